@@ -1,9 +1,10 @@
 //! Builds the library that shifts the wall clock of a process. The program contains the library, so
 //! that it need not be installed, and every machine has it.
 //!
-//! The library names no library that it depends on. So it works with processes of every C library,
-//! whichever one this program is built for. It is linked by the linker of rustc, without the
-//! target's start files, because some targets (musl) have them only for static programs.
+//! The library does not name libraries that it depends on. So it works with processes of every C
+//! library, regardless of the C library of this program. It is linked by the linker of rustc,
+//! without the target's start files, because some targets (musl) have them only for static
+//! programs.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -35,7 +35,7 @@ const SOURCE: &str = include_str!("bisects/SlowQueryHandler.java");
 /// Share of the bisections that must find it.
 const FOUND_SHARE: f64 = 0.9;
 /// Number of places by which the first slow build moves from one bisection to the next. All places
-/// are used, and neighbours are not tried in succession.
+/// are used, and neighbouring places are not used in succession.
 const STRIDE: usize = 3;
 
 const STUDY: &str = "\
@@ -49,7 +49,7 @@ window: {warmup: 3s, measure: 3s}
 primary: {metric: p50}
 ";
 
-/// Runs the bisections, and prints how many found the first slow build.
+/// Runs the bisections, and prints the number of those that found the first slow build.
 ///
 /// # Errors
 /// A requirement is missing, or too few bisections find it.
@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<()> {
     process::run(&cargo(), &[&build[..], &["--bin", "cassay"]].concat())?;
     let folder = std::env::temp_dir().join(format!("cassay-bisects-{}", std::process::id()));
     let told = bisections(options, &folder);
-    // A leftover folder does no harm, and the result is more important.
+    // A remaining folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     let found = told?;
     println!(
@@ -107,12 +107,12 @@ fn bisections(options: &Options, folder: &Path) -> Result<usize> {
     Ok(found)
 }
 
-/// Makes a folder laid out like an unpacked distribution, with links to the jars.
+/// Makes a folder that looks like an unpacked distribution, with links to the jars.
 fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     let lib = folder.join("lib");
     std::fs::create_dir_all(&lib).context("make the folder of a build")?;
     for jar in jars {
-        // The server's jar has another name in distributions than in Maven.
+        // The server's jar has different names in distributions and in Maven.
         let name = jar.file_name().context("a jar has a name")?.to_string_lossy();
         let link = lib.join(name.replace("cassandra-all-", "apache-cassandra-"));
         let whole = jar.canonicalize().context("find a jar")?;
@@ -189,7 +189,7 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
     let words = [
         "bisect", &study, "--builds", &builds, "--out", &out, "--trust", "--json",
     ];
-    // Other load on this machine is not the question here.
+    // Other load on this machine is not important here.
     let variables = [
         ("CASSAY_DATA", data),
         ("CASSAY_SHARED_MACHINE", "1".to_owned()),

@@ -1,5 +1,5 @@
-//! Reads the changes since the last release. Each has one file, `changes/KIND/NAME.md`, which holds
-//! one paragraph with a bold beginning.
+//! Reads the changes since the last release. Each change has one file, `changes/KIND/NAME.md`,
+//! which contains one paragraph with a bold beginning.
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn paragraph(text: &str) -> Result<String, &'static str> {
     Ok(text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns true for files of the folder that are no changes.
+/// Returns true for files of the folder that are not changes.
 pub fn is_guide(path: &str) -> bool {
     path == "changes/README.md"
 }
@@ -79,7 +79,7 @@ pub fn delete(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files of a folder by name. A missing folder has no files.
+/// Returns the files of a folder by name. Empty for a missing folder.
 fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());

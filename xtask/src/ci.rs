@@ -1,9 +1,10 @@
-//! The gate: every check in order, cheap first, so that mistakes are found within seconds.
+//! The gate runs every check in order, cheap checks first, so that mistakes are found within
+//! seconds.
 //!
-//! The workspace is compiled once: our crates by clippy's compiler, which builds the test programs
+//! The workspace is compiled once. Clippy's compiler builds the test programs of cassay's crates
 //! while it lints. `cargo clippy` before `cargo test` would compile all crates and their
 //! dependencies twice. Tests without Cassandra mostly wait, and tests with Cassandra leave CPUs
-//! idle while nodes wait for each other, so both run side by side. A test that fails there fails
+//! idle while nodes wait for each other, so both run at the same time. A test that fails then fails
 //! the gate, and runs again alone to classify the failure: see [`again`].
 
 mod again;
@@ -27,8 +28,8 @@ use std::time::Duration;
 use times::Times;
 use units::UnitResult;
 
-/// Arguments of cargo that build everything that the gate runs. They never change: with others,
-/// cargo would select other features and recompile most crates.
+/// Arguments of cargo that build everything that the gate runs. They never change, because cargo
+/// would otherwise select other features and recompile most crates.
 pub const BUILD: [&str; 4] = ["test", "--workspace", "--no-run", "--quiet"];
 
 /// Test program with the slow tests: the integration tests of the terminal crate.
@@ -155,15 +156,15 @@ fn gate(options: &Options) -> Result<()> {
 }
 
 /// Returns the Python that `scripts/prerequisites notebook` installed, for the test of the
-/// documented notebook, unless the user names another one.
+/// documented notebook. The user may name another one.
 fn notebook() -> Vec<(&'static str, String)> {
     let python = target().join("notebook/bin/python");
     let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
     is_wanted.then(|| (PYTHON, python.display().to_string())).into_iter().collect()
 }
 
-/// Runs all tests, those on a real Cassandra beside the others. Returns their result, and the
-/// seconds of each.
+/// Runs all tests, with those on a real Cassandra at the same time as the others. Returns their
+/// result, and the seconds of each.
 fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds)> {
     let programs = programs::built()?;
     if without_cassandra {
@@ -202,7 +203,7 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
         }
         all.extend(units::divide(&program, tests, stored));
     }
-    // Tests that offer load wait for their windows: one more than CPUs.
+    // Tests that apply load wait for their windows, so there is one more than CPUs.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
     Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
 }
@@ -223,11 +224,12 @@ fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns the environment in which cargo compiles our crates with clippy's lints as errors.
+/// Returns the environment in which cargo compiles the crates of cassay with clippy's lints as
+/// errors.
 ///
 /// # Errors
-/// Clippy is missing, or finds nothing in a file with a known defect. `cargo clippy` calls it in
-/// the same way, which a later version may change.
+/// Clippy is missing, or does not find the defect in a file with a known defect. `cargo clippy`
+/// calls it in the same way, which a later version may change.
 fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     let sysroot = process::output("rustc", &["--print", "sysroot"])?;
     let driver = Path::new(sysroot.trim())
@@ -262,7 +264,7 @@ fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     Ok(environment)
 }
 
-/// Returns a path in xtask's folder of cargo's target folder.
+/// Returns a path in the folder of xtask within cargo's target folder.
 fn scratch(name: &str) -> Result<PathBuf> {
     let folder = target().join("xtask");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -292,9 +294,9 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
     let asked = ["--ignored", "audit_", "--nocapture"];
     let simulated = ["test", "-p", "findings", "-p", "analysis", "--lib", "--"];
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
-    // Real studies, on the null target.
+    // These are real studies on the null target.
     let real = ["test", "-p", "cassay", "--test", "it", "--"];
-    // One at a time: a test beside another one would measure its load.
+    // They run one at a time, because a test next to another one would measure the load of both.
     let alone = ["--test-threads=1"];
     process::run_with(&cargo(), &[&real[..], &asked, &alone].concat(), &variables)
 }
@@ -307,7 +309,8 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let filter = options.filter.as_deref().unwrap_or(CASSANDRA);
     let line = options.line.as_deref().unwrap_or_default();
     let rounds = (options.rounds, line);
-    // The audits are studies of hours, one at a time on an idle machine: `cargo xtask audit`.
+    // The audits are studies of hours that run one at a time on an idle machine:
+    // `cargo xtask audit`.
     let audits: &[&str] = match options.filter {
         Some(_) => &[],
         None => &["--skip", "::audit_"],
@@ -350,7 +353,7 @@ pub fn kills() -> Result<()> {
         KILLS_OF_AGENTS.join(" or ")
     );
     let variables = [("CASSAY_KILLS", "1".to_owned())];
-    // One after the other: on a busy machine the moments of the kills would be less exact.
+    // They run one after the other. On a busy machine the moments of the kills would be less exact.
     let outcomes = units::run(units::divide(&agents, tests, &stored), 1, &[], &variables)?;
     again::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
@@ -367,7 +370,7 @@ fn tests_on_cassandra(
     let program = Arc::new(program.context("cargo has built no `it` of cassay")?.clone());
     let mut tests = program.listed(&[&["--ignored", filter], skipped].concat())?;
     tests.retain(|test| test.starts_with(CASSANDRA));
-    // A renamed module would otherwise pass by running nothing.
+    // A renamed module would otherwise pass because no test runs.
     ensure!(
         !tests.is_empty(),
         "no #[ignore]d test {filter} in crates/cassay/tests/it/cassandra"
@@ -377,7 +380,7 @@ fn tests_on_cassandra(
         let shared: Vec<String> = tests.extract_if(.., |test| test.starts_with(module)).collect();
         all.extend(units::together(&program, shared, stored));
     }
-    // One unit each, short or not: starting a node dominates, and its duration varies.
+    // Each test is a unit. Most of its time is the start of a node, whose duration varies.
     all.extend(tests.into_iter().flat_map(|test| units::together(&program, vec![test], stored)));
     let variables = [
         ("JAVA_HOME", quick_java()?),
@@ -389,11 +392,11 @@ fn tests_on_cassandra(
     Ok((failed, seconds_of(&outcomes)))
 }
 
-/// Memory that a test may need, bytes: that of three nodes.
+/// Memory that a test may need, bytes. It is that of three nodes.
 const TEST_BYTES: u64 = 3 << 30;
 
-/// Returns the number of tests that run at a time: one more than CPUs, as far as memory allows.
-/// Starting nodes use all CPUs and then wait for each other, and tests wait for windows.
+/// Returns the number of tests that run at a time. It is one more than CPUs, as far as memory
+/// allows. Starting nodes use all CPUs and then wait for each other, and tests wait for windows.
 fn threads_count() -> Result<usize> {
     let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
@@ -406,7 +409,7 @@ fn threads_count() -> Result<usize> {
     Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1) as usize)
 }
 
-/// Removes the folders of nodes that served several tests and died with them; see
+/// Removes the folders of nodes that served several tests and ended with them; see
 /// `crates/cassay/tests/it/cassandra/shared.rs`.
 fn clear_shared_nodes() -> Result<()> {
     let program = target().join("debug/cassay").display().to_string();
@@ -428,8 +431,8 @@ pub fn target() -> PathBuf {
 }
 
 /// Returns a `JAVA_HOME` with the machine's Java and a fast compiler instead of an optimizing one.
-/// These tests check results, not speed, and the optimizing compiler takes half of the CPU time of
-/// a node's start.
+/// These tests check results, not speed. The optimizing compiler takes half of the CPU time of a
+/// node's start.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;
     let home = std::env::var("JAVA_HOME").ok().filter(|home| !home.is_empty());
@@ -471,18 +474,19 @@ fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     Ok(seconds)
 }
 
-/// Returns the CPU time of all child processes that ended, seconds; 0 if it cannot be read.
+/// Returns the CPU time of all child processes that have ended, seconds. 0 if it cannot be read.
 fn children_cpu_s() -> f64 {
-    /// Unit of /proc/self/stat, independent of the tick of the kernel: USER_HZ.
+    /// Unit of /proc/self/stat (USER_HZ), which does not depend on the tick of the kernel.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program may hold blanks; cutime and cstime are the 14th and 15th behind it.
+    // The name of the program may contain blanks. cutime and cstime are the 14th and 15th fields
+    // after it.
     let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
     let ticks = fields.split(' ').skip(13).take(2).filter_map(|text| text.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS_PER_S
 }
 
-/// Returns the time since an arbitrary point; xtask may not use `measure`.
+/// Returns the time since an arbitrary point, since xtask must not use `measure`.
 #[expect(
     clippy::disallowed_methods,
     reason = "xtask uses none of the crates, so not their clock"

@@ -1,7 +1,7 @@
 //! Checks the dependencies: their licences, their sources, duplicate versions, and advisories. The
 //! rules are in `deny.toml`. [`rules`] checks all except the advisories, in a second and on any
-//! machine; building cargo-deny would take a third of the gate's time. cargo-deny checks the
-//! advisories if it is installed. If it is not, the output says so. See
+//! machine. Building cargo-deny would take a third of the gate's time. If cargo-deny is installed,
+//! it checks the advisories. If it is not, the output says so. See
 //! `docs/decisions/083-the-gate-checks-licences-itself.md`.
 
 mod rules;
@@ -26,7 +26,7 @@ pub fn run() -> Result<()> {
         );
         return Ok(());
     }
-    // cargo-deny checks the same rules once more.
+    // cargo-deny checks the same rules again.
     deny(&["--offline"], &["bans", "licenses", "sources"])?;
     // The database is fetched from the network. Without a network, the last fetched one is used.
     if process::run(&cargo(), &["deny", "fetch", "db"]).is_ok() {
@@ -118,8 +118,8 @@ fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
     process::run(&cargo(), &[&["deny"], how, &all, checks].concat())
 }
 
-/// Returns true if a database of advisories was ever fetched: a folder with content where
-/// cargo-deny stores them.
+/// Returns true if a database of advisories was ever fetched, which means that the folder of
+/// cargo-deny for them has content.
 fn has_database() -> bool {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

@@ -1,5 +1,5 @@
-//! Makes the release packages: one static program per architecture, packed with its manual pages,
-//! completions, schemas and licences, and with digests and a bill of materials.
+//! Makes the release packages, with one static program for each architecture. It is packed with its
+//! manual pages, completions, schemas and licences, and with digests and a bill of materials.
 //!
 //! 1. Checks for the required tools, and lists all that are missing with the command that installs
 //!    them.
@@ -40,7 +40,8 @@ use std::path::{Path, PathBuf};
 /// Folder of the installed targets in a toolchain, from its root.
 const SYSROOT_TARGETS: &str = "lib/rustlib";
 
-/// Maximum size of a program, bytes. Every user downloads it, and it is sent to hosts.
+/// Maximum size of a program, bytes. It is limited because every user downloads it, and because it
+/// is sent to hosts.
 const PROGRAM_BYTES_MAX: usize = 20_000_000;
 
 /// One-line description of cassay.
@@ -83,7 +84,7 @@ pub fn run(options: &Options) -> Result<()> {
     let published = options.from.as_ref();
     let packages = make(&build, &architectures, &sysroot, options.untried, published)?;
     let folder = build.target_folder.join("packages");
-    // Files of an earlier run would look like part of this one.
+    // Files of an earlier run would look like part of this run.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("clear {}", folder.display()))?;
     }
@@ -106,11 +107,11 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Type-checks for the static program the crates that may differ there, or says why that is not
-/// possible here. [`run`] builds and tries it, which takes as long as the tests' own build.
+/// Type-checks the crates that may differ in the static program, or says why that is not possible
+/// here. [`run`] builds and tries the program, which takes as long as building the tests.
 ///
 /// # Errors
-/// It does not compile.
+/// A crate does not compile.
 pub fn check_static() -> Result<Option<String>> {
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     let Some(one) = [Architecture::X86, Architecture::Arm].into_iter().find(|one| one.is_ours())
@@ -130,7 +131,7 @@ pub fn check_static() -> Result<Option<String>> {
 /// Checks that this machine can make all packages.
 ///
 /// # Errors
-/// A tool is missing; the error says which, and how to install it.
+/// A tool is missing. The error names it, and explains how to install it.
 pub fn check_tools() -> Result<()> {
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;
@@ -238,7 +239,7 @@ fn check_program(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a program is not larger than promised.
+/// Checks that a program is not larger than the limit.
 fn check_size(program: &Path) -> Result<()> {
     let size = std::fs::metadata(program).context("look at the program")?.len() as usize;
     ensure!(

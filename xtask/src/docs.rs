@@ -1,6 +1,6 @@
 //! Generates documents. `cargo xtask docs` writes them and the gate compares them, so that a
-//! reference cannot drift from the program. They are in git, so that they can be read without
-//! building.
+//! reference cannot drift from the program. The documents are in git, so that they can be read
+//! without building them.
 
 mod records;
 mod schemas;
@@ -9,7 +9,7 @@ use crate::{process, tree};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 
-/// Path of the command-line reference, made from `--help` of every command.
+/// Path of the command-line reference, which is made from `--help` of every command.
 const COMMAND_LINE: &str = "docs/command-line.md";
 
 /// Options of `cargo xtask docs`.
@@ -90,7 +90,7 @@ fn section(page: &mut String, title: &str, help: &str) {
 }
 
 /// Builds the program together with the tests, as the gate has already done, and returns its path.
-/// Built separately, it would lack the features that only tests request, and cargo would recompile
+/// A separate build would lack the features that only tests request, and cargo would recompile
 /// crates for three minutes.
 fn built() -> Result<String> {
     process::run(&process::cargo(), &crate::ci::BUILD)?;
@@ -106,7 +106,7 @@ fn help(program: &str, command: &[&str]) -> Result<String> {
 fn commands_in(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = lines.take_while(|line| !line.trim().is_empty());
-    // A name is indented by two columns, a wrapped description by more.
+    // A name is indented by two columns, and a wrapped description by more.
     let names = listed
         .filter_map(|line| line.strip_prefix("  "))
         .filter(|line| !line.starts_with(' '));

@@ -1,6 +1,7 @@
 //! Runs guests with several NUMA nodes under QEMU's emulation. In them, cassay's reader and
 //! planner, and test programs, see the /sys of a real kernel. Their output is compared with the
-//! configuration of QEMU. Nothing is measured: emulated memory is equally far from all CPUs.
+//! configuration of QEMU. It does not measure latencies, since emulated memory is equally far from
+//! all CPUs.
 
 mod boot;
 mod cpio;
@@ -108,7 +109,7 @@ struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    /// Boots it, and returns the faults in sentences.
+    /// Starts it, and returns the faults in sentences.
     fn boot(
         &self,
         content: &image::Content,
@@ -147,8 +148,8 @@ impl Guest<'_> {
         Ok(found)
     }
 
-    /// Checks the output: 1. The machine as the program saw it, free and confined. 2. Its plans. 3.
-    /// The same from the packed files, on this machine. 4. Other programs.
+    /// Checks the output in four parts. 1. The machine that the program saw, free and confined. 2.
+    /// Its plans. 3. The same from the packed files, on this machine. 4. Other programs.
     fn judge(&self, told: &AllTold, others: &[programs::Program]) -> Result<Vec<String>> {
         told.output("setup")?;
         let machine = json(told.output("machine")?)?;
@@ -181,7 +182,7 @@ impl Guest<'_> {
     }
 
     /// Reads the files that the guest packed on this machine. They must give the same machine and
-    /// the same plans. So must a synthetic description, if there is one.
+    /// the same plans. A synthetic description, if there is one, must also give them.
     fn compare_with_files(&self, told: &AllTold, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);

@@ -1,6 +1,7 @@
 //! Sends kill -9 to the command, an agent or a guard. It does so at a random moment of a study on a
-//! real Cassandra, or in the middle of each kind of fault. Nothing may remain after the longest
-//! lease. Before this, runs the tests that kill in each phase; the gate has one of them per signal.
+//! real Cassandra, or in the middle of each kind of fault. After the longest lease, no resources
+//! may remain. Before this, it runs the tests that kill in each phase, of which the gate runs one
+//! for each signal.
 
 mod faults;
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-/// Time after which nothing may remain: a lease, plus the time to end.
+/// Time after which no resources may remain. It is a lease, plus the time to end.
 const REMAINS_S: u64 = 70;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -36,7 +37,7 @@ pub struct Options {
     kinds: Vec<String>,
 }
 
-/// Two hosts, data that is loaded, kept and restored, and two trials.
+/// A study with two hosts, data that is loaded, kept and restored, and two trials.
 const STUDY: &str = "
 study: kills
 question: What remains of a study that is killed?
@@ -56,10 +57,10 @@ enum Victim {
     Guard,
 }
 
-/// Kills each of the three, round after round.
+/// Kills each of the three processes, round after round.
 ///
 /// # Errors
-/// Something remains; the error says what, and after which kill.
+/// Resources remain. The error names them, and the kill before.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -72,14 +73,15 @@ pub fn run(options: &Options) -> Result<()> {
     if options.phases {
         return Ok(());
     }
-    // The whole time is measured, because a busy machine is slower and the last phases must be hit
-    // as well.
+    // The duration of a whole study is measured, because a busy machine is slower, and the kills
+    // must also occur in the last phases.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("a study that nobody kills takes {whole_ms} ms");
     let mut seed = options.seed;
     for round in 1..=options.rounds {
         for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
-            // Knuth's generator. Any generator would do that is the same everywhere.
+            // This is Knuth's generator. Any generator with the same results everywhere would be
+            // suitable.
             seed = seed
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -97,7 +99,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Folders of a study. They are removed when this is dropped.
+/// Folders of a study. They are removed when this value is dropped.
 struct Lab(PathBuf);
 
 impl Lab {
@@ -176,10 +178,10 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
     })
 }
 
-/// Waits until nothing remains, and returns the time this took, ms.
+/// Waits until no resources remain, and returns the time that this took, ms.
 ///
 /// # Errors
-/// Something remains.
+/// Resources remain.
 fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
     seen.look(lab);
     let mut waited_ms = 0;
@@ -197,7 +199,8 @@ fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
     Ok(waited_ms)
 }
 
-/// Resources seen to belong to the study. Everything else on the machine belongs to others.
+/// Resources that were found to belong to the study. All other resources on the machine belong to
+/// others.
 #[derive(Default)]
 struct Seen {
     clusters: BTreeSet<String>,
@@ -208,7 +211,7 @@ impl Seen {
     fn look(&mut self, lab: &Lab) {
         for cluster in lab.clusters() {
             let state = lab.0.join("clusters").join(&cluster).join("state.json");
-            // It may have disappeared in the meantime.
+            // The resource may have disappeared in the meantime.
             let state = std::fs::read_to_string(state).unwrap_or_default();
             self.links.extend(link(&state));
             self.clusters.insert(cluster);
@@ -216,7 +219,7 @@ impl Seen {
     }
 }
 
-/// Returns the machine's end of the link to the hosts in this state file.
+/// Returns the end on the machine of the link to the hosts in this state file.
 fn link(state: &str) -> Option<String> {
     let (_, after) = state.split_once("\"network\":")?;
     let mut parts = after.trim_start().trim_start_matches('"').split('.');
@@ -235,7 +238,7 @@ fn kill_agent(clusters: &BTreeSet<String>, guard: bool, choice: usize) -> Result
         return Ok(false);
     }
     let pid = all[choice % all.len()].pid.to_string();
-    // It may have ended between the two lines.
+    // The process may have ended between the two lines.
     let _ = process::output("kill", &["-9", &pid]);
     Ok(true)
 }

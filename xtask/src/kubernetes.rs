@@ -1,6 +1,6 @@
 //! Runs a real Kubernetes on this machine alone, for the tests that need one. The control plane and
-//! the kubelet are built from their published Go modules, containerd is Debian's, and the images
-//! are made here. No image registry is used.
+//! the kubelet are built from their published Go modules, containerd comes from Debian, and the
+//! images are made from files of this machine. No image registry is used.
 
 mod build;
 mod cluster;
@@ -30,7 +30,7 @@ pub struct Options {
 ///    Starts it. 4. Runs the tests, and stops it.
 ///
 /// # Errors
-/// A part is missing, it does not become ready, or a test fails.
+/// A part is missing, the cluster does not become ready, or a test fails.
 pub fn run(options: &Options) -> Result<()> {
     let folder = tree::root().join("target").join("kubernetes");
     std::fs::create_dir_all(&folder).context("make the folder of Kubernetes")?;

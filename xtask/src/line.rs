@@ -23,7 +23,7 @@ const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 /// Interface through which the server reads its guardrails.
 const GUARDRAILS: &str = "org.apache.cassandra.db.guardrails.GuardrailsConfig";
 
-/// Guardrails whose method has another name than their setting.
+/// Guardrails whose method and setting have different names.
 const NAMED_OTHERWISE: [(&str, &str); 1] = [(
     "non_partition_restricted_index_query_enabled",
     "nonpartitionrestrictedqueryenabled",
@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> Result<()> {
 pub struct Fetched {
     /// Folder for Maven's files of this release.
     work: PathBuf,
-    /// Folder of the jars, laid out like a repository.
+    /// Folder of the jars, with the layout of a repository.
     repository: PathBuf,
     /// Their paths.
     pub jars: Vec<PathBuf>,
@@ -274,8 +274,8 @@ fn in_short(kind: &str) -> Result<String> {
     Ok(format!("{head}:{unit}{end}"))
 }
 
-/// Returns the settings that are guardrails: those for which the interface of guardrails has a
-/// getter. Lines before 4.1 have none.
+/// Returns the settings that are guardrails, which are those with a getter in the interface of
+/// guardrails. Lines before 4.1 have none.
 fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     if member(server, &format!("{}.class", GUARDRAILS.replace('.', "/"))).is_err() {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! Measures the cost of viewing long runs and runs of many trials: time, memory and the page's
-//! size, compared with their limits.
+//! Measures the cost of viewing long runs and runs of many trials: time, memory and the size of the
+//! page, compared with their limits.
 //!
-//! The example `long_run` makes the runs with the store's own writers. The measured program is the
-//! one that `./cassay` builds. The gate runs none of this, because it depends on time.
+//! The example `long_run` makes the runs with the writers of the store. The measured program is the
+//! one that `./cassay` builds. It is not part of the gate, because it depends on time.
 
 use crate::peers::sample::{now, used, wait};
 use crate::process::{self, cargo};
@@ -69,8 +69,8 @@ const MADE: [LargeRun; 3] = [
 const PLAN_S: f64 = 0.05;
 /// Time between two samples of the program.
 const LOOKS: Duration = Duration::from_millis(1);
-/// Accepted exit codes: success, or a run judged invalid, because some data of a real run is
-/// missing.
+/// Accepted exit codes. They are success, and a run that is judged invalid, because some data of a
+/// real run is missing.
 const MAY_END_WITH: [i32; 2] = [0, 3];
 /// Factor by which a limit must be exceeded to fail. A smaller excess may be due to the machine.
 const BY_FAR: f64 = 3.0;
@@ -93,7 +93,7 @@ pub fn run(options: &Options) -> Result<()> {
     let own = std::env::temp_dir().join(format!("cassay-long-{}", std::process::id()));
     let folder = options.keep.clone().unwrap_or_else(|| own.clone());
     let done = measure(options, &folder);
-    // A leftover folder does no harm, and the result is more important.
+    // A remaining folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(own);
     let far = done?;
     ensure!(far.is_empty(), "missed by far: {}", far.join("; "));
@@ -223,7 +223,7 @@ fn report(
 /// Cost of a command of the program.
 struct CommandCost {
     seconds: f64,
-    /// CPU time, which is the relevant figure on a busy machine.
+    /// CPU time, which is the important figure on a busy machine.
     cpu_s: f64,
     /// Peak resident memory.
     memory_mb: f64,

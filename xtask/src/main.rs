@@ -1,8 +1,8 @@
 //! Developer commands: ci, tidy, docs, long checks, peers.
 //!
-//! This is the one place for them. Anything longer than a line in the Makefile is here, in Rust, so
-//! that it runs the same on every machine. It uses none of the crates, so that it still builds when
-//! they do not.
+//! All of them are in this crate. Commands that would need more than a line in the Makefile are
+//! written in Rust here, so that they run in the same way on every machine. It does not use the
+//! crates of cassay, so that it still builds when they do not.
 
 #![expect(
     clippy::print_stdout,

@@ -1,6 +1,6 @@
 //! Finds the imports within a crate, file by file, and the circles that they form.
 //!
-//! The code is read as tokens, so that paths within macros count as well. An arrow goes to the file
+//! The code is read as tokens, so that paths within macros also count. An arrow goes to the file
 //! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests
 //! are left out: the items under `#[cfg(test)]`, and the files of modules declared there.
 
@@ -66,7 +66,7 @@ impl Modules {
         self.files.values().map(|module| module.lines_count).sum()
     }
 
-    /// Returns the sets of files that all reach each other by imports, largest first.
+    /// Returns the sets of files that all reach each other through imports, largest first.
     pub fn circles(&self) -> Vec<Vec<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.files.keys().map(|from| (from.as_str(), self.reached_from(from))).collect();
@@ -258,8 +258,8 @@ fn is_test_attribute(all: &[TokenTree], at: usize) -> bool {
     is_punct(all.get(at), '#') && is_it
 }
 
-/// Returns the index after the item that begins at `at`. If the item declares a file's module, the
-/// module is recorded as tests only.
+/// Returns the index after the item that begins at `at`. If the item declares the module of a file,
+/// the module is recorded as a test module.
 fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
     while at < all.len() {
         if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) = (&all[at], all.get(at + 1))
@@ -327,7 +327,7 @@ fn tree(all: &[TokenTree], above: &[String], found: &mut Vec<(String, Vec<String
     }
 }
 
-/// Returns a path as seen from the root of the crate. `None` if it belongs to another crate.
+/// Returns a path from the root of the crate. `None` if it belongs to another crate.
 fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<String>> {
     let (first, rest) = path.split_first()?;
     let mut whole = match first.as_str() {

@@ -4,11 +4,11 @@
 //! 1. Installs the peers outside the tree (`install`), and builds cassay and the null server.
 //! 2. Starts a server: the null target, or a real Cassandra.
 //! 3. Case by case, in rounds, runs every tool, one at a time, in rotating order (`tools`). Samples
-//!    the tool's processor time and memory meanwhile (`sample`).
+//!    the processor time and memory of the tool during the run (`sample`).
 //! 4. Writes medians and ranges with machine, versions and command into the document (`table`).
 //!
-//! Everything that was started is stopped when its guard is dropped. A failed run of a tool is
-//! reported and left out; the others count.
+//! All started processes are stopped when their guard is dropped. A failed run of a tool is
+//! reported and left out, and the others count.
 
 mod install;
 pub mod sample;
@@ -57,13 +57,13 @@ pub struct Options {
 /// Server that the tools run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PeerServer {
-    /// The null target: client on CPU 0, server on CPU 1.
+    /// The null target, with the client on CPU 0 and the server on CPU 1.
     Null,
-    /// A real Cassandra: client and node share the CPUs.
+    /// A real Cassandra, where client and node share the CPUs.
     Cassandra,
 }
 
-/// Work of every tool in a run.
+/// Operations of every tool in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Server under test.
@@ -85,7 +85,7 @@ pub enum Load {
 
 /// Operations in flight in a closed loop, and the maximum at a fixed rate.
 pub const IN_FLIGHT: u32 = 128;
-/// Rows written before reads from Cassandra, and range over which writes cycle.
+/// Number of rows that are written before reads from Cassandra, and over which writes cycle.
 pub const ROWS: u64 = 200_000;
 
 const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
@@ -97,8 +97,8 @@ const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
 }
 
 /// All cases in order. A single Cassandra on two shared CPUs does not reach 50 k/s with every tool.
-/// Its only fixed rate is therefore the lower one. Cassandra is read before it is overwritten, so
-/// that every row is in one SSTable, whichever statement wrote it. Overwritten rows are not
+/// So its only fixed rate is the lower one. Cassandra is read before it is overwritten, so that
+/// every row is in one SSTable, regardless of the statement that wrote it. Overwritten rows are not
 /// comparable: a read may stop at the newest SSTable if INSERT wrote the row, but not if UPDATE
 /// did.
 const CASES: [Case; 7] = [
@@ -218,8 +218,8 @@ fn measure(
     server.stop()
 }
 
-/// Runs all rounds of a case. On Cassandra, an additional first round does not count. During it,
-/// the JVM compiles and the compactions after loading end, so the first tool would be at a
+/// Runs all rounds of a case. On Cassandra, an additional first round does not count. During this
+/// round, the JVM compiles and the compactions after loading end, so the first tool would have a
 /// disadvantage.
 fn measure_case(
     case: Case,
@@ -234,7 +234,7 @@ fn measure_case(
     let window = Duration::from_secs(options.seconds.into());
     for round in 0..unmeasured + options.rounds as usize {
         for turn in 0..tools.len() {
-            // Every tool is first equally often.
+            // Every tool is the first one equally often.
             let tool = tools[(turn + round) % tools.len()];
             match tools::run(tool, case, server, window, places) {
                 Ok(_) if round < unmeasured => println!("{} {}: warm", tool.name(), case.name()),

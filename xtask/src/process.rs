@@ -40,7 +40,7 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<()> {
     run_with(program, arguments, &[])
 }
 
-/// Like [`run`], with additional environment variables.
+/// Does the same as [`run`], with additional environment variables.
 pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
     let line = format!("{program} {}", arguments.join(" "));
     let status = command(program, arguments)
@@ -53,7 +53,7 @@ pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)])
     Ok(())
 }
 
-/// Like [`run_with`], in another folder.
+/// Does the same as [`run_with`], in another folder.
 pub fn run_in(
     folder: &Path,
     program: &str,
@@ -74,8 +74,8 @@ pub fn run_in(
     Ok(())
 }
 
-/// Runs a program, and returns its whole output and whether it exited with 0. If `tells`, its
-/// stdout is shown as it comes. Otherwise all output is shown at the end if it failed.
+/// Runs a program, and returns its whole output. Also returns true if it exited with 0. If `tells`,
+/// its stdout is shown immediately. Otherwise all output is shown at the end if it failed.
 pub fn read_output(
     program: &str,
     arguments: &[&str],
@@ -108,11 +108,11 @@ pub fn read_output(
     Ok((said, status.success()))
 }
 
-/// Runs a program in a folder, and passes each line of its stdout to `heard` as it comes. Returns
-/// its whole output and whether it exited with 0.
+/// Runs a program in a folder, and passes each line of its stdout to `heard` immediately. Returns
+/// its whole output, and true if it exited with 0.
 ///
 /// # Errors
-/// It cannot be started, or its output cannot be read.
+/// The program cannot be started, or its output cannot be read.
 pub fn heard(
     folder: &Path,
     program: &str,
@@ -131,7 +131,7 @@ pub fn heard(
         .with_context(line)?;
     let stdout = child.stdout.take().context("its stdout")?;
     let mut stderr = child.stderr.take().context("its stderr")?;
-    // Read by another thread: a full pipe would block its writer.
+    // Another thread reads it, since a full pipe would block its writer.
     let aside = std::thread::spawn(move || {
         let mut said = Vec::new();
         stderr.read_to_end(&mut said).map(|_| said)
@@ -156,7 +156,7 @@ pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
     output_with(program, arguments, &[])
 }
 
-/// Like [`output`], with additional environment variables.
+/// Does the same as [`output`], with additional environment variables.
 pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let line = format!("{program} {}", arguments.join(" "));
     let output = command(program, arguments)
@@ -170,7 +170,7 @@ pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{line}`"))
 }
 
-/// Runs a program with additional environment variables, and returns its stderr, whatever its exit
+/// Runs a program with additional environment variables, and returns its stderr, with any exit
 /// code.
 pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let mut command = command(program, arguments);
@@ -188,7 +188,7 @@ pub fn start(program: &str, arguments: &[&str]) -> Result<Child> {
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// Like [`start`], detached from the terminal.
+/// Does the same as [`start`], detached from the terminal.
 pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
     command(program, arguments)
         .stdin(Stdio::null())
@@ -198,7 +198,7 @@ pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// Like [`start_silent`], with stderr written to a file.
+/// Does the same as [`start_silent`], with stderr written to a file.
 pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<Child> {
     let file = std::fs::File::create(told).with_context(|| format!("make {}", told.display()))?;
     command(program, arguments)
@@ -212,7 +212,7 @@ pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<C
 /// Sends SIGTERM to a child.
 pub fn terminate(child: &Child) {
     let pid = child.id().to_string();
-    // It fails if the child has ended, which is fine.
+    // This fails if the child has ended, which is harmless.
     let _ = command("kill", &[&pid]).status();
 }
 

@@ -1,13 +1,14 @@
 //! Makes a release: writes version and date, runs all checks, makes all packages and tags the
-//! commit. The developer's tree stays unchanged until everything has passed, and nothing is sent
-//! anywhere.
+//! commit. The developer's tree remains unchanged until all steps have passed, and nothing is
+//! published.
 //!
 //! 1. Reports all obstacles at once.
 //! 2. In a clone below cargo's folder, writes version and date, and the generated files.
 //! 3. Commits there, runs the gate, and makes the packages twice.
-//! 4. Takes over commit and tag, and lists the steps left for a person.
+//! 4. Copies commit and tag, and lists the remaining steps for a person.
 //!
-//! The clone stays until then. Checks that have passed in it are not repeated for the same commit.
+//! The clone remains until then. Checks that have passed in it are not repeated for the same
+//! commit.
 
 mod changelog;
 mod manifests;
@@ -22,7 +23,7 @@ use repository::{Base, Repository};
 use std::path::{Path, PathBuf};
 use version::Version;
 
-/// Files besides the manifest that contain the version.
+/// Files that contain the version, apart from the manifest.
 const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
 
 /// File in the clone, never committed, with the commit whose gate has passed.
@@ -74,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
     say_what_is_left(&base, version, &packages)
 }
 
-/// Returns the state of the repository, if nothing prevents a release.
+/// Returns the state of the repository, if there are no obstacles to a release.
 ///
 /// # Errors
 /// All obstacles.

@@ -1,6 +1,6 @@
 //! Tests searches with known results. The null target answers a fixed number of operations per
-//! second, and additional ones wait. This determines its peak and, by Little's law, the latency for
-//! a number of threads.
+//! second, and additional operations wait. This determines its peak and, by Little's law, the
+//! latency for a number of threads.
 
 use crate::process;
 use crate::tree;
@@ -21,10 +21,10 @@ pub struct Options {
 
 /// Largest accepted deviation of a search, as a share of the known result.
 const NEAR: f64 = 0.03;
-/// Number of searches of a kind that may deviate more: one of twenty.
+/// Number of searches of a kind that may deviate more, which is one of twenty.
 const FAR_MAX: u32 = 1;
 
-/// One kind of search, and its expected result.
+/// A kind of search, and its expected result.
 struct SearchCase {
     name: &'static str,
     procedure: String,
@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("cassay-searches-{}", std::process::id()));
     let each = SearchCase::all(options).map(|kind| search(&kind, &folder.join(kind.name)));
     let told = each.into_iter().collect::<Result<()>>();
-    // A leftover folder does no harm, and the result is more important.
+    // A remaining folder does no harm, and the result is more important.
     let _ = std::fs::remove_dir_all(&folder);
     told
 }
@@ -121,11 +121,12 @@ fn search(kind: &SearchCase, folder: &Path) -> Result<()> {
     std::fs::write(&path, kind.study()).context("write the study")?;
     let program = tree::root().join("target/debug/cassay");
     let data = format!("CASSAY_DATA={}", folder.display());
-    // Other load on this machine is not the question here.
+    // Other load on this machine is not important here.
     let shared = "CASSAY_SHARED_MACHINE=1";
     let [program, path, out] =
         [program, path, folder.join("results")].map(|path| path.display().to_string());
-    // Invalid trials are part of a search: an overloaded trial makes the command exit with 3.
+    // Invalid trials are part of a search, because an overloaded trial makes the command exit with
+    // 3.
     let words = [&data, shared, &program, "run", &path, "--out", &out];
     let mut child = process::start_silent("env", &words)?;
     child.wait().context("wait for the run")?;

@@ -1,4 +1,4 @@
-//! Runs the simulation of the load worker: with more seeds than the gate, or with planted defects
+//! Runs the simulation of the load worker, with more seeds than the gate, or with planted defects
 //! that it must find.
 
 use crate::ci;
@@ -104,7 +104,7 @@ pub fn run(options: &Options) -> Result<()> {
     )
 }
 
-/// Copies the tree, plants each defect on its own, and runs the simulation on it.
+/// Copies the tree, plants each defect separately, and runs the simulation on it.
 fn find_planted() -> Result<()> {
     let copy = ci::target().join("xtask/planted");
     for file in Tree::read()?.files {

@@ -1,5 +1,5 @@
 //! Keeps the machine busy with other programs on every CPU and on the disk while cassay's tests
-//! run. A test that relies on a quiet machine then fails here, and not on another developer's
+//! run. A test that requires a quiet machine then fails here instead of on another developer's
 //! machine.
 
 use crate::process;
@@ -30,7 +30,7 @@ impl Busy {
         let disk = ["--hdd", "1", "--hdd-bytes", "256M", "--temp-path"];
         let folder = folder.to_string_lossy();
         let arguments = [&arguments[..], &disk, &[&folder]].concat();
-        // An unknown argument ends it at once, which starting it does not reveal.
+        // An unknown argument ends it immediately, which its start does not show.
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;
@@ -52,7 +52,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // Its own children end with it on SIGTERM only; the second line waits for it.
+        // Its child processes end with it only on SIGTERM. The second line waits for that.
         process::terminate(&self.0);
         let _ = self.0.wait();
     }

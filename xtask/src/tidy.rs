@@ -1,8 +1,8 @@
-//! House style as a test. Each rule of STYLE.md that a machine can check is a function here.
+//! House style as a test. Each rule of STYLE.md that a program can check is a function here.
 //!
-//! A rule reads the tracked files and returns the violations; it changes nothing. It is a test of
-//! this crate and a line of `cargo xtask tidy`, so that it cannot be forgotten or argued away in a
-//! review. Each rule has a test that shows it finding something.
+//! A rule reads the tracked files and returns the violations, without changing files. It is a test
+//! of this crate and a line of `cargo xtask tidy`, so that it is always checked. Each rule has a
+//! test in which it finds a violation.
 
 mod chains;
 mod changes;
@@ -26,7 +26,7 @@ use crate::tree::Tree;
 use anyhow::{Result, anyhow, bail};
 use std::fmt;
 
-/// One place that violates a rule.
+/// A place that violates a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     path: String,
@@ -143,7 +143,7 @@ const RULES: [(&str, Rule); 38] = [
 pub fn run() -> Result<()> {
     let tree = Tree::read()?;
     let mut violations_count = 0;
-    // In parallel: each rule reads all files, which takes seconds.
+    // The rules run in parallel, since each reads all files, which takes seconds.
     let found: Vec<_> = std::thread::scope(|scope| {
         let all = &tree;
         let rules = RULES.map(|(name, rule)| (name, scope.spawn(move || rule(all))));

@@ -1,6 +1,6 @@
-//! Checks exported plans with the formats' own validators: libvirt's schema, systemd's parser of
-//! units, and the shell's of scripts. The output names the validators that are not installed, since
-//! their formats remain unchecked.
+//! Checks exported plans with the validators of their formats: libvirt's schema, systemd's parser
+//! of units, and the shell's parser of scripts. The output names the validators that are not
+//! installed, since their formats remain unchecked.
 
 use crate::process::{self, cargo};
 use crate::tree;
@@ -61,7 +61,7 @@ fn libvirt(domains: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Checks each drop-in under a unit of its own. systemd skips whatever it cannot read, with a
+/// Checks each drop-in with a separate unit. systemd skips settings that it cannot read, with a
 /// warning and exit code 0, so any output on stderr is a failure.
 fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
     if process::output("systemd-analyze", &["--version"]).is_err() {

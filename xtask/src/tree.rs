@@ -1,5 +1,5 @@
-//! The tree as git tracks it: every file with its text. Untracked files, such as results, caches
-//! and build output, are not checked.
+//! The tracked files of the tree, with their texts. Untracked files, such as results, caches and
+//! build output, are not checked.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -43,7 +43,8 @@ impl Tree {
         let mut files = Vec::new();
         for path in listed.split('\0').filter(|path| !path.is_empty()) {
             let full = root().join(path);
-            // Deleted and not yet committed, or a link to a folder: nothing to read.
+            // The file is deleted and not yet committed, or it is a link to a folder, so there is
+            // no text.
             if !full.is_file() {
                 continue;
             }

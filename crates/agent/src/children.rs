@@ -1,5 +1,5 @@
-//! Processes that an agent has started. Each has a thread that waits for its end, takes its status
-//! and reports it.
+//! Processes that an agent has started. A thread for each process waits for its end, takes its
+//! status and reports it.
 
 use anyhow::{Context, Result, bail};
 use host::calls::Note;
@@ -23,7 +23,7 @@ pub(crate) struct Children {
 struct ProcessEnds {
     /// Status by process. `None` while a process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
-    /// Processes that were ended on purpose.
+    /// Processes that the agent ended on purpose.
     told: Mutex<HashSet<Identity>>,
     news: Condvar,
 }
@@ -57,10 +57,10 @@ impl Children {
         std::thread::Builder::new()
             .name(format!("await {}", identity.pid))
             .spawn(move || {
-                // Returns when the last thread is gone, and with it ports and files.
+                // Returns when the last thread has ended, so that all ports and files are closed.
                 let status = child.wait().map_or(0, ExitStatusExt::into_raw);
-                // Reported before it is recorded here, because an agent that is ending waits for
-                // the record.
+                // The thread reports the status before it records it here, because an agent that is
+                // ending waits for the record.
                 outbox.note(&Note::Ended(identity, status));
                 known.lock().insert(identity, Some(status));
                 known.news.notify_all();
@@ -77,25 +77,25 @@ impl Children {
     /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
-            bail!("process {} was not started here", process.pid);
+            bail!("this agent has not started process {}", process.pid);
         }
         Ok(())
     }
 
-    /// Returns true if it has not ended, with all of its threads.
+    /// Returns true if the process, or any of its threads, still runs.
     pub fn runs(&self, process: Identity) -> bool {
         self.known.lock().get(&process) == Some(&None)
     }
 
-    /// Returns true if it has ended, but not on purpose.
+    /// Returns true if the process has ended, but not on purpose.
     pub fn has_failed(&self, process: Identity) -> bool {
         let told = self.known.told.lock();
         let is_told = told.unwrap_or_else(PoisonError::into_inner).contains(&process);
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 
-    /// Sends SIGTERM, and after `grace` SIGKILL; without grace, SIGKILL at once. Returns true if it
-    /// ended by itself.
+    /// Sends SIGTERM, and SIGKILL after `grace`. Without grace, it sends SIGKILL immediately.
+    /// Returns true if the process ended before SIGKILL.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
         self.known.tell(process);
@@ -113,7 +113,7 @@ impl Children {
     }
 
     /// Asks all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
-    /// kills at once.
+    /// it kills them immediately.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
         processes.iter().for_each(|one| self.known.tell(*one));
@@ -141,7 +141,7 @@ impl Children {
         stuck.map_or(Ok(()), |(process, _)| Err(process.stuck()))
     }
 
-    /// Returns true if it has ended within `limit`.
+    /// Returns true if the process has ended within `limit`.
     fn wait(&self, process: Identity, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         let mut known = self.known.lock();

@@ -1,7 +1,7 @@
 //! Disk test in a separate process.
 //!
 //! Invariants: the process is in the control groups of its host, and so is as slow as the host's
-//! other processes. It leaves nothing on the disk, whenever it is killed. If it hangs, the agent
+//! other processes. It leaves nothing on the disk, even if it is killed. If it hangs, the agent
 //! does not.
 
 use crate::state::AgentState;
@@ -23,8 +23,8 @@ use std::time::Duration;
 /// I/O follow.
 pub const ARGUMENT: &str = "try-disk";
 
-/// Maximum number of processes that hang on a disk. While there are as many, no further one is
-/// started.
+/// Maximum number of processes that hang on a disk. The agent starts no further process while this
+/// many hang.
 const WAITING_MAX: usize = 4;
 
 const POLL: Duration = Duration::from_millis(5);
@@ -32,8 +32,8 @@ const POLL: Duration = Duration::from_millis(5);
 /// Maximum number of files and folders examined for a readable file.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Prefix of cassay's own files, which are not read: the file that fills the disk has no readable
-/// content.
+/// Prefix of cassay's own files. The test does not read them, because the file that fills the disk
+/// has no readable content.
 const OWN: &str = ".cassay";
 
 /// Results of writing and reading.
@@ -88,7 +88,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     let written = writing.join().ok().context("the thread that writes has failed")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
-        // Otherwise the file that was written.
+        // Otherwise the test reads the file that it has just written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file, work))
@@ -97,7 +97,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     }
 }
 
-/// Writes to an unnamed file on disk, each request over the one before.
+/// Writes to an unnamed file on disk. Each request overwrites the one before.
 fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
@@ -116,7 +116,7 @@ fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Finds a file with at least this many bytes.
+/// Finds a file with at least `bytes` bytes.
 fn file_below(folder: &Path, bytes: u64) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut left = ENTRIES_MAX;
@@ -149,10 +149,10 @@ fn say(what: &str, begun_ns: u64, done: Result<(), Errno>) -> Result<()> {
 fn tell(line: &str) -> Result<()> {
     let line = format!("{line}\n");
     let written = rustix::io::write(rustix::stdio::stdout(), line.as_bytes());
-    written.map(drop).context("say what came of a trial")
+    written.map(drop).context("report the result of a trial")
 }
 
-/// Tests the disk of `folder`. A part without result within `limit` is [`Attempt::Silent`].
+/// Tests the disk of `folder`. A part without a result within `limit` is [`Attempt::Silent`].
 ///
 /// # Errors
 /// The folder does not belong to the agent, its volume is not mounted, or no process can be
@@ -164,7 +164,7 @@ pub(crate) fn look(
     limit: Duration,
 ) -> Result<QueryAnswer> {
     let seen = |(write, read): Attempts| QueryAnswer::Disk { write, read };
-    // Below an unmounted volume's mount point, another disk would be tested.
+    // If the volume is not mounted, the test would measure the disk below the mount point.
     here.files.admit(folder)?;
     let deadline = Deadline::after(limit);
     let mut waiting = here.trials();
@@ -176,7 +176,7 @@ pub(crate) fn look(
         if deadline.passed() {
             return Ok(seen((Attempt::Silent, Attempt::Silent)));
         }
-        // A hanging process may just be ending.
+        // A process that hung may be about to end.
         drop(waiting);
         clock::sleep(POLL);
         waiting = here.trials();
@@ -214,7 +214,7 @@ fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
             Err(Errno::INTR) => continue,
             ready => ready.context("wait for a trial")?,
         };
-        match pipe.read(&mut buffer).context("hear what came of a trial")? {
+        match pipe.read(&mut buffer).context("receive the result of a trial")? {
             0 => break,
             count => said.extend_from_slice(&buffer[..count]),
         }

@@ -1,8 +1,8 @@
 //! Injection and healing of faults by a host's agent.
 //!
-//! Invariants: healing is recorded before anything is broken, and also on the undo list if it must
-//! be done after the agent's end. The agent heals by itself when the time is over, even if its
-//! controller is silent or gone.
+//! Invariants: the agent records how to heal a fault before it breaks anything. If healing must
+//! also work after the agent's end, the undo list has an entry for it. The agent heals a fault by
+//! itself when its time is over, even if its controller is silent or gone.
 
 mod added_process;
 mod commands;
@@ -105,12 +105,12 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 }
 
 impl AgentState {
-    /// Heals a fault that is still there.
+    /// Heals a fault that still exists.
     fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
-        // The lock is held meanwhile: ending the agent waits for it, and nothing is started
-        // afterwards.
+        // The lock is held during the healing. So the end of the agent waits for it, and nothing
+        // starts afterwards.
         let mut all = self.faults.lock();
-        let state = all.get_mut(number as usize).context("nothing was broken by this number")?;
+        let state = all.get_mut(number as usize).context("there is no fault with this number")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -123,7 +123,7 @@ impl AgentState {
             self.faults.news.notify_all();
         }
         let State::Whole(healed) = state else {
-            anyhow::bail!("it is still broken")
+            anyhow::bail!("the fault is still in force")
         };
         let healed = healed.clone().map_err(anyhow::Error::msg)?;
         Ok(HealAnswer {
@@ -136,7 +136,8 @@ impl AgentState {
 impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
         let own = here.own().context("this agent is ending")?;
-        // The lock is held meanwhile, so that nothing is healed before it is broken.
+        // The lock is held during the injection, so that no thread heals the fault before it
+        // exists.
         let mut all = here.faults.lock();
         let broken = Broken(all.len() as u64);
         let mut what = breakable(self.what, broken);
@@ -172,7 +173,7 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state = all.get_mut(number as usize).context("nothing was broken by this number")?;
+        let state = all.get_mut(number as usize).context("there is no fault with this number")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }
@@ -192,7 +193,7 @@ impl Serve<AgentState> for StartedProcesses {
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("nothing was broken by this number"),
+            None => anyhow::bail!("there is no fault with this number"),
         }
     }
 }

@@ -28,12 +28,12 @@ const ENTRY_BYTES: usize = 160;
 /// Maximum size of a file that is returned with its entry.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// Bytes that are summed at a time, and the alignment of direct reads in memory and file. The
-/// alignment suffices for all devices.
+/// Number of bytes that the checksum reads at a time, and the alignment of direct reads in memory
+/// and file. The alignment suffices for all devices.
 const READ_BYTES: usize = 1 << 20;
 const ALIGNMENT: usize = 4096;
 
-/// Does not block if the path is a FIFO instead of a file.
+/// The call does not block if the path is a FIFO instead of a file.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 impl Serve<AgentState> for Change {
@@ -116,7 +116,7 @@ impl AgentState {
 
 impl AgentState {
     fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        // It would never end.
+        // Reading a pipe or a device would never end.
         ensure!(
             !to.starts_with(from),
             "the second is below the first, whose files it was to hold"
@@ -174,7 +174,7 @@ fn clear(folder: Inside<'_>, but: &[String]) -> std::io::Result<()> {
 fn remove(folder: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     let removed = match stat(folder, name) {
         Err(error) => Err(error.into()),
-        // Uses a path through the open folder.
+        // The path is relative to the open folder.
         Ok(found) if is_folder(&found) => {
             let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
             std::fs::remove_dir_all(Path::new(&path).join(name))
@@ -213,7 +213,7 @@ impl Serve<AgentState> for List {
             }
             bytes += name.as_bytes().len() + ENTRY_BYTES;
             match entry(&folder, &name, self.text_of.as_deref()) {
-                // Their owner deletes files at any time.
+                // The owner deletes files at any time.
                 Err(Errno::NOENT) => {}
                 found => page.entries.push(found.with_context(context)?),
             }
@@ -324,7 +324,8 @@ fn sum_from(
     mut begun: PartialChecksum,
     limit: u64,
 ) -> std::io::Result<SummedReader> {
-    // Some file systems refuse a direct read beyond the end of a file of odd size.
+    // Some file systems refuse a direct read beyond the end of a file whose size is not a multiple
+    // of a block.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
     file.seek(SeekFrom::Start(begun.bytes))?;
@@ -353,7 +354,7 @@ impl Serve<AgentState> for Space {
     fn serve(self, here: &AgentState) -> Result<VolumeUse> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let usage = folder.and_then(|folder| Ok(volume::use_of(&fstatvfs(&folder)?)));
-        usage.with_context(|| format!("ask for the space at {}", self.0.display()))
+        usage.with_context(|| format!("ask for the free space at {}", self.0.display()))
     }
 }
 
@@ -367,7 +368,7 @@ impl Serve<AgentState> for DeviceBytes {
         let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size"))
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        // The kernel counts in sectors of 512 bytes, whatever the device has.
+        // The kernel counts in sectors of 512 bytes, whatever the sector size of the device.
         Ok(sectors.map(|sectors: u64| sectors * 512))
     }
 }
@@ -376,7 +377,7 @@ impl Serve<AgentState> for EvictTree {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {
-            // The kernel keeps pages that are not written to disk yet.
+            // The kernel keeps pages in memory that are not yet on the disk.
             syncfs(open(&folder, OsStr::new("."), READ, Mode::empty())?)?;
             uncache(&folder)
         };
@@ -386,8 +387,8 @@ impl Serve<AgentState> for EvictTree {
     }
 }
 
-/// Drops all files below a folder. Their owner deletes files at any time: a missing file is dropped
-/// already.
+/// Drops all files below a folder from the page cache. The owner deletes files at any time: a
+/// missing file counts as dropped.
 fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
     for name in names(folder)? {
         let name = OsStr::from_bytes(name.as_bytes());
@@ -400,7 +401,7 @@ fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
                 return Ok(());
             }
             let file = open(folder, name, READ, Mode::empty())?;
-            // No length means up to the end of the file.
+            // Without a length, the read continues up to the end of the file.
             let to_the_end: Option<NonZeroU64> = None;
             fadvise(&file, 0, to_the_end, Advice::DontNeed)
         };

@@ -1,8 +1,8 @@
 //! Access check for a host's files: decides which of them an agent may touch.
 //!
-//! Invariants: a path leads to a file below a folder that the agent was given at its start. So it
-//! goes only downwards, and no component below that folder may be a symbolic link, even if one is
-//! created meanwhile. Each component is opened separately, relative to the one before.
+//! Invariants: a path leads to a file below a folder that the agent received at its start. So a
+//! path goes only downwards, and no component below that folder may be a symbolic link, even if one
+//! is created meanwhile. The agent opens each component separately, relative to the one before.
 
 use anyhow::{Result, ensure};
 use rustix::fd::OwnedFd;
@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// Folders that an agent was given, or has at present.
+/// Folders that an agent received at its start, or has at present.
 pub(crate) struct Folders(RwLock<Vec<Folder>>);
 
 struct Folder {
@@ -20,16 +20,16 @@ struct Folder {
     bar: Bar,
 }
 
-/// Reason why a folder cannot be accessed for a while.
+/// Reason why a folder cannot be accessed at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bar {
-    /// It can be accessed.
+    /// The folder can be accessed.
     None,
     /// Its volume is frozen, and writing would block.
     Frozen,
-    /// Its volume is not mounted, and files found there would not be its own.
+    /// The volume is not mounted, and files found below its mount point are not its own.
     Away,
-    /// It belongs to another user, and is read-only.
+    /// The folder belongs to another user, and is read-only.
     Lent,
 }
 
@@ -164,13 +164,13 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Refuses anything but a plain relative path downwards.
+/// Refuses every path except a plain relative one that leads downwards.
 pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let parts = Path::new(path).components();
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
     ensure!(
         !path.is_empty() && parts.clone().all(is_down),
-        "{path:?} is not the name of something below a folder"
+        "{path:?} is not the name of a file below a folder"
     );
     Ok(Path::new(path))
 }
@@ -197,7 +197,7 @@ pub(crate) fn parent<'a>(
     below: &'a Path,
     is_made: bool,
 ) -> Result<(OwnedFd, &'a OsStr), Errno> {
-    // The given folder itself must not be renamed or removed.
+    // No step may rename or remove the given folder itself.
     let name = below.file_name().ok_or(Errno::BUSY)?;
     let above = below.parent().unwrap_or(Path::new(""));
     Ok((enter(from, above, is_made)?, name))

@@ -1,7 +1,8 @@
-//! Guard of an agent: a process that outlives it, and undoes what the agent could not.
+//! Guard of an agent: a process that outlives the agent, and undoes the changes that the agent
+//! could not undo.
 //!
-//! It gets the complete undo list whenever that changes, through a pipe that ends with the agent.
-//! An agent that ends in order has sent an empty list before.
+//! The guard receives the complete undo list at every change, through a pipe that closes when the
+//! agent ends. An agent that ends normally has sent an empty list before.
 
 use anyhow::{Context, Result};
 use host::process::{self, Identity, Life};
@@ -17,10 +18,10 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Argument after the agent's own that makes this program a guard.
+/// Argument that makes this program a guard. It follows the agent's argument.
 pub const ARGUMENT: &str = "guard";
 
-/// Interval between two checks that the agent lives.
+/// Interval between two checks that the agent is alive.
 const LOOK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -29,7 +30,7 @@ const LOOK: Timespec = Timespec {
 /// Capacity of a pipe in bytes: Linux uses 16 pages of 4 KiB.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// An agent's guard, from the agent's side. A killed one is replaced.
+/// An agent's guard, from the agent's side. If the guard is killed, the agent starts another one.
 pub struct Guard {
     name: String,
     state: Mutex<State>,
@@ -51,7 +52,7 @@ pub fn run() -> Result<()> {
     let agent = rustix::process::getppid()
         .and_then(|pid| Identity::read(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
-    // An unreadable message counts as the end, and the last list is used.
+    // An unreadable message counts as the end of the pipe, and the guard uses the last list.
     while has_news(&pipe, agent)
         && let Ok(Some(newer)) = frame::read(&mut pipe)
     {
@@ -60,8 +61,8 @@ pub fn run() -> Result<()> {
     undo_of_another(&all)
 }
 
-/// Waits for the next list, or the end of the pipe. Returns false if the agent was killed, but one
-/// of its threads still holds the pipe because it waits for a frozen volume.
+/// Waits for the next list, or the end of the pipe. Returns false if the agent was killed while one
+/// of its threads waits for a frozen volume: this thread still holds the pipe.
 fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
     loop {
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];
@@ -93,26 +94,26 @@ impl Guard {
     /// Sends the present list to the guard.
     ///
     /// # Errors
-    /// The guard is gone, and no other can be started.
+    /// The guard has ended, and no other guard can be started.
     pub fn tell(self: &Arc<Guard>, all: &[Undo]) -> Result<()> {
         let mut state = self.lock();
         state.last = all.to_vec();
         match state.send() {
             Ok(()) => Ok(()),
-            // The guard was killed: the next one gets the list, too.
+            // The guard was killed. The next guard also gets the list.
             Err(_) => self.begin(&mut state),
         }
     }
 
-    /// Dismisses the guard: nothing is left to undo.
+    /// Dismisses the guard, because nothing is left to undo.
     pub fn dismiss(&self) {
         let mut state = self.lock();
         state.dismissed = true;
         state.pipe = None;
     }
 
-    /// Writes the list to the pipe before the guard starts. So every guard has a list, however soon
-    /// the agent ends.
+    /// Writes the list to the pipe before the guard starts. So every guard has a list, even if the
+    /// agent ends immediately.
     fn begin(self: &Arc<Guard>, state: &mut State) -> Result<()> {
         let (reader, mut pipe) = std::io::pipe().context("make a pipe to the guard")?;
         let mut list = Vec::new();
@@ -147,7 +148,7 @@ impl Guard {
             return;
         }
         if let Err(error) = self.begin(&mut state) {
-            // Stderr is the agent's log.
+            // Standard error goes to the agent's log.
             let _ = writeln!(std::io::stderr(), "the guard ended ({ended:?}): {error:#}");
         }
     }
@@ -180,8 +181,8 @@ mod tests {
         writer.write_all(b"x").unwrap();
         assert!(has_news(&pipe, agent));
         std::io::Read::read_exact(&mut &pipe, &mut [0]).unwrap();
-        // Its status is not taken, and the pipe stays open, like a process with a thread that
-        // cannot be killed.
+        // The test does not take the status and keeps the pipe open, as if a thread of the agent
+        // could not be killed.
         child.kill().unwrap();
         assert!(!has_news(&pipe, agent));
         drop(writer);

@@ -81,7 +81,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 impl Serve<AgentState> for CleanFolder {
     fn serve(self, here: &AgentState) -> Result<Vec<String>> {
         if let Some(left) = clusters(&self.0)?.first() {
-            bail!("the cluster {} is still there", left.id);
+            bail!("the cluster {} still exists", left.id);
         }
         let mut removed = Vec::new();
         for name in names(&self.0)? {
@@ -90,7 +90,7 @@ impl Serve<AgentState> for CleanFolder {
                 digest.len() >= 64 && digest.chars().take(64).all(|c| c.is_ascii_hexdigit())
             });
             let is_ours = name == JARS || is_program || name.starts_with(TEMPORARY);
-            // The folder of this agent is removed when it ends.
+            // The agent removes its own folder when it ends.
             if !is_ours || here.folder.starts_with(&path) {
                 continue;
             }

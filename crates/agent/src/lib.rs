@@ -1,11 +1,11 @@
 //! The only crate that knows how an agent carries out its calls: this program again on a host, with
 //! a lease and a guard.
 //!
-//! An agent begins with a message that gives its role, and answers calls. It ends what it started
-//! when its controller says so, disconnects or is silent for too long. A kept agent waits for the
-//! next controller instead. Invariant: if controller, agent or guard is killed, everything that was
-//! started still ends. The kernel ends processes with the agent; the agent undoes the rest, or its
-//! guard if the agent was killed.
+//! An agent begins with a message that gives its role, and answers calls. It ends the processes
+//! that it started when its controller requests that, disconnects or is silent for too long. A kept
+//! agent waits for the next controller instead. Invariant: if controller, agent or guard is killed,
+//! all started processes still end. The kernel ends processes with the agent; the agent undoes the
+//! rest, or its guard if the agent was killed.
 
 mod attached_nodes;
 mod calls;
@@ -46,8 +46,8 @@ use undo_list::UndoList;
 #[doc(hidden)]
 pub use thread::in_thread;
 
-/// Time limit of the controller's first message. It is sent as soon as the agent has started, but
-/// the network may be slow.
+/// Maximum time until the controller's first message. The controller sends it as soon as the agent
+/// has started, but the network may be slow.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Sets the build id. If this program was started as an agent or guard, runs it and returns its
@@ -72,7 +72,7 @@ pub fn answer() -> Option<u8> {
             bytes,
         ] if is_asked_by_a_program() => disk_check::run(Path::new(folder), requests, bytes),
         [_, remote::ARGUMENT, ..] => Err(anyhow::anyhow!(
-            "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
+            "cassay starts its agents itself, one on each host, so that users need not start them"
         )),
         _ => return None,
     };
@@ -115,8 +115,8 @@ fn run(name: &str) -> Result<()> {
     };
     loop {
         let ending = agent_loop::serve(CALLS, &here, &outbox, reader, writer, lease);
-        // A controller on this machine that hangs up has ended, because the kernel closes its
-        // pipes, and no network in between could have cut the connection.
+        // A controller on this machine that hangs up has ended: the kernel closes its pipes, and
+        // there is no network that could have cut the connection.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 outbox.disconnect();
@@ -145,7 +145,7 @@ fn begin(name: &str, begin: Begin) -> Result<AgentParts> {
     if let Some(tree) = begin.tree {
         undo.add(Undo::Tree(tree))?;
     }
-    // An agent that does not own the tree must not create it, because its owner may be removing it.
+    // An agent that does not own the tree must not create it, because the owner may be removing it.
     let mut private = DirBuilder::new();
     let made = private.recursive(owns).mode(0o700).create(&begin.folder);
     made.with_context(|| format!("make {}", begin.folder.display()))?;

@@ -7,7 +7,7 @@ use linux::probe::{ProbeCost, Probes, Reading};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All watches of the present controller.
+/// All probes of the present controller.
 #[derive(Default)]
 pub(crate) struct ActiveWatches(Mutex<Watches>);
 
@@ -19,16 +19,16 @@ struct Watches {
 
 /// A watch.
 struct ActiveWatch {
-    /// Its probes. `None` once it was ended.
+    /// Probes of the watch. `None` once it has ended.
     probes: Option<Probes>,
     costs: Vec<ProbeCost>,
-    /// Readings that were not sent yet.
+    /// Readings that the agent has not yet sent.
     waiting: std::vec::IntoIter<Reading>,
     encoder: Encoder,
 }
 
 impl ActiveWatches {
-    /// Ends all watches, because their controller is gone.
+    /// Ends all probes, because their controller has left.
     pub fn end(&self) {
         lock(&self.0).all.clear();
     }
@@ -52,7 +52,7 @@ impl ActiveWatches {
             .all
             .get(watch)
             .map(Arc::clone)
-            .with_context(|| format!("there is no watch {watch}"))?;
+            .with_context(|| format!("there is no probe watch {watch}"))?;
         let taken = lock(&one).take(*end);
         if taken.costs.is_some() {
             lock(&self.0).all.remove(watch);
@@ -84,7 +84,7 @@ impl ActiveWatch {
     }
 }
 
-/// Locks a mutex, poisoned or not: no update under it can be left half-done.
+/// Locks a mutex, even if it is poisoned: no update under it can be left half-done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! A machine as a host of nodes, on its agent's side: preparation, checks, and removal of what an
-//! earlier command left.
+//! A machine as a host of nodes, from its agent's side: preparation, checks, and removal of
+//! leftovers of an earlier command.
 
 use crate::faults::packets;
 use crate::state::AgentState;
@@ -45,7 +45,7 @@ impl Serve<AgentState> for Settle {
         };
         let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
         let jars = supply_folder(above);
-        // It stays for the next cluster.
+        // The folder stays for the next cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         let _ = here.machine.set(self.group.clone());
@@ -73,8 +73,8 @@ impl Serve<AgentState> for Settle {
     }
 }
 
-/// Limits the processes of this host. Without control groups there are no limits, which was
-/// reported before.
+/// Limits the processes of this host. Without control groups there are no limits; an earlier check
+/// reported that.
 pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
     capability::require_of_machine(&HostSpec {
         volume_bytes: None,
@@ -108,8 +108,9 @@ fn check_mounts() -> Result<()> {
     };
     ensure!(
         is_own,
-        "this machine does not let its agent have mounts of its own, so there can be no volume\n\
-         hint: with `sudo: true` it is root there; in a container, it needs CAP_SYS_ADMIN"
+        "this machine does not allow separate mounts for its agent, so there can be no \
+         volume\nhint: with `sudo: true` the agent is root on it; in a container, it needs \
+         CAP_SYS_ADMIN"
     );
     Ok(())
 }
@@ -164,13 +165,14 @@ impl Serve<AgentState> for ClearCluster {
         );
         let group = host::group_name(&self.id, &self.host);
         let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
-        // The groups of a cluster may be below another parent if it was started in another login.
+        // The groups of a cluster may have another parent if it was started in another login
+        // session.
         places.extend(self.places.into_iter().filter(|place| place.dir.ends_with(&group)));
         let folder = self.folder.join(&self.host);
         // A process that waits for a frozen volume cannot be killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        // Nodes end with their agent. Machines may share processes, as containers do, so the folder
-        // is checked.
+        // Nodes end with their agent. Containers may share processes, so the check looks at the
+        // folder.
         let below = folder.display().to_string();
         let is_here = |node: &Identity| {
             let line = process::command_line(node.pid).unwrap_or_default();

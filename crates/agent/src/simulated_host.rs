@@ -1,4 +1,4 @@
-//! Creates and limits simulated hosts and the switch between them, on their agents' side.
+//! Creates and limits simulated hosts and the switch between them, from their agents' side.
 
 use crate::remote_host;
 use crate::state::AgentState;
@@ -18,8 +18,9 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use target_spec::LinkSpec;
 
-/// Puts this process, and all that it starts from now on, into the namespaces of its role. Must be
-/// called before any thread is started. Returns what is missing, for its log.
+/// Moves this process, and all that it starts from now on, into the namespaces of its role. The
+/// caller must call it before it starts any thread. Returns a note for the log on anything that is
+/// missing.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -32,30 +33,31 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     };
     // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
     unsafe { unshare_unsafe(flags) }
-        .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
+        .context("have a separate network and mounts (root, or CAP_SYS_ADMIN)")?;
     if role == Role::StandIn {
         keep_mounts()?;
     }
     Ok(None)
 }
 
-/// Mounts of the machine propagate here, but ours do not propagate back.
+/// Mounts of the machine propagate to here, but mounts of the agent do not propagate back.
 fn keep_mounts() -> Result<()> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream).context("keep mounts to itself")
 }
 
-/// Gives a machine that hosts nodes a mount namespace of its own if permitted; requests for a
-/// volume are refused otherwise. Its control groups are delegated if a manager like systemd runs.
+/// Gives a machine that hosts nodes its own mount namespace if permitted; otherwise the agent
+/// refuses requests for a volume. A manager such as systemd, if one runs, delegates control groups
+/// to it.
 fn enter_host(name: &str) -> Result<Option<String>> {
-    // SAFETY: as in `enter`. The thread that starts programs is created later.
+    // SAFETY: as in `enter`. The agent creates the thread that starts programs later.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
         keep_mounts()?;
     }
-    // Without a scope, groups are created as on a machine without systemd.
+    // Without a scope, the agent creates groups as on a machine without systemd.
     let why = systemd_scope::enter(name).err();
     cgroup::step_aside()?;
-    Ok(why.map(|why| format!("its control groups are not handed over by systemd: {why:#}")))
+    Ok(why.map(|why| format!("systemd does not delegate its control groups: {why:#}")))
 }
 
 impl Serve<AgentState> for MakeBridge {

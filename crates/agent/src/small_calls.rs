@@ -1,4 +1,4 @@
-//! Small calls of an agent: processes, machine, probes.
+//! Short calls of an agent: processes, machine, probes.
 
 use crate::state::AgentState;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! Relay to a kept agent of a machine, for a controller that connects by `ssh`. Copies bytes in
+//! Relay to a machine's kept agent, for a controller that connects by `ssh`. It copies bytes in
 //! both directions until one side hangs up.
 
 use anyhow::{Context, Result};
@@ -24,17 +24,17 @@ impl<R: Read> Read for PlainReader<R> {
 /// No agent listens there.
 pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     let agent = host::agent::knock(folder)
-        .context("no kept agent is there: its machine was started anew, or it was ended")?;
+        .context("no kept agent is there: its machine was restarted, or the agent was ended")?;
     let mut to_agent = agent.try_clone().context("share a connection")?;
     std::thread::Builder::new()
         .name("relay".to_owned())
         .spawn(move || {
-            // Whichever side is gone, the other one must notice.
+            // When one side ends the connection, the other must notice it.
             let _ = io::copy(&mut PlainReader(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })
-        .context("start a thread for what comes in")?;
-    // The controller notices the end.
+        .context("start a thread for the incoming messages")?;
+    // The controller notices the end of the stream.
     let _ = io::copy(&mut PlainReader(agent), &mut output);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! State of a host at its own agent: its folders, its objects and its processes.
 //!
-//! Invariant: everything that would outlive the agent is on its undo list, and known to its guard,
-//! before it is created.
+//! Invariant: every object that would remain after the agent is on its undo list, and known to its
+//! guard, before it is created.
 
 use crate::children::Children;
 use crate::faults::state::Faults;
@@ -33,9 +33,9 @@ pub struct AgentState {
     pub(crate) faults: Faults,
     /// Processes that test a disk.
     trials: Mutex<Vec<Identity>>,
-    /// Reference for threads that act on their own.
+    /// Reference for threads that work independently.
     own: Weak<AgentState>,
-    /// Set once the bridge of a switch exists.
+    /// Set once a switch has its bridge.
     pub(crate) bridge: OnceLock<()>,
     /// Set once a simulated host has a network.
     pub(crate) network: OnceLock<()>,
@@ -48,12 +48,12 @@ pub struct AgentState {
     pub(crate) volume: OnceLock<Volume>,
     /// Device number of its volume.
     pub(crate) device: OnceLock<String>,
-    /// Socket for the next controller, if the agent is kept.
+    /// Socket for the next controller, if the agent is to be kept.
     pub(crate) door: OnceLock<UnixListener>,
 }
 
 impl AgentState {
-    /// Creates the state of an unchanged host. `folder` is its agent's own, and `files` are the
+    /// Creates the state of an unchanged host. `folder` is the agent's own folder. `files` are the
     /// folders that the agent may access.
     pub fn new(
         folder: PathBuf,
@@ -96,7 +96,7 @@ impl AgentState {
         self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the socket for the next controller, if the agent is kept.
+    /// Returns the socket for the next controller, if the agent is to be kept.
     pub fn door(&self) -> Option<&UnixListener> {
         self.door.get()
     }
@@ -109,7 +109,7 @@ impl AgentState {
     /// Ends all processes, and undoes all changes.
     ///
     /// # Errors
-    /// The first failure. All other changes are undone all the same.
+    /// The first failure. The agent still undoes all other changes.
     pub fn end(&self) -> Result<()> {
         self.undo.close();
         self.faults.end();
@@ -154,11 +154,11 @@ impl AgentState {
     /// Checks that this is a simulated host, which has a network namespace of its own.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let network = self.network.get();
-        network.copied().context("this host has no network of its own")
+        network.copied().context("this host has no separate network")
     }
 
     /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
-    /// of the kernel objects that are created there.
+    /// of the kernel objects that cassay creates on it.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine
@@ -167,12 +167,12 @@ impl AgentState {
     }
 
     pub(crate) fn group(&self) -> Result<&Group> {
-        self.group.get().context("this host has no groups of its own")
+        self.group.get().context("this host has no control groups")
     }
 
     /// Returns its volume, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
-        self.volume.get().context("this host has no volume of its own; give it one")
+        self.volume.get().context("this host has no separate volume; give it one")
     }
 
     /// Returns the device number of its volume. `None` without a volume.

@@ -1,6 +1,6 @@
-//! A systemd scope for an agent and all that it starts, with delegated control groups. Creating
-//! groups below those that systemd manages breaks its rules. It may withdraw controllers, and
-//! processes in a login session end with that session.
+//! A systemd scope for an agent and all that it starts, with delegated control groups. A program
+//! must not create groups below those that systemd manages: systemd may withdraw controllers, and
+//! ends processes in a login session with that session.
 
 use anyhow::{Result, ensure};
 use host::invocation;
@@ -13,18 +13,18 @@ use target_spec::Invocation;
 /// Folder that exists while systemd runs: `sd_booted(3)`.
 const BOOTED: &str = "/run/systemd/system";
 
-/// Time limit of the manager's answer.
+/// Maximum time until the manager answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Interval of checking that this process has been moved.
+/// Interval between two checks that systemd has moved this process.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Moves this process into a scope of its own, if systemd manages this machine and this is root.
-/// Other users are in a session whose own manager could delegate, but without the controllers that
-/// limit disks or CPUs.
+/// Moves this process into a scope of its own, if systemd manages this machine and the user is
+/// root. The sessions of other users have their own manager. It could delegate, but without the
+/// controllers that limit disks or CPUs.
 ///
 /// # Errors
-/// The manager refuses, or does not answer in time. This process was not moved then.
+/// The manager refuses, or does not answer in time. Then this process has not moved.
 pub(crate) fn enter(agent: &str) -> Result<()> {
     if !rustix::process::geteuid().is_root() || !Path::new(BOOTED).is_dir() {
         return Ok(());
@@ -32,12 +32,12 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     let own = Identity::own();
     let unit = format!("cassay-{agent}-{}-{}.scope", own.pid, own.start_ticks);
     invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
-    // The answer only means that the job has begun.
+    // The answer means only that the job has begun.
     let deadline = Deadline::after(LIMIT);
     while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
             !deadline.passed(),
-            "systemd has made {unit}, and this process is not in it after {} s",
+            "systemd has created {unit}, but this process is not in it after {} s",
             LIMIT.as_secs()
         );
         clock::sleep(POLL);
@@ -85,7 +85,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
     }
 }
 
-/// Returns true if a process with this `cgroup` file belongs to a unit.
+/// Returns true if this content of a `cgroup` file shows that its process belongs to a unit.
 fn is_in(cgroups: &str, unit: &str) -> bool {
     let mut paths = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.any(|path| path.split('/').any(|part| part == unit))

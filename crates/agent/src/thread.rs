@@ -1,4 +1,5 @@
-//! An agent that is a thread of this process, for tests. Calls take the same way as to a real one.
+//! An agent that is a thread of this process, for tests. Calls reach it in the same way as a real
+//! agent.
 
 use crate::calls::CALLS;
 use crate::state::AgentState;
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// Starts an agent for the files in `folder`.
 ///
 /// # Errors
-/// The folder does not exist, or there is an agent already.
+/// The folder does not exist, or already has an agent.
 pub fn in_thread(folder: &Path) -> Result<Agent> {
     let own = folder_of(folder, MACHINE);
     std::fs::create_dir_all(&own).with_context(|| format!("make {}", own.display()))?;

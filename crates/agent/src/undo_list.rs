@@ -1,4 +1,4 @@
-//! Undo list of an agent, which its guard has as well.
+//! Undo list of an agent. Its guard has a copy.
 
 use anyhow::{Context, Result, ensure};
 use host::undo::{Undo, undo};
@@ -9,13 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Function that sends the list to the guard.
 type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 
-/// Undo list of an agent. The guard gets an entry before the change is made.
+/// Undo list of an agent. The guard receives an entry before the agent makes the change.
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
-    /// File to which it is also written, once requested.
+    /// File to which the list is also written, once the agent requests it.
     noted: Mutex<Option<UndoFile>>,
-    /// True once the agent ends, so that nothing more is begun.
+    /// True once the agent ends, so that it begins nothing more.
     is_closed: AtomicBool,
 }
 
@@ -30,7 +30,7 @@ impl UndoList {
         }
     }
 
-    /// Makes [`UndoList::add_noted`] refuse further entries, because the agent ends.
+    /// Makes [`UndoList::add_noted`] refuse further entries, because the agent is ending.
     pub fn close(&self) {
         let _entries = self.entries();
         self.is_closed.store(true, Ordering::Relaxed);
@@ -39,18 +39,19 @@ impl UndoList {
     /// Makes [`UndoList::add_noted`] write to this file from now on.
     pub fn note(&self, noted: UndoFile) {
         let mut known = self.noted();
-        // A file that exists already has entries, so it is kept.
+        // If the file already exists, it has entries, so it is kept.
         if known.is_none() {
             *known = Some(noted);
         }
     }
 
-    /// Adds an entry for a change that is about to be made. If agent and guard were killed, or the
-    /// machine lost power, nothing else would undo it. So it is on disk before.
+    /// Adds an entry for a change that the agent is about to make, and writes it to the disk
+    /// before. If the agent and its guard are killed, or the machine loses power, nothing else
+    /// would undo the change.
     ///
     /// # Errors
-    /// The guard cannot be informed, or the entry cannot be written. The change must not be made
-    /// then.
+    /// The guard cannot be informed, or the entry cannot be written. Then the agent must not make
+    /// the change.
     pub fn add_noted(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
         ensure!(
@@ -58,7 +59,7 @@ impl UndoList {
             "this agent is ending"
         );
         let mut noted = self.noted();
-        let noted = noted.as_mut().context("nothing says where this is to be written down")?;
+        let noted = noted.as_mut().context("no path is given for this list")?;
         let note = Undo::Note(noted.path()?.to_owned());
         let mut all = entries.clone();
         if !all.contains(&note) {
@@ -70,17 +71,17 @@ impl UndoList {
         (self.tell)(&entries)
     }
 
-    /// Adds an entry for a change that is about to be made.
+    /// Adds an entry for a change that the agent is about to make.
     ///
     /// # Errors
-    /// The guard cannot be informed. The change must not be made then.
+    /// The guard cannot be informed. Then the agent must not make the change.
     pub fn add(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
         entries.push(undo);
         (self.tell)(&entries)
     }
 
-    /// Adds an entry, which is written to the file if there is one.
+    /// Adds an entry. It is also written to the file, if there is one.
     ///
     /// # Errors
     /// As [`UndoList::add`] and [`UndoList::add_noted`].
@@ -93,7 +94,7 @@ impl UndoList {
         }
     }
 
-    /// Removes an entry that was undone.
+    /// Removes an entry whose change was undone.
     ///
     /// # Errors
     /// The guard cannot be informed.
@@ -109,8 +110,7 @@ impl UndoList {
         }
     }
 
-    /// Undoes changes that prevent processes from ending when they are killed. Their entries stay
-    /// on the list.
+    /// Undoes changes that prevent killed processes from ending. Their entries remain on the list.
     ///
     /// # Errors
     /// As [`undo`].
@@ -121,7 +121,7 @@ impl UndoList {
         undo(&keeping)
     }
 
-    /// Undoes everything, and empties the list.
+    /// Undoes all changes, and empties the list.
     ///
     /// # Errors
     /// As [`undo`].

@@ -1,10 +1,11 @@
-//! `memcpy` and `memmove` for `x86_64`: up to 128 bytes by vectors from both ends, which all are
-//! read before any is written; above that 64 at a time, and long ones by the processor's own
-//! string copy. In assembly, since a compiler may make a call of `memcpy` of a loop that copies.
+//! `memcpy` and `memmove` for `x86_64`. Up to 128 bytes, they load vectors from both ends before
+//! they store any. Beyond that, they copy 64 bytes at a time, and long ranges with the processor's
+//! own string copy. They are written in assembly, because a compiler may turn a copying loop into a
+//! call of `memcpy`.
 
 core::arch::global_asm!(include_str!("copy.s"), options(raw));
 
-// Both are one: what overlaps is copied as if it did not.
+// Both functions are one, because it copies overlapping ranges correctly.
 #[cfg(target_env = "musl")]
 core::arch::global_asm!(
     ".globl memcpy",

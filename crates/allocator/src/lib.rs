@@ -1,8 +1,8 @@
 //! The only crate that knows how to replace a slow C library's allocator and memcpy.
 //!
-//! A static program has musl, whose allocator gives pages back at every turn and has one lock, and
-//! which copies by `rep movsq` on `x86_64`, whose start costs more than most copies. A program
-//! that names this crate has other ones there; beside glibc it has nothing of it.
+//! A static program uses musl. Its allocator has one lock and constantly returns pages to the
+//! kernel. On `x86_64` it copies with `rep movsq`, whose start takes longer than most copies. This
+//! crate replaces both in a static program that names it, and does nothing in a program with glibc.
 //! `docs/decisions/058-one-static-program.md` has the figures.
 
 #[cfg(target_arch = "x86_64")]

@@ -1,26 +1,26 @@
 //! The error of a mean whose values are not independent.
 //!
 //! One-second throughputs are correlated: a compaction or a collector slows several seconds in a
-//! row. Treating them as independent makes error bars too short. Here neighbours are joined into
-//! batches until the batch means look uncorrelated (batch means; Schmeiser 1982, "Batch size
-//! effects in the analysis of simulation output", holds 10 to 30 batches to be enough). The
-//! remaining correlation widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
+//! row. Treating them as independent makes error bars too short. So this module joins neighbours
+//! into batches until the batch means look uncorrelated. Schmeiser 1982, "Batch size effects in the
+//! analysis of simulation output", recommends 10 to 30 batches. The remaining correlation widens
+//! the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
 //!
-//! A rare incident (a pause, a flush) comes too often or not often enough in a short window. A
-//! window with few of them looks more certain than it is. So if the worst value stands out, the
-//! interval is widened on its side: to where it would end if the incident came as often as an
-//! incident that was seen once may truly come. And with fewer than [`FEW_INCIDENTS`] incidents, the
+//! A short window contains too many or too few rare incidents, such as a pause or a flush. A window
+//! with few incidents looks more certain than it is. So if the worst value stands out, the interval
+//! is widened on its side: up to the end that it would have if the incident came at the highest
+//! rate that one occurrence makes plausible. With fewer than [`FEW_INCIDENTS`] incidents, the
 //! interval is labelled. Simulated at 30 s with pauses of 0.3 s in every 8 s: 93 % coverage instead
 //! of 85 %. An incident that has not come in the window cannot be in its interval: see
 //! [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Minimum number of values for an interval: a variance of four values says almost nothing.
+/// Minimum number of values for an interval: the variance of four values is almost meaningless.
 pub const VALUES_MIN: usize = 5;
 /// Batches are not joined below this number (Schmeiser's lower end).
 const BATCHES_MIN: usize = 10;
-/// One-sided 5 % point of the normal distribution: correlation below it may be chance.
+/// One-sided 5 % point of the normal distribution: a correlation below it may be due to chance.
 const CORRELATION_Z: f64 = 1.645;
 /// Maximum lag-1 correlation (the interval is then 3 times as long); the degrees of freedom are
 /// never taken as fewer than [`FREEDOM_MIN`]. Simulated on AR(1) series of 10 to 240 values: with
@@ -29,19 +29,20 @@ const CORRELATION_Z: f64 = 1.645;
 const CORRELATION_MAX: f64 = 0.8;
 /// See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
-/// Distance from the median, in robust standard deviations, from which on a value is an incident.
-/// One of 30 independent normal values is in 8 % of series, which costs little.
+/// Distance from the median, in robust standard deviations, above which a value is an incident. One
+/// of 30 independent normal values is an incident in 8 % of series, which costs little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
-/// Additional occurrences of the worst incident that are assumed: an event seen once may have an
-/// expected count up to 5.57 (the exact 97.5 % limit of a Poisson count, Garwood 1936).
+/// Number of further occurrences of the worst incident that the interval allows for. An event seen
+/// once may have an expected count of up to 5.57 (the exact 97.5 % limit of a Poisson count,
+/// Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
-/// Distance from the median from which on a value counts as an incident; one of 30 normal values
-/// lies that far in 3 % of series.
+/// Distance from the median above which a value counts as an incident. In 3 % of series, one of 30
+/// normal values lies that far away.
 const COUNTED_DEVIATIONS: f64 = 4.0;
-/// Number of incidents below which the interval is labelled: their rate is then known to a factor
-/// of two at best.
+/// Number of incidents below which the interval is labelled: the rate of few incidents is known to
+/// a factor of two at best.
 pub const FEW_INCIDENTS: usize = 5;
-/// Median absolute deviation to standard deviation, of normal values.
+/// Factor from the median absolute deviation of normal values to their standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 /// Quantile 0.975 of the normal distribution: half of a 95 % interval in standard errors.
 pub const NORMAL_975: f64 = 1.96;
@@ -68,9 +69,10 @@ pub struct Estimate {
     pub freedom: f64,
     /// 95 % confidence interval. `None` with fewer than [`VALUES_MIN`] values.
     pub ci95: Option<[f64; 2]>,
-    /// Effective sample size: the number of independent values that the series is worth.
+    /// Effective sample size: the number of independent values with the same information as the
+    /// series.
     pub effective_count: f64,
-    /// Number of stretches of values that stand out.
+    /// Number of runs of consecutive values that stand out.
     pub incidents_count: usize,
 }
 
@@ -113,7 +115,7 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
 }
 
 /// Returns the 95 % confidence interval of the mean of blocks, which are independent. `None` with
-/// fewer than three, where it would be too wide to be useful.
+/// fewer than three blocks, because the interval would be too wide to be useful.
 pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     let count = values.len();
     if count < 3 {
@@ -139,7 +141,8 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// Returns how far the worst value lies below or above the median, if it stands out; else zeros.
+/// Returns the distance by which the worst value is below or above the median, if it stands out;
+/// otherwise zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);
     let far = |value: &&f64| (**value - middle).abs() > INCIDENT_DEVIATIONS * usual;
@@ -152,7 +155,7 @@ fn incident(values: &[f64]) -> [f64; 2] {
     })
 }
 
-/// Counts the stretches in which neighbours stand out on the same side of the median.
+/// Counts the runs of neighbours that stand out on the same side of the median.
 fn incidents_count(values: &[f64]) -> usize {
     let (middle, usual) = median_and_deviation(values);
     let far = COUNTED_DEVIATIONS * usual;
@@ -169,7 +172,7 @@ fn incidents_count(values: &[f64]) -> usize {
 }
 
 /// Corrects the estimated correlation of a short series, which is too small by about (1 + 4 r) / n
-/// (Marriott and Pope 1954). Negative correlation counts as none, which can only lengthen the
+/// (Marriott and Pope 1954). A negative correlation counts as zero, which can only lengthen the
 /// interval.
 pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)
@@ -227,7 +230,7 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// Returns the median, and the standard deviation of normal values with the same median absolute
-/// deviation: a few outliers hardly move either.
+/// deviation. A few outliers hardly change either of them.
 pub fn median_and_deviation(values: &[f64]) -> (f64, f64) {
     let middle = median(values);
     let distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
@@ -262,15 +265,16 @@ pub fn normal_quantile(p: f64) -> f64 {
 
 /// Returns quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
-    // Beyond a million it is the normal distribution, and the library does not find the inverse.
+    // Beyond a million degrees it is the normal distribution, and the library does not find the
+    // inverse.
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
         .inverse_cdf(p)
 }
 
 /// Returns the mean latency, ms, for a number of requests in flight at a throughput per second
-/// (Little 1961, "A proof for the queuing formula: L = λW"). It holds for every system that neither
-/// loses nor hoards requests.
+/// (Little 1961, "A proof for the queuing formula: L = λW"). It holds for every system whose number
+/// of requests is stable and that loses none.
 pub fn little_ms(in_flight: f64, ops_per_s: f64) -> f64 {
     in_flight / ops_per_s * 1000.0
 }
@@ -305,7 +309,7 @@ mod tests {
         let mut chance = Chance::new(7);
         for (count, phi, least) in [
             (10, 0.0, 0.93),
-            // Ten seconds cannot show how correlated they are.
+            // Ten seconds cannot show how strongly they are correlated.
             (10, 0.6, 0.84),
             (30, 0.3, 0.91),
             (60, 0.0, 0.93),
@@ -331,8 +335,8 @@ mod tests {
         }
     }
 
-    /// Returns the share of windows whose interval holds the true throughput, and the share of
-    /// labelled intervals among those.
+    /// Returns the share of windows whose interval contains the true throughput, and the share of
+    /// those intervals that are labelled.
     fn coverage(pauses: Pauses, seconds: usize, windows: u32, seed: u64) -> [f64; 2] {
         let mut chance = Chance::new(seed);
         let (mut hits, mut few) = (0, 0);
@@ -346,8 +350,8 @@ mod tests {
         [hits, few].map(|count| f64::from(count) / f64::from(windows))
     }
 
-    /// Seconds between pauses, seconds of a pause; then least and most coverage, and least and most
-    /// labelled.
+    /// Seconds between pauses and seconds of a pause, then the minimum and maximum coverage, then
+    /// the minimum and maximum share of labelled windows.
     const PAUSES: [(f64, f64, [f64; 2], [f64; 2]); 9] = [
         (1e9, 1.0, [0.92, 0.98], [0.0, 0.08]),
         (2.0, 0.1, [0.94, 1.0], [0.0, 1.0]),
@@ -358,7 +362,8 @@ mod tests {
         (10.0, 0.2, [0.89, 0.98], [0.7, 1.0]),
         // 5 % of windows have no pause.
         (10.0, 1.0, [0.87, 0.95], [0.8, 1.0]),
-        // 22 % of windows have no pause; almost all others are labelled. The document says so.
+        // 22 % of windows have no pause, and almost all others are labelled. docs/measurement.md
+        // states these figures.
         (20.0, 1.0, [0.70, 0.78], [0.65, 0.78]),
     ];
 

@@ -1,14 +1,14 @@
-//! Bisects a row of builds for the first one that is worse: which build to compare next, and the
-//! result of all comparisons.
+//! Bisects a row of builds to find the first one that is worse. It returns the build to compare
+//! next, and finally the result of all comparisons.
 //!
-//! Every build is compared with the first one, which is good. Its side is decided relative to the
-//! last build, which is bad: by which of the two its ratio is nearer to, on a logarithmic scale. So
-//! a small difference of all builds, or an unlucky run, does not mislead. An interval that contains
-//! the middle decides nothing.
+//! Every build is compared with the first one, which is good, and then assigned to the first build
+//! or to the last one, which is bad. Its ratio decides this: the nearer of the two ratios on a
+//! logarithmic scale. So a small difference of all builds, or an unlucky run, does not mislead. An
+//! interval that contains the middle decides nothing.
 
 use std::fmt;
 
-/// Maximum number of comparisons of one build that has not been decided.
+/// Maximum number of comparisons of an undecided build.
 pub const ATTEMPTS: usize = 3;
 
 /// Half a 95 % interval of a normal distribution, in standard errors.
@@ -47,7 +47,7 @@ impl Effect {
         })
     }
 
-    /// Returns true if the interval contains no difference.
+    /// Returns true if the interval contains a ratio of 1.
     fn may_be_none(self) -> bool {
         let [low, high] = self.ci95;
         low <= 1.0 && high >= 1.0
@@ -67,7 +67,7 @@ impl fmt::Display for Effect {
 pub struct SeenBuild {
     /// Comparisons of the build with the first one.
     pub effects: Vec<Effect>,
-    /// True if it cannot be compared: it does not build, does not start, or loses its rows.
+    /// True if the build cannot be compared: it does not build, does not start, or loses its rows.
     pub is_skipped: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct SeenBuild {
 pub enum Next {
     /// Compare a build with the first one.
     Compare {
-        /// Index of the build in the row, from 0.
+        /// Index of the build in the row, starting at 0.
         build: usize,
         /// Number of earlier comparisons of it.
         before: usize,
@@ -88,7 +88,7 @@ pub enum Next {
         /// Its effect compared with the first build of the row.
         effect: Effect,
     },
-    /// The first worse build is `bad`, or one of those before it that cannot be compared.
+    /// The first worse build is `bad`, or a build before it that cannot be compared.
     Between {
         /// Last build that is known to be good.
         good: usize,
@@ -97,16 +97,16 @@ pub enum Next {
         /// Effect of `bad` compared with the first build of the row.
         effect: Effect,
     },
-    /// The last build is not seen to be worse than the first one.
+    /// The comparisons do not show that the last build is worse than the first one.
     NotWorse {
         /// Effect of the last build.
         effect: Effect,
     },
-    /// One build cannot be assigned to a side.
+    /// One build can be assigned to neither side.
     Unclear {
         /// Last build that is known to be good.
         good: usize,
-        /// Build that cannot be assigned.
+        /// Build that can be assigned to neither side.
         build: usize,
         /// Effect of that build.
         effect: Effect,
@@ -115,8 +115,8 @@ pub enum Next {
     },
 }
 
-/// Returns the next step for a row of builds. `seen` has the comparisons of each build with the
-/// first. `higher_is_better` tells the direction of the metric.
+/// Returns the next step for a row of builds. `seen` contains the comparisons of each build with
+/// the first. `higher_is_better` is the direction of the metric.
 ///
 /// A row has at least two builds.
 pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
@@ -157,7 +157,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
             }
         }
     }
-    // The last build has an effect, and so has every build that was found to be bad.
+    // The last build has an effect, and so does every build that was found to be bad.
     let effect = Effect::pooled(&seen[bad].effects).unwrap_or(whole);
     if bad - good > 1 {
         return Next::Between { good, bad, effect };
@@ -165,7 +165,7 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     Next::Found { build: bad, effect }
 }
 
-/// Returns the build nearest to the middle of two that can be compared.
+/// Among the builds that can be compared, returns the one nearest to the middle between two builds.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
@@ -177,7 +177,7 @@ enum Side {
     Bad,
 }
 
-/// Returns to which end a build is nearer. `None` if its interval contains the middle.
+/// Returns the end to which a build is nearer. `None` if its interval contains the middle.
 fn side(effect: Effect, whole: Effect) -> Option<Side> {
     let middle = whole.ratio.ln() / 2.0;
     let [low, high] = effect.ci95.map(f64::ln);
@@ -211,8 +211,8 @@ mod tests {
         }
     }
 
-    /// Runs a bisection of builds of which those from `first` on are slower. Returns the result and
-    /// the number of comparisons.
+    /// Bisects builds that are slower from `first` on. Returns the result and the number of
+    /// comparisons.
     fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
         let mut chance = Chance::new(seed);
         let mut seen = vec![SeenBuild::default(); count];
@@ -243,7 +243,8 @@ mod tests {
         }
     }
 
-    /// A difference of 10 % where runs differ by 4 %: four pairs see it with an interval of 5.5 %.
+    /// A difference of 10 % where runs differ by 4 %: four pairs detect it with an interval of 5.5
+    /// %.
     #[test]
     fn a_change_within_noise_is_found_in_9_of_10_rows() {
         let (mut right, mut wrong, mut comparisons) = (0, 0, 0);
@@ -309,7 +310,7 @@ mod tests {
         };
     }
 
-    /// Builds of which some cannot be compared.
+    /// Some of the builds cannot be compared.
     #[test]
     fn incomparable_rows_are_skipped_and_named_if_they_matter() {
         let effect = |ratio: f64| Effect {

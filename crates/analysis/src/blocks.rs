@@ -2,13 +2,13 @@
 //!
 //! Operations are not independent (a pause slows thousands at once), so the binomial interval of
 //! order statistics is far too short. The method is Woodruff's (1952, "Confidence intervals for
-//! medians and other position measures") with the variance of a ratio over clusters. For each block
-//! it counts the operations above the estimated quantile's value. The spread of these counts over
-//! the blocks gives the standard error of the *share* above, autocorrelation included (see
-//! [`mod@crate::autocorrelation`]). It is never taken as less than the binomial one. The interval
-//! of the share is computed on the logit scale, since a small share has a skewed error and cannot
-//! fall below zero. The two shares at its ends are converted back to values by the merged
-//! histogram.
+//! medians and other position measures") with the variance of a ratio over clusters. For each
+//! block, it counts the operations that took longer than the estimated quantile. The spread of
+//! these counts over the blocks gives the standard error of the *share* above, autocorrelation
+//! included (see [`mod@crate::autocorrelation`]). It is never taken as less than the binomial one.
+//! The interval of the share is computed on the logit scale, since a small share has a skewed error
+//! and cannot fall below zero. The two shares at its ends are converted back to values by the
+//! merged histogram.
 //!
 //! The values are those of one population, which is followed beyond the window's end: operations
 //! that ended in the drain belong to the last block. A percentile that is only a lower bound has no
@@ -25,10 +25,11 @@ pub const QUANTILES: [(&str, f64); 4] =
 /// incidents.
 pub const VALUES_ABOVE_MIN: f64 = 100.0;
 /// Maximum half-width of an interval on the logit scale. Beyond it the odds of the ends differ by
-/// more than e⁴, as when the whole tail lies in one block of twenty.
+/// more than e⁴, for example if the whole tail is in one block of twenty.
 const LOGIT_HALF_MAX: f64 = 2.0;
-/// Number of blocks at which they are joined in pairs. 32 are enough for their spread (see
-/// [`mod@crate::autocorrelation`]), and a run of any length then fits in about 3 MB a histogram.
+/// Number of blocks at which they are joined in pairs. 32 blocks are enough to estimate their
+/// spread (see [`mod@crate::autocorrelation`]). A run of any length then fits in about 3 MB a
+/// histogram.
 const BLOCKS_MAX: usize = 64;
 const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
 
@@ -42,8 +43,8 @@ pub struct Blocks {
     intervals_in_last: usize,
 }
 
-/// (Value in ns, count), by value, of the buckets in use. A whole histogram takes 290 kB, which is
-/// too much for each block.
+/// Pairs of value in ns and count, by value, of the used buckets. A whole histogram takes 290 kB,
+/// which is too large for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {
@@ -86,7 +87,7 @@ impl Blocks {
         self.intervals_in_last = 1;
     }
 
-    /// Adds values that ended after the last interval and still belong to the window.
+    /// Adds values of operations that ended after the last interval and still belong to the window.
     pub fn push_drain(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -107,8 +108,8 @@ impl Blocks {
     }
 
     /// Returns the 95 % confidence interval of quantile `q`, in ns. `None` with fewer than
-    /// [`VALUES_ABOVE_MIN`] values above it, or with fewer than five blocks. Also `None` if the
-    /// tail lies, or may lie, in too few blocks to bound its end.
+    /// [`VALUES_ABOVE_MIN`] values above it, or with fewer than five blocks. Also `None` if so few
+    /// blocks contain the tail, or may contain it, that its end has no bound.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
         let merged = self.times.all();
         let count = merged.count() as f64;
@@ -126,10 +127,11 @@ impl Blocks {
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
-        // Centred on q itself, since the histogram's steps can put the share above some way below.
+        // The interval is centred on q itself, because the histogram's steps can move the share
+        // above the value away from it.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
-        // If more values lie above the estimate, the true quantile is higher.
+        // If more values are above the estimate, the true quantile is higher.
         let [low, high] = [below(logit + fewer), below(logit - more)];
         let is_at_least = |q: f64| self.times.quantile_ns(q).is_at_least();
         if is_at_least(q) || is_at_least(high) {
@@ -139,7 +141,7 @@ impl Blocks {
     }
 
     /// Returns true if the interval of quantile `q` rests on few incidents: blocks with far more
-    /// values above it than most.
+    /// values above the quantile than most.
     pub fn has_few_incidents(&self, q: f64) -> bool {
         let all = self.times.all();
         let value = all.quantile_ns(q);
@@ -147,16 +149,16 @@ impl Blocks {
         autocorrelation::mean_estimate(&self.excess(value, share)).has_few_incidents()
     }
 
-    /// Returns true if the worst incident, at its highest plausible rate, alone puts as many values
-    /// above as quantile `q` has. Then the true quantile may be as long as an incident.
+    /// Returns true if the worst incident alone, at its highest plausible rate, could contribute
+    /// all values above quantile `q`. Then the true quantile may be as long as an incident.
     fn may_lie_in_an_incident(&self, excess: &[f64], q: f64) -> bool {
         let worst = excess.iter().copied().fold(0.0, f64::max);
         let often = worst * (1.0 + INCIDENTS_MORE) / self.times.all().count().max(1) as f64;
         often > 1.0 - q
     }
 
-    /// Returns how much smaller and larger the share of values above a value may be, on the logit
-    /// scale.
+    /// Returns the distances by which the share of values above a value may be smaller and larger,
+    /// on the logit scale.
     fn half_widths(&self, spread: &Estimate, share: f64) -> [f64; 2] {
         let count = self.times.all().count() as f64;
         let per_block = count / self.blocks.len() as f64;
@@ -167,7 +169,7 @@ impl Blocks {
             .map(|clustered| (clustered / per_block).max(binomial) / odds)
     }
 
-    /// Returns, as a series, how many values more than its `share` each block has above `value`.
+    /// Returns, for each block, its number of values above `value` minus its expected `share`.
     fn excess(&self, value: u64, share: f64) -> Vec<f64> {
         let excess = self.blocks.iter().map(|block| {
             let all: u64 = block.iter().map(|(_, count)| count).sum();
@@ -183,7 +185,7 @@ impl Blocks {
         self.intervals_per_block
     }
 
-    /// Applies `of` to each complete block that has values, in order.
+    /// Calls `of` for each complete block that has values, in order.
     pub fn each(&self, of: impl Fn(&[(u64, u64)]) -> f64) -> Vec<f64> {
         let is_whole = self.intervals_in_last == self.intervals_per_block;
         let whole = self.blocks.len().saturating_sub(usize::from(!is_whole));

@@ -1,27 +1,27 @@
 //! Computes the value of a throughput: for its price, and in nodes.
 
-/// Demand for which nodes are counted.
+/// Demand that the nodes must serve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Total operations per second.
     pub ops_per_s: f64,
-    /// Growth on top of it, as a share.
+    /// Growth of the demand, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
     /// Number of nodes that may fail together.
     pub failures: u64,
-    /// Copies of each row: fewer nodes cannot hold them.
+    /// Copies of each row. Fewer nodes could not hold them.
     pub copies: u64,
 }
 
-/// Factor over the number of measured nodes beyond which the result is a guess: the scaling was not
-/// measured.
+/// Multiple of the measured number of nodes above which the result is a guess, because the scaling
+/// was not measured.
 pub const BEYOND_MAX: f64 = 2.0;
 
 /// Returns the number of nodes for a demand, from the throughput that one node held: f +
-/// max(copies, ⌈skew × demand × (1 + growth) ÷ held⌉). `None` if a node held nothing. It assumes
-/// that work per operation does not depend on the number of nodes.
+/// max(copies, ⌈skew × demand × (1 + growth) ÷ held⌉). `None` if a node held nothing. The formula
+/// assumes that the work per operation does not depend on the number of nodes.
 pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
     if !(held_per_node.is_finite() && held_per_node > 0.0) {
         return None;
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn nodes_are_those_of_the_worked_example() {
-        // Three nodes held 31,000 op/s, 29,600 at least.
+        // Three nodes held 31,000 op/s, or at least 29,600.
         let held = 29_600.0 / 3.0;
         assert_eq!(nodes(DEMAND, held), Some(13));
         let growing = Demand {

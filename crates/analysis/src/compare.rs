@@ -1,7 +1,7 @@
 //! Compares two variants.
 //!
 //! A run is one unit: a million operations of one run are one observation of that variant on that
-//! day. So a comparison takes one number per block and side. It works on logarithms, since ratios
+//! day. So a comparison takes one number per block and side. It uses logarithms, because ratios
 //! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
 //! Student's t.
 //!
@@ -9,9 +9,9 @@
 //! observed then, and the much smaller variation within a run must not replace it. The finding is
 //! [`Finding::Inconclusive`], however large the ratio is.
 //!
-//! Only trials that took turns are pairs. Runs one after the other also differ by everything that
-//! changed meanwhile, which their own blocks cannot show: Welch's test called equal runs different
-//! in 13 to 23 % of cases. Such an interval is widened by a stated variance between runs
+//! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
+//! between them, which their own blocks cannot show: Welch's test called equal runs different in 13
+//! to 23 % of cases. Such an interval is widened by a stated variance between runs
 //! ([`Metric::between_runs`]). Its finding is never more than [`Finding::LooksDifferent`].
 //!
 //! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and its
@@ -24,13 +24,12 @@ use crate::robust::{self, Robust};
 use crate::sequential::Looks;
 use measure::Known;
 
-/// A compared metric: the direction that is better, and the margin within which values count as the
-/// same.
+/// A compared metric: its better direction, and the margin within which two values count as equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     /// True if higher values are better.
     pub higher_is_better: bool,
-    /// Margin, as a share: a ratio from 1/(1 + margin) to 1 + margin does not matter.
+    /// Margin, as a share. A ratio from 1/(1 + margin) to 1 + margin is not important.
     pub margin: f64,
     /// Smallest assumed standard deviation between runs of the same study on the same machine, as a
     /// share. It is only for runs that were not interleaved. Three equal runs that were published
@@ -44,7 +43,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Operations per second: ±3 %, about the day-to-day spread of a quiet machine.
+    /// Operations per second: ±3 %, about the spread from day to day on a quiet machine.
     pub const THROUGHPUT: Metric = Metric {
         higher_is_better: true,
         margin: 0.03,
@@ -88,9 +87,9 @@ measure::word_enum! {
         Slower = "slower",
         /// Faster or slower, but the runs were not interleaved: the machine may be the cause.
         LooksDifferent = "looks_different",
-        /// The whole interval is inside the margin: any difference is too small to matter.
+        /// The whole interval is inside the margin, so any difference is too small to be important.
         Equivalent = "equivalent",
-        /// No other finding applies: more blocks, or longer ones, are needed.
+        /// No other finding applies, so more or longer blocks are needed.
         #[default]
         Inconclusive = "inconclusive",
     }
@@ -108,17 +107,18 @@ impl Finding {
 
 /// Level of intervals, and so of equivalence.
 pub const LEVEL: f64 = 0.05;
-/// Level at which a single comparison is called different. It is stricter than that of its
-/// interval, since people act upon the word. Of forty studies without a difference, 5 % would call
-/// two different, and more than two in every third set of forty
-/// (`docs/decisions/030-the-word-different.md`).
+/// Level at which a single comparison is called different. It is stricter than the level of its
+/// interval, because people act on the word "different". At 5 %, two of forty studies without a
+/// difference would be called different, and more than two in every third set of forty
+/// (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
-/// Share from which on the smallest visible difference is not reported as a figure. A comparison
-/// that sees only tenfold differences has seen nothing.
+/// Share above which the smallest visible difference is not reported as a number. A comparison that
+/// sees only tenfold differences has seen nothing.
 pub const TENFOLD: f64 = 9.0;
 /// Probability with which a difference of the size of [`Comparison::could_see`] is found.
 pub const POWER: f64 = 0.80;
-/// Maximum number of blocks to settle a comparison: beyond it, the machine has to become quieter.
+/// Maximum number of further blocks that a finding proposes. Beyond it, the machine has to become
+/// quieter.
 pub const BLOCKS_TO_SETTLE_MAX: usize = 1000;
 
 /// A comparison of two variants. Its finding depends on the number of other comparisons: see
@@ -129,7 +129,7 @@ pub struct Comparison {
     pub ratio: f64,
     /// Direction in which the ratio is only a bound. `None` if the ratio is known.
     pub bound: Option<Bound>,
-    /// Number of blocks (pairs), or of the smaller side's runs.
+    /// Number of blocks (pairs), or number of runs of the smaller side.
     pub blocks: usize,
     /// Standard deviation between runs by which the interval was widened, as a share. `None` for
     /// pairs.
@@ -147,7 +147,7 @@ pub struct Comparison {
 }
 
 measure::word_enum! {
-    /// Direction of a ratio of which one side is only known as a lower bound.
+    /// Direction in which a ratio is open because one side is only known as a lower bound.
     #[derive(Default)]
     pub enum Bound {
         /// Some or all of the contender's values are lower bounds.
@@ -159,7 +159,7 @@ measure::word_enum! {
 }
 
 impl Bound {
-    /// Returns the words in front of such a ratio: `at least `.
+    /// Returns the words before such a ratio: `at least `.
     pub fn before(self) -> String {
         match self {
             Bound::AtLeast => "at least ".to_owned(),
@@ -167,7 +167,8 @@ impl Bound {
         }
     }
 
-    /// Returns the direction of a ratio. The flags are true for a side with lower bounds.
+    /// Returns the direction in which a ratio is open. Each flag is true if its side has lower
+    /// bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
@@ -178,12 +179,12 @@ impl Bound {
     }
 }
 
-/// Why two sides cannot be compared.
+/// Reason why two sides cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCompared {
     /// A side has no positive finite value.
     NoValues,
-    /// Both sides have values that are only lower bounds: their ratio may be anything.
+    /// Both sides have values that are only lower bounds, so their ratio is unknown.
     BoundsOnBothSides,
 }
 
@@ -194,8 +195,7 @@ struct LogError {
     freedom: f64,
 }
 
-/// Compares pairs of one block each: (baseline, contender), run close to each other. Pairing
-/// removes the changes from block to block.
+/// Compares pairs of one block each: (baseline, contender), which ran close to each other.
 ///
 /// # Errors
 /// No pair has two positive finite values, or there are lower bounds on both sides.
@@ -236,9 +236,9 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     })
 }
 
-/// Compares runs that did not take turns: on different days, or one variant after the other. The
-/// interval is Welch's, widened by the variance between runs. That is the metric's, or the variance
-/// between the blocks of the runs if it is larger. Runs differ from each other at least as much as
+/// Compares runs that did not alternate: on different days, or one variant after the other. The
+/// interval is Welch's, widened by the larger of two variances: the metric's variance between runs,
+/// and the variance between the blocks of the runs. Runs differ from each other at least as much as
 /// their blocks do.
 ///
 /// # Errors
@@ -267,8 +267,7 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
     let sum = parts[0] + parts[1] + 2.0 * between;
     // Welch and Satterthwaite's degrees of freedom, but at most those of the blocks: only the
-    // blocks tell which of the two variances is larger. Without this limit, 7 % of equal runs with
-    // two blocks a side looked different.
+    // blocks show which of the two variances is larger.
     let mut below: f64 = (0..2)
         .map(|side| parts[side] * parts[side] / (counts[side] - 1.0).max(1.0))
         .sum();
@@ -333,7 +332,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the interval of the ratio, for it alone; infinite or 0 on the side that is unknown.
+    /// Returns the interval of this ratio alone; infinite or 0 on the unknown side.
     fn reach(&self) -> Option<[f64; 2]> {
         let half = self.half(self.error?, self.blocks, self.level())?;
         let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];
@@ -345,8 +344,8 @@ impl Comparison {
     }
 
     /// Returns the probability of a ratio at least as far from 1, at any of the looks, if the
-    /// variants are equal. `None` with one block a side, and before the first look. A bound on its
-    /// open side of 1 says nothing, and has the p value of a ratio of 1.
+    /// variants are equal. `None` with one block a side, and before the first look. A bound that is
+    /// open towards 1 shows nothing, and has the p value of a ratio of 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
         let p = |t: f64| self.looks.p(t, self.blocks, error.freedom);
@@ -366,7 +365,7 @@ impl Comparison {
         p(distance / error.standard_error)
     }
 
-    /// Returns true if the ratio is further from 1 than the margin of its metric.
+    /// Returns true if the ratio differs from 1 by more than the margin of its metric.
     pub fn is_beyond_margin(&self) -> bool {
         self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
@@ -385,9 +384,9 @@ impl Comparison {
         }
     }
 
-    /// Returns the smallest difference that it could have seen, as a share. Four of five studies
-    /// like this one find a difference of this size at `level`. `None` with one block a side, and
-    /// for a bound, which is found in one direction only.
+    /// Returns the smallest difference that the comparison could have detected, as a share. Four of
+    /// five studies like this one detect a difference of this size at `level`. `None` with one
+    /// block a side, and for a bound, which can only show a difference in one direction.
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
         let power = autocorrelation::t_quantile(POWER, error.freedom) * error.standard_error;
@@ -401,15 +400,15 @@ impl Comparison {
         Some(error.standard_error * (self.blocks as f64).sqrt())
     }
 
-    /// Returns the number of blocks that decides it at `level`, if blocks continue to vary as they
-    /// did. It is the smaller of two numbers. If the ratio is beyond the margin and stays as it is:
-    /// blocks until the interval at `level` excludes 1. For any ratio: blocks until half the
-    /// interval at `level`, plus half the 95 % interval, fit into the margin. Then the ratio is
-    /// either further from 1 than the first half, or so near that the second lies within the
-    /// margin.
+    /// Returns the number of blocks that decides the comparison at `level`, if blocks continue to
+    /// vary as they did. It is the smaller of two numbers. The first applies if the ratio is beyond
+    /// the margin and remains there: the blocks until the interval at `level` excludes 1. The
+    /// second applies to any ratio: the blocks until half the interval at `level`, plus half the 95
+    /// % interval, fit into the margin. Then the ratio is either further from 1 than the first
+    /// half, or so close to 1 that the second half is within the margin.
     ///
     /// `None` with one block, and above [`BLOCKS_TO_SETTLE_MAX`]. Also `None` if the runs did not
-    /// take turns or the ratio is a bound, since more of the same would not help.
+    /// alternate or the ratio is a bound, because further blocks of this kind would not help.
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
         let helps = self.between_runs.is_none() && self.bound.is_none();
         let error = self.error.filter(|_| helps)?;
@@ -432,7 +431,7 @@ impl Comparison {
         candidates.get(first).copied()
     }
 
-    /// Returns the overall level of its interval.
+    /// Returns the overall level of the comparison's interval.
     fn level(&self) -> f64 {
         LEVEL / self.among as f64
     }
@@ -441,7 +440,7 @@ impl Comparison {
     /// first look, and if it is not finite.
     fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
         let looks = match self.looks {
-            // If it takes more blocks than planned, assume a plan with as many.
+            // If the comparison takes more blocks than planned, assume that the plan had as many.
             Looks::Repeated { min, max } => Looks::Repeated {
                 min,
                 max: max.max(blocks),

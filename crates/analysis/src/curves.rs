@@ -8,22 +8,23 @@
 //!
 //! A curve can be drawn through any points. So there is none for few loads, for loads that end
 //! before throughput bends, or if points lie off the curve. If κ does not differ significantly from
-//! 0, no peak is reported, whatever the formula gives. Neither is a peak at or before the first
-//! load measured: throughput falls from there on, and its rise was not measured.
+//! 0, no peak is reported, regardless of the result of the formula. Neither is a peak at or before
+//! the first load measured: throughput falls from there on, and its rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
-/// Minimum number of loads: fewer cannot determine three coefficients.
+/// Minimum number of loads: with fewer, three coefficients are undetermined.
 pub const LOADS_MIN: usize = 6;
-/// Minimum ratio of the highest throughput seen to the curve's peak.
+/// Minimum ratio of the highest measured throughput to the curve's peak.
 const SEEN_MIN: f64 = 0.6;
-/// Maximum distance of points from the curve (root of the mean square of ln).
+/// Maximum distance of the points from the curve (root mean square of ln).
 pub(crate) const OFF_MAX: f64 = 0.05;
 /// Maximum ratio of a reported peak's load to the last load measured.
 const BEYOND_MAX: f64 = 2.0;
-/// Value below which a coefficient counts as zero: N* would lie beyond a hundred thousand.
+/// Value below which a coefficient counts as zero. With a smaller one, N* would be beyond a hundred
+/// thousand.
 pub(crate) const NONE_MAX: f64 = 1e-10;
 
 /// One load of a closed loop.
@@ -55,59 +56,59 @@ pub struct Usl {
     pub sigma_ci95: [f64; 2],
     /// See `sigma_ci95`.
     pub kappa_ci95: [f64; 2],
-    /// Root of the mean square of ln (seen ÷ curve).
+    /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// Peak of the throughput.
     pub peak: Peak,
 }
 
-/// Peak of a curve, as far as the loads show it.
+/// Peak of a curve, as far as the measured loads show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
     /// The peak is within the loads that were offered.
     At {
         /// Operations in flight.
         threads: f64,
-        /// Their 95 % confidence interval.
+        /// Its 95 % confidence interval.
         threads_ci95: [f64; 2],
-        /// Throughput there, op/s.
+        /// Throughput at the peak, op/s.
         ops_per_s: f64,
     },
-    /// The peak is at the first load measured or before it: throughput falls from there on. Its
-    /// rise was not measured, and the formula may put N* below one, or at 0 if σ is 1.
+    /// The peak is at the first load measured or before it: throughput falls from there on. The
+    /// loads show no rise, and the formula may put N* below one, or at 0 if σ is 1.
     First {
         /// First load measured, operations in flight.
         threads: f64,
     },
     /// κ does not differ significantly from 0: throughput levels off, as far as the loads show.
     Untold,
-    /// The peak is further out than a curve should be drawn.
+    /// The peak is further out than the curve may be drawn.
     Beyond,
 }
 
-/// Why the points give no curve.
+/// Reason why the points give no curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
     /// There are only this many usable loads.
     FewLoads(usize),
     /// The loads end before throughput bends.
     StillGrowing,
-    /// Distance of the points from the best curve (root of the mean square of ln).
+    /// Distance of the points from the best curve (root mean square of ln).
     OffCurve(f64),
 }
 
 impl NoCurve {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> String {
         match self {
             NoCurve::FewLoads(count) => {
-                format!("{count} usable loads; a curve of three coefficients takes {LOADS_MIN}")
+                format!("{count} usable loads; a curve of three coefficients needs {LOADS_MIN}")
             }
             NoCurve::StillGrowing => {
                 "the loads end before throughput bends: more in flight would show it".to_owned()
             }
             NoCurve::OffCurve(off) => format!(
-                "the points lie off the best curve by {:.1} %, more than {:.0} %",
+                "the points are off the best curve by {:.1} %, more than {:.0} %",
                 off * 100.0,
                 OFF_MAX * 100.0
             ),
@@ -140,7 +141,7 @@ impl Coefficients {
     }
 }
 
-/// The law as a curve through throughputs by the number in flight: σ and κ.
+/// The law as a curve of throughput over the number in flight, with the coefficients σ and κ.
 pub(crate) enum Law {}
 
 impl Curve<2> for Law {
@@ -241,8 +242,8 @@ pub(crate) fn peak(
     }
 }
 
-/// Returns the intervals of σ, κ and N*: by resampling blocks, or by the growth of the squares if
-/// there are few blocks.
+/// Returns the intervals of σ, κ and N*: from resampled blocks, or from the growth of the squares
+/// if there are few blocks.
 fn intervals(
     measured: &SeriesByPoint<'_, f64>,
     seen: &Observations<'_, f64>,

@@ -1,11 +1,11 @@
-//! Judges whether a configuration promises that acknowledged writes survive and are read.
+//! Judges if a configuration promises that acknowledged writes survive and are read.
 //!
 //! The promise has two parts. A read at R of RF copies meets at least one of the W that
-//! acknowledged (R + W > RF). And failures took so few of these W copies that it still does. A
-//! node's loss follows from its commit log, which is synced before the acknowledgement (batch,
-//! group) or periodically. In the second case a loss of power takes the writes acknowledged since
-//! the last sync. Invariant: a promise counts as kept only if neither the configuration nor a
-//! failure allows a loss. If that is unknown, so is the promise.
+//! acknowledged (R + W > RF). And failures destroyed so few of these W copies that it still does.
+//! The loss of a node depends on its commit log, which is synced before the acknowledgement (batch,
+//! group) or periodically. In the second case, a loss of power destroys the writes that the node
+//! acknowledged since the last sync. Invariant: a promise counts as kept only if neither the
+//! configuration nor a failure allows a loss. If that is unknown, so is the promise.
 
 use std::collections::BTreeSet;
 
@@ -29,31 +29,31 @@ pub struct Configuration {
 pub struct ConsistencyLevel {
     /// Name of the level: `QUORUM`.
     pub name: String,
-    /// Number of replicas that must answer; 0 if a hint is enough.
+    /// Number of replicas that must answer; 0 if a hint suffices.
     pub replicas: u64,
 }
 
 /// Settings that decide when a node's commit log is on its disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommitLog {
-    /// True if the keyspace writes to it (`durable_writes`).
+    /// True if writes to the keyspace go to the commit log (`durable_writes`).
     pub is_used: bool,
-    /// True if it stays in the process's own memory until it is synced, as a compressed or
-    /// encrypted one does. A memory-mapped one outlives its process, and the node replays it up to
+    /// True if the log remains in the process's own memory until its sync, as a compressed or
+    /// encrypted log does. A memory-mapped log outlives its process, and the node replays it up to
     /// the last marker.
     pub is_buffered: bool,
-    /// Time of its syncs.
+    /// Times at which the log is synced.
     pub sync: Sync,
 }
 
 /// `commitlog_sync`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sync {
-    /// Periodically; writes are acknowledged before the sync.
+    /// Periodically: the node acknowledges writes before the sync.
     Periodic {
         /// `commitlog_sync_period`, s.
         period_s: f64,
-        /// Maximum time for which the node still acknowledges writes while a sync is late
+        /// Maximum time for which the node acknowledges writes while a sync is late
         /// (`periodic_commitlog_sync_lag_block`), s.
         block_s: f64,
     },
@@ -64,9 +64,9 @@ pub enum Sync {
 /// A failure, planned or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureEvent {
-    /// The failure in words: `host-power-off of host2`.
+    /// Description of the failure: `host-power-off of host2`.
     pub what: String,
-    /// Names of the nodes that it hit.
+    /// Names of the nodes that the failure hit.
     pub nodes: Vec<String>,
     /// Data that such a node may have lost.
     pub loses: DataLoss,
@@ -75,16 +75,16 @@ pub struct FailureEvent {
 /// Data that a node may lose by a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataLoss {
-    /// Nothing: the node was slow, cut off, or shut down cleanly.
+    /// No data: the node was slow, cut off, or shut down cleanly.
     Nothing,
     /// Data in the memory of its process (kill -9).
     Memory,
     /// Data that was not synced to its disk (loss of power).
     Unsynced,
-    /// All its data: the node lost its disk, or its place.
+    /// All its data: the node lost its disk, or its place in the ring.
     Everything,
-    /// No data, but the order of writes. The node's clock is off, and gives the writes that it
-    /// coordinates wrong timestamps. Of two writes, the one with the later timestamp wins on every
+    /// No data, but the order of writes. The node's clock is off, and gives wrong timestamps to the
+    /// writes that it coordinates. Of two writes, the one with the later timestamp wins on every
     /// node.
     Order,
 }
@@ -94,7 +94,7 @@ pub enum DataLoss {
 pub enum Promise {
     /// Reads return all of them.
     Kept(String),
-    /// Some may be lost, or not be read.
+    /// Some writes may be lost, or reads may miss them.
     None(String),
     /// The promise is unknown.
     Unknown(String),
@@ -106,7 +106,7 @@ measure::word_enum! {
     pub enum PromiseKind {
         /// Reads return every acknowledged write.
         Kept = "kept",
-        /// Some may be lost, or not be read.
+        /// Some writes may be lost, or reads may miss them.
         None = "none",
         /// The promise is unknown.
         #[default]
@@ -115,7 +115,7 @@ measure::word_enum! {
 }
 
 impl Promise {
-    /// Returns the reason why the promise is kept, is none, or is unknown.
+    /// Returns the reason why the configuration makes this promise, makes none, or is unknown.
     pub fn why(&self) -> &str {
         match self {
             Promise::Kept(why) | Promise::None(why) | Promise::Unknown(why) => why,
@@ -132,7 +132,7 @@ impl Promise {
     }
 }
 
-/// Returns the promise of a configuration.
+/// Returns the promise that a configuration makes.
 pub fn promise(of: &Configuration) -> Promise {
     let (written, read, copies) = (&of.written, &of.read, of.copies);
     if written.replicas == 0 {
@@ -144,16 +144,16 @@ pub fn promise(of: &Configuration) -> Promise {
     }
     if read.replicas + written.replicas <= copies {
         return Promise::None(format!(
-            "a read at {} asks {} of {copies} copies and need not meet the {} that acknowledged at \
-             {}",
+            "a read at {} requires {} of {copies} copies, and may miss the {} that acknowledged \
+             at {}",
             read.name, read.replicas, written.replicas, written.name
         ));
     }
     let mut blows = of.blows.iter();
     if let Some(blow) = blows.find(|blow| blow.loses == DataLoss::Order) {
         return Promise::None(format!(
-            "{} shifts the timestamps of writes, and the later timestamp wins, whichever write \
-             was acknowledged last",
+            "{} shifts the timestamps of writes, and the later timestamp wins, even if another \
+             write was acknowledged last",
             blow.what
         ));
     }
@@ -181,8 +181,8 @@ pub fn promise(of: &Configuration) -> Promise {
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had each write, {} lost writes, and a read at {} meets one of \
-             the rest",
+            "{} of {copies} copies had each write, {} lost writes, and a read at {} uses one of \
+             the others",
             written.replicas,
             nodes(hit.len()),
             read.name
@@ -197,10 +197,8 @@ pub fn promise(of: &Configuration) -> Promise {
     }
 }
 
-/// Time between two markers of how far a node's memory-mapped, periodic commit log can be replayed,
-/// s. After a kill -9 the node replays nothing behind the last marker.
-/// `findings/commitlog-kill-9.sh` shows this: 42 of 3,315 acknowledged writes were lost, the oldest
-/// acknowledged 61 ms before the kill (5.0.9).
+/// Interval between two markers in a memory-mapped, periodic commit log, s. After a kill -9, the
+/// node replays nothing behind the last marker.
 const MARKED_EVERY_S: f64 = 0.1;
 
 /// Maximum delay of a marker on a busy machine, s.
@@ -230,7 +228,7 @@ pub fn lost_within_s(of: &Configuration) -> Option<f64> {
 }
 
 impl FailureEvent {
-    /// Returns true if a node with this commit log may have lost data by it.
+    /// Returns true if a node with this commit log may have lost data in the failure.
     pub fn is_lossy(&self, commit_log: Option<&CommitLog>) -> bool {
         !matches!(why_lossy(self.loses, commit_log), Lossy::No)
     }
@@ -243,7 +241,7 @@ fn nodes(count: usize) -> String {
     }
 }
 
-/// Loss of acknowledged writes by a node, with the lost part in words.
+/// Acknowledged writes that a node has lost, with a description of the lost part.
 enum Lossy {
     No,
     Yes(String),
@@ -306,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Three copies; W and R, the commit log, the failures, and the expected promise.
+    /// Three copies; then W, R, the commit log, the failures, and the expected promise.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
@@ -325,7 +323,7 @@ mod tests {
             ((1, 3), Some(BATCH), vec![], "kept"),
             ((0, 3), Some(BATCH), vec![], "none"),
             ((2, 2), Some(PERIODIC), vec![(two, Nothing)], "kept"),
-            // A mapped log is read again up to its last marker.
+            // The node replays a mapped log up to its last marker.
             ((2, 2), Some(PERIODIC), vec![(two, Memory)], "none"),
             ((3, 3), Some(PERIODIC), vec![(one, Memory)], "kept"),
             ((2, 2), Some(BATCH), vec![(two, Memory)], "kept"),
@@ -333,7 +331,7 @@ mod tests {
             ((2, 2), Some(unused), vec![(two, Memory)], "none"),
             ((1, 3), Some(PERIODIC), vec![(one, Unsynced)], "none"),
             ((1, 3), Some(BATCH), vec![(one, Unsynced)], "kept"),
-            // The one remaining copy may not be among the two that are read.
+            // A read of two copies may miss the one remaining copy.
             ((2, 2), Some(PERIODIC), vec![(one, Unsynced)], "none"),
             ((2, 3), Some(PERIODIC), vec![(one, Unsynced)], "kept"),
             (
@@ -352,7 +350,7 @@ mod tests {
             ((2, 2), Some(BATCH), vec![(one, Everything)], "none"),
             ((2, 2), None, vec![(one, Unsynced)], "unknown"),
             ((2, 2), None, vec![(one, Nothing)], "kept"),
-            // All copies have both writes, and agree on the wrong one.
+            // All copies have both writes, and agree on the wrong order.
             ((3, 3), Some(BATCH), vec![(one, Order)], "none"),
             ((3, 3), None, vec![(one, Nothing), (one, Order)], "none"),
         ] {
@@ -404,7 +402,7 @@ mod tests {
             ((1, 3), Some(PERIODIC), Unsynced, Some(15.0)),
             ((2, 2), Some(buffered), Memory, Some(15.0)),
             ((2, 2), Some(PERIODIC), Memory, Some(1.1)),
-            // Nothing may be lost, or anything may.
+            // No write may be lost, or any write may be.
             ((2, 2), Some(PERIODIC), Nothing, None),
             ((2, 3), Some(PERIODIC), Unsynced, None),
             ((2, 2), Some(BATCH), Unsynced, None),

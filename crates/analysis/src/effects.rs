@@ -30,8 +30,8 @@ pub struct Design {
     levels: Vec<usize>,
 }
 
-/// A value of an axis, both by index. The other values of an axis are compared with its first,
-/// index 0.
+/// A value of an axis: both the axis and the value by index. An effect compares the other values of
+/// an axis with its first, which has index 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisLevel {
     /// Index of the axis.
@@ -59,17 +59,17 @@ pub struct Effect {
     /// Ratio of the effect. Its `blocks` is the number of blocks with every cell that the effect
     /// needs.
     pub comparison: Comparison,
-    /// |ln ratio| in a unit in which all effects have the same error if all cells do. A half-normal
-    /// plot shows it (Daniel 1959).
+    /// Absolute value of ln ratio, in a unit in which all effects have the same error if all cells
+    /// do. A half-normal plot shows it (Daniel 1959).
     pub scaled: f64,
 }
 
 measure::word_enum! {
     /// Result for the interaction of two axes.
     pub enum Interaction {
-        /// The axes interact, by more than the margin.
+        /// The axes interact by more than the margin.
         Matters = "matters",
-        /// If the axes interact, then by less than the margin.
+        /// If the axes interact at all, they do so by less than the margin.
         Negligible = "negligible",
         /// The result is uncertain.
         NotResolved = "not_resolved",
@@ -157,23 +157,22 @@ impl Design {
         (0..self.cells_count()).map(weight).collect()
     }
 
-    /// Returns the number of combinations of the other axes.
+    /// Returns the number of combinations of the other axes' values.
     fn others_count(&self, named: &[AxisLevel]) -> f64 {
         let of_named: usize = named.iter().map(|at| self.levels[at.axis]).product();
         (self.cells_count() / of_named) as f64
     }
 }
 
-/// Returns the expected sizes of `count` effects that are only noise, smallest first, in their
-/// standard deviations: the positions on a half-normal plot (Daniel 1959).
+/// Returns the expected sizes of `count` effects that are only noise, in standard deviations and
+/// rising: the positions on a half-normal plot (Daniel 1959).
 pub fn half_normal(count: usize) -> Vec<f64> {
     let at =
         |i: usize| autocorrelation::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
     (0..count).map(at).collect()
 }
 
-/// Returns every effect of a matrix, and those that have no ratio. `blocks` holds one value for
-/// each cell of each block. A value is `None` if the cell was not measured or may not be used.
+/// Returns every effect of a matrix, and the effects that have no ratio.
 pub fn effects(
     design: &Design,
     blocks: &[Vec<Option<Known>>],
@@ -200,7 +199,7 @@ pub fn effects(
 }
 
 /// Returns the two sides of a contrast in one block, as a pair for [`compare_paired`]: the divisor,
-/// then the dividend. `None` if a cell that it needs is missing.
+/// then the dividend. `None` if a cell of the contrast is missing.
 fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
     let mut logs = [0.0; 2];
     let mut bounds = [false; 2];
@@ -221,12 +220,12 @@ fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
 }
 
 impl Effect {
-    /// Returns true if it has an interval: see [`BLOCKS_MIN`].
+    /// Returns true if the effect has an interval: see [`BLOCKS_MIN`].
     pub fn has_interval(&self) -> bool {
         self.comparison.blocks >= BLOCKS_MIN
     }
 
-    /// Returns the finding of a main or simple effect among the others.
+    /// Returns the finding of a main or simple effect, judged together with the others.
     pub fn finding(&self, judged: &AdjustedFinding) -> Finding {
         if self.has_interval() {
             judged.finding
@@ -235,8 +234,8 @@ impl Effect {
         }
     }
 
-    /// Returns the result for an interaction among the others. One below the margin never matters,
-    /// however certain it is.
+    /// Returns the result for an interaction, judged together with the others. An interaction below
+    /// the margin is never important, even if it is certain.
     pub fn interaction(&self, judged: &AdjustedFinding, metric: Metric) -> Interaction {
         let is_large = self.comparison.ratio.ln().abs() > metric.margin.ln_1p();
         match self.finding(judged) {

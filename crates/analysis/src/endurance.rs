@@ -1,10 +1,10 @@
 //! Analyses hours under one load: drift, changes of level, cycles, growth, and whether a long run
 //! agrees with short ones.
 //!
-//! All of it works on *blocks* of a window: consecutive seconds are correlated, and a test that
-//! assumes independence calls every swing a trend. Each part names its sources. Invariants:
-//! throughput and latency are judged apart, since one is often steady while the other is not. No
-//! part names a cause.
+//! All analyses use *blocks* of a window: consecutive seconds are correlated, and a test that
+//! assumes independence would call every swing a trend. Each part names its sources. Invariants:
+//! throughput and latency are judged separately, because one is often steady while the other is
+//! not. No analysis names a cause.
 
 mod agreement;
 mod changes;
@@ -22,7 +22,8 @@ pub use growth::{Growing, Growth, HORIZON_S, growth};
 
 use crate::autocorrelation;
 
-/// Minimum number of blocks for a trend, and maximum number that a series is joined to.
+/// Minimum number of blocks for a trend, and maximum number of blocks into which a series is
+/// joined.
 pub const BLOCKS: [usize; 2] = [20, 64];
 
 /// A series in blocks of equal length.

@@ -1,15 +1,15 @@
-//! Finds where a series of runs has changed: change points with means and p values.
+//! Finds the runs at which a series has changed: change points with means and p values.
 //!
 //! The method is that of Fleming et al., "Hunter: Using Change Point Detection to Hunt for
 //! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava implements it. It is the
 //! divisive search by energy distance of Matteson and James (arXiv 1306.4933). Student's t replaces
 //! their permutation test, so that the same series always gives the same answer. Windows overlap by
-//! half. The first pass uses ten times the level, and removes changes that are weak once their
+//! half. The first pass uses ten times the level. It then removes changes that are weak once their
 //! neighbours are known.
 //!
-//! One thing differs. Otava passes the t test deviations that divide by n where it expects n − 1:
-//! for 4 and 3 values its p is 0.00093 where 0.00195 is right. Here it is correct, so fewer changes
-//! are found in few runs.
+//! One detail differs. Otava passes deviations that divide by n to a t test that expects n − 1: for
+//! 4 and 3 values its p is 0.00093 where 0.00195 is right. This module passes the correct
+//! deviations, so it finds fewer changes in few runs.
 
 use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -19,7 +19,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Limits {
     /// Number of values in a window.
     pub window: usize,
-    /// Maximum probability of such a difference if nothing has changed.
+    /// Maximum probability of a difference of this size if nothing has changed.
     pub p_max: f64,
     /// Minimum change, as a share of the smaller mean.
     pub magnitude_min: f64,
@@ -33,7 +33,7 @@ impl Limits {
         magnitude_min: 0.0,
     };
 
-    /// Returns Otava's limits with a minimum change.
+    /// Returns Otava's limits with this minimum change.
     pub fn with_magnitude(magnitude_min: f64) -> Limits {
         Limits {
             magnitude_min,
@@ -42,10 +42,10 @@ impl Limits {
     }
 }
 
-/// Minimum number of runs: the first few of a machine show only its noise.
+/// Minimum number of runs: the first few runs on a machine show only its noise.
 pub const RUNS_MIN: usize = 10;
 
-/// Number of runs that confirm a change: a single one may be an accident, as a spike is.
+/// Number of runs that confirm a change. A single run may be an accident, such as a spike.
 pub const CONFIRMED_BY: usize = 3;
 
 /// A change of a series from one level to another.
@@ -61,7 +61,7 @@ pub struct Shift {
     pub before_count: usize,
     /// Number of values in `after`.
     pub after_count: usize,
-    /// Probability of such a difference if nothing has changed.
+    /// Probability of a difference of this size if nothing has changed.
     pub p: f64,
 }
 
@@ -76,7 +76,8 @@ impl Shift {
         self.after_count >= CONFIRMED_BY && self.before_count >= CONFIRMED_BY
     }
 
-    /// Returns the size of the change, the same from either side: 10 to 9 is as large as 9 to 10.
+    /// Returns the size of the change, which is the same in both directions: 10 to 9 is as large as
+    /// 9 to 10.
     fn magnitude(&self) -> f64 {
         let back = self.before / self.after - 1.0;
         self.change().abs().max(back.abs())
@@ -112,7 +113,7 @@ pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     }
 }
 
-/// Returns candidates: changes in windows that overlap by half, at ten times the level.
+/// Returns the candidates: changes in windows that overlap by half, at ten times the level.
 fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     let (window, step) = (limits.window.max(2), (limits.window / 2).max(1));
     let (mut found, mut start) = (Vec::new(), 0);
@@ -129,7 +130,7 @@ fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     found
 }
 
-/// Divides where the two sides differ most, as long as the difference is significant.
+/// Divides the series where the two sides differ most, as long as the difference is significant.
 fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     let distances = Distances::from_values(values);
     let mut found: Vec<usize> = Vec::new();
@@ -148,14 +149,14 @@ fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     }
 }
 
-/// Returns the stretches between changes: first index, and the one after the last.
+/// Returns the segments between changes: the first index, and the index after the last.
 fn parts(at: &[usize], len: usize) -> impl Iterator<Item = [usize; 2]> {
     let begins = std::iter::once(0).chain(at.iter().copied());
     let ends = at.iter().copied().chain(std::iter::once(len));
     begins.zip(ends).map(|(from, to)| [from, to])
 }
 
-/// Describes each change by the values on both sides of it, up to its neighbours.
+/// Describes each change by the values on both sides of it, up to the neighbouring changes.
 fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
     let parts: Vec<[usize; 2]> = parts(at, values.len()).collect();
     let shift = |two: &[[usize; 2]]| {
@@ -172,13 +173,14 @@ fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
     parts.windows(2).map(shift).collect()
 }
 
-/// Sums of the distances between values, so that any two stretches are compared in constant time.
+/// Sums of the distances between values, so that any two segments can be compared in constant time.
 struct Distances {
-    /// `sums[i][j]`: over all pairs of one of the first i and one of the first j values.
+    /// `sums[i][j]`: the sum over all pairs of one of the first i values and one of the first j
+    /// values.
     sums: Vec<Vec<f64>>,
 }
 
-/// Division of a stretch, and its gain.
+/// Division of a segment, and its gain.
 #[derive(Clone, Copy)]
 struct Split {
     at: usize,
@@ -199,14 +201,14 @@ impl Distances {
         Distances { sums }
     }
 
-    /// Returns the sum over all pairs with one value in each stretch.
+    /// Returns the sum over all pairs with one value in each segment.
     fn between(&self, [a, b]: [usize; 2], [c, d]: [usize; 2]) -> f64 {
         let sums = &self.sums;
         sums[b][d] - sums[a][d] - sums[b][c] + sums[a][c]
     }
 
-    /// Returns the division of a stretch into a beginning and a following part, with any end, that
-    /// has the largest energy distance. The first one wins a tie.
+    /// Divides a segment into a first part and a part that follows it directly, which may end
+    /// anywhere. Returns the division with the largest energy distance; the first one wins a tie.
     fn best_split(&self, part: [usize; 2]) -> Option<Split> {
         let [from, to] = part;
         let mut best: Option<Split> = None;
@@ -221,7 +223,7 @@ impl Distances {
         best
     }
 
-    /// Returns Matteson and James' Q: the distance between the stretches beyond the spread of each.
+    /// Returns Matteson and James' Q: the distance between the segments beyond the spread of each.
     fn gain(&self, left: [usize; 2], right: [usize; 2]) -> f64 {
         let [n, m] = [left, right].map(|[from, to]| (to - from) as f64);
         let within = |stretch: [usize; 2], own: f64, other: f64| {
@@ -236,8 +238,8 @@ impl Distances {
     }
 }
 
-/// Returns the probability that the means of two samples of one distribution differ by as much:
-/// Student's t test with a common variance, two-sided.
+/// Returns the probability that the means of two samples of one distribution differ by at least as
+/// much as these: Student's two-sided t test with a common variance.
 fn p_of_difference(left: &[f64], right: &[f64]) -> f64 {
     let (n, m) = (left.len() as f64, right.len() as f64);
     let freedom = n + m - 2.0;

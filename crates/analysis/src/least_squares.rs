@@ -1,10 +1,10 @@
-//! Fits curves of throughput by least squares: a scale, and a few bounded coefficients.
+//! Fits curves of throughput by least squares. A curve has a scale and a few bounded coefficients.
 //!
 //! A curve gives the throughput at a place as a multiple of a scale, X = scale × relative(place).
-//! It is fitted to ln X. Every block of trials has a level of its own, and the scale is the mean of
-//! these. A block that lacks a trial therefore does not bend the curve. Levels follow from the
+//! It is fitted to ln X. Every block of trials has its own level, and the scale is the mean of the
+//! levels. A block that lacks a trial therefore does not bend the curve. Levels follow from the
 //! coefficients as means, so only the coefficients are searched for. The search uses Gauss-Newton
-//! steps, damped as by Levenberg and Marquardt, and kept within the bounds.
+//! steps with the damping of Levenberg and Marquardt, and keeps within the bounds.
 //!
 //! Intervals come from resampling blocks if there are enough of them, or else from the growth of
 //! the squares. The same points give the same fit and the same intervals.
@@ -19,14 +19,14 @@ pub use observations::{
     Observations, SeriesByPoint, Trial, blocks_count, by_block, by_place, once, usable,
 };
 
-/// Number of blocks from which on intervals come from the spread between blocks.
+/// Minimum number of blocks for intervals from the spread between blocks.
 pub const BLOCKS_MIN: usize = 5;
 /// Number of resamples. With five blocks, the ends of an interval are the second value from each
 /// side.
 const RESAMPLES: u64 = 2000;
 /// Maximum number of steps of the fit; it needs about ten.
 const STEPS_MAX: usize = 200;
-/// Squares below this count as zero: the rest is rounding.
+/// Sums of squares below this count as zero: the remainder is rounding.
 const SQUARES_MIN: f64 = 1e-18;
 
 /// A curve with `P` coefficients in addition to its scale.
@@ -35,10 +35,10 @@ pub trait Curve<const P: usize> {
     type At;
     /// Minimum and maximum of each coefficient.
     const BOUNDS: [[f64; 2]; P];
-    /// Distance to which a profile follows each coefficient upwards, if it has no bound.
+    /// Distance up to which a profile follows a coefficient that has no upper bound.
     const FAR: [f64; P];
-    /// Starting points of the fit. All lead to the same end, except for curves that are nearly flat
-    /// or straight: the best of a few is taken.
+    /// Starting points of the fit. All lead to the same result, except for curves that are nearly
+    /// flat or straight. The fit takes the best of a few.
     const BEGINS: &'static [[f64; P]];
 
     /// Returns the logarithm of the throughput at a place, as a multiple of the scale.
@@ -56,7 +56,7 @@ pub struct Fit<const P: usize> {
     pub coefficients: [f64; P],
 }
 
-/// Coefficients that are held at a value and not fitted.
+/// Coefficients that have a fixed value and are not fitted.
 pub type FixedCoefficients<const P: usize> = [Option<f64>; P];
 
 /// Returns the curve at each place.
@@ -89,7 +89,7 @@ pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: 
     seen.weighted(&left::<P, C>(seen, at))
 }
 
-/// Returns the root of the mean square of ln (seen ÷ curve), over the places.
+/// Returns the root mean square of ln (measured ÷ curve), over the places.
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     let places = seen.place_residuals(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
@@ -124,7 +124,7 @@ fn fit_from<const P: usize, C: Curve<P>>(
     }
 }
 
-/// Descends to the least squares from a starting point, changing the free coefficients.
+/// Descends to the least squares from a starting point. Only the free coefficients change.
 pub fn descend<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     begin: [f64; P],
@@ -134,7 +134,7 @@ pub fn descend<const P: usize, C: Curve<P>>(
     let mut least = squares::<P, C>(seen, &at);
     for _ in 0..STEPS_MAX {
         let (hessian, gradient) = slopes::<P, C>(seen, &at);
-        // A coefficient at its bound that would leave it stays.
+        // A coefficient at its bound that would leave it does not move.
         let moves = std::array::from_fn(|i| {
             let [low, high] = C::BOUNDS[i];
             let leaves =
@@ -173,7 +173,7 @@ fn slopes<const P: usize, C: Curve<P>>(
 ) -> ([[f64; P]; P], [f64; P]) {
     let left = left::<P, C>(seen, at);
     let slopes: Vec<[f64; P]> = seen.places.iter().map(|of| C::slopes(of, at)).collect();
-    // The levels move with the coefficients, which subtracts the mean of each block from each
+    // The levels change with the coefficients, so the mean of each block is subtracted from each
     // slope.
     let means: [Vec<(f64, f64)>; P] = std::array::from_fn(|i| {
         seen.sums(seen.blocks_end(), |trial| {
@@ -196,8 +196,8 @@ fn slopes<const P: usize, C: Curve<P>>(
     (hessian, gradient)
 }
 
-/// Returns a damped step of the coefficients that move (Gaussian elimination; the matrix is
-/// positive semidefinite, so it needs no pivoting).
+/// Returns a damped step of the coefficients that move. It uses Gaussian elimination; the matrix is
+/// positive semidefinite, so it needs no pivoting.
 fn solve<const P: usize>(
     mut matrix: [[f64; P]; P],
     gradient: [f64; P],
@@ -232,9 +232,10 @@ fn solve<const P: usize>(
     step
 }
 
-/// Fits resamples of whole blocks (the bootstrap; Efron 1979): the variation between blocks is what
-/// a repetition would change. `seen` builds the observations from the number of times that each
-/// block counts. The resamples are the same every time; their fits begin at `begins`.
+/// Fits resamples of whole blocks (the bootstrap; Efron 1979), because a repetition of the study
+/// would change the variation between blocks. `seen` builds the observations from the number of
+/// times that each block counts. The resamples are the same every time; their fits start at
+/// `begins`.
 pub fn resampled<'a, const P: usize, C: Curve<P>>(
     blocks: usize,
     seen: impl Fn(&[u32]) -> Observations<'a, C::At>,
@@ -252,7 +253,7 @@ where
             counts[at as usize] += 1;
         }
         let seen = seen(&counts);
-        // A resample in which a place has no block, or no connecting one, is another curve.
+        // A resample describes another curve if a place has no block, or if no block connects it.
         let is_same = seen.places.len() == places && seen.is_bound();
         is_same.then(|| fit_from::<P, C>(&seen, held, begins).coefficients)
     };

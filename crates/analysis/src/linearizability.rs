@@ -2,23 +2,24 @@
 //!
 //! A history is linearizable if its operations can be put in an order in which each takes effect
 //! between its invocation and its return, and each answer is what a single register would have
-//! given. The search is Wing and Gong's (1993): take any operation that no other one returned
-//! before, check that the register would have answered so, go on, and go back from a dead end. With
-//! Lowe's memoisation (2017) it visits no state twice. Knossos and Porcupine search so, too.
-//! Linearizability is local (Herlihy and Wing, 1990), so that each register is judged alone.
+//! given. The search is Wing and Gong's (1993). It takes any operation that was sent before every
+//! other remaining one returned, and checks that the register would have given this answer. It goes
+//! on, and returns from a dead end. With Lowe's memoisation (2017) it visits no state twice.
+//! Knossos and Porcupine use the same search. Linearizability is local (Herlihy and Wing, 1990), so
+//! the search judges each register alone.
 //!
-//! An operation of unknown outcome may take effect at any time after its invocation, or never. Its
-//! use is an expense: the search takes it only if the next operation needs its value, and leaves a
-//! state that it has visited with a part of the same expenses. An operation that failed has had no
-//! effect. The search reports a violation only after it has tried all orders. If that takes more
-//! states than it may, it reports that alone.
+//! An operation of unknown outcome may take effect at any time after its invocation, or never. The
+//! search uses it only if the next operation needs its value. It does not visit a state again with
+//! the same or more of these operations used. An operation that failed has had no effect. The
+//! search reports a violation only after it has tried all orders. If that would take too many
+//! states, it reports only that.
 
 use std::collections::HashMap;
 
-/// An operation on a register; of unknown outcome if it never returned.
+/// An operation on a register. If it never returned, its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// When it was sent, ns.
+    /// Time at which the client sent it, ns.
     pub invoked_ns: u64,
     /// Time of its answer, ns. `None` if its outcome is unknown.
     pub returned_ns: Option<u64>,
@@ -29,19 +30,19 @@ pub struct Operation {
 /// A request to a register with its answer. A value is `None` if the register has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterEvent {
-    /// It had this value.
+    /// The client read this value.
     Read(Option<i64>),
-    /// It was given this value.
+    /// The client wrote this value.
     Write(Option<i64>),
-    /// It was given a value on condition that it had another one.
+    /// The client wrote a value on the condition that the register had another one.
     Swap {
-        /// The value that it had to have.
+        /// The value that the register had to have.
         from: Option<i64>,
-        /// The value that it was given then.
+        /// The value that the client wrote in this case.
         to: Option<i64>,
-        /// True if it had it. Without meaning if the outcome is unknown.
+        /// True if the register had that value. Meaningless if the outcome is unknown.
         applied: bool,
-        /// The value that it had instead, where the answer says so.
+        /// Actual value of the register, if the answer contains it.
         instead: Option<Option<i64>>,
     },
 }
@@ -49,18 +50,17 @@ pub enum RegisterEvent {
 /// The result of the search for one history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryVerdict {
-    /// There is such an order.
+    /// A valid order exists.
     Linearizable,
-    /// There is none: however far one gets, one of these operations (by their place in the history)
-    /// has an answer that no register would have given.
+    /// No valid order exists. However far the search gets, one of these operations has an answer
+    /// that no register would have given. Operations are given by their place in the history.
     Violated(Vec<usize>),
-    /// Undecided after this number of states.
+    /// The search gave up after this number of states.
     Undecided(u64),
 }
 
 /// Judges the history of one register, which begins with the value `initial`, in at most
-/// `states_max` states. Each takes some hundred bytes, more if many operations are under way at
-/// once.
+/// `states_max` states. Each state takes some hundred bytes, or more if many operations overlap.
 pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)
 }
@@ -68,33 +68,34 @@ pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Hi
 /// A search in progress.
 struct Search<'h> {
     history: &'h [Operation],
-    /// Operations that returned: places in the history, by invocation.
+    /// Operations that returned, by their places in the history, ordered by invocation.
     known: SearchState,
-    /// Writes and swaps of unknown outcome: places in the history, by invocation.
+    /// Writes and swaps of unknown outcome, by their places in the history, ordered by invocation.
     unknown: SearchState,
     value: Option<i64>,
-    /// States that the search has visited, each with the sets of operations of unknown outcome that
-    /// it spent on the ways there. None of the sets contains another one.
+    /// States that the search has visited. Each has the sets of operations of unknown outcome that
+    /// the search used on the paths to it. No set contains another one.
     seen: HashMap<State, Vec<Set>>,
-    /// The steps so far, each with the value before it.
+    /// The steps up to now, each with the value before it.
     path: Vec<(EffectStep, Option<i64>)>,
-    /// The place where the path with the most operations that returned could not go on.
+    /// Position at which the search could not continue, on the path with the most returned
+    /// operations.
     stuck: (usize, Vec<usize>),
 }
 
 /// A set of operations, by their places: one bit each.
 type Set = Box<[u64]>;
 
-/// The operations that returned and have taken effect, as `SearchState::chosen` gives them, and the
+/// The returned operations that have taken effect, as `SearchState::chosen` gives them, and the
 /// value after them.
 type State = ((usize, Set), Option<i64>);
 
 /// An operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EffectStep {
-    /// One that returned, by its place in `Search::known`.
+    /// An operation that returned, by its place in `Search::known`.
     Known(usize),
-    /// One of unknown outcome, by its place in `Search::unknown`.
+    /// An operation of unknown outcome, by its place in `Search::unknown`.
     Unknown(usize),
 }
 
@@ -104,7 +105,7 @@ impl<'h> Search<'h> {
         order.sort_by_key(|&at| history[at].invoked_ns);
         let (known, unknown): (Vec<usize>, Vec<usize>) =
             order.into_iter().partition(|&at| history[at].returned_ns.is_some());
-        // A read without an answer says nothing.
+        // A read without an answer shows nothing.
         let changes = |&at: &usize| !matches!(history[at].what, RegisterEvent::Read(_));
         Search {
             known: SearchState::none_of(known),
@@ -119,8 +120,8 @@ impl<'h> Search<'h> {
 
     fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
-        // For each state on the path: the steps from it that are still to be tried, the next one
-        // last.
+        // For each state on the path: the steps that the search has yet to try from it, the next
+        // one last.
         let mut to_try = vec![self.steps()];
         while self.known.left > 0 {
             if states >= states_max {
@@ -146,15 +147,16 @@ impl<'h> Search<'h> {
         HistoryVerdict::Linearizable
     }
 
-    /// Returns the steps from here, the most promising one last: operations that returned before
-    /// those of unknown outcome, and the earlier before the later.
+    /// Returns the possible steps from here, the most promising one last. Operations that returned
+    /// come before those of unknown outcome, and earlier operations before later ones.
     fn steps(&self) -> Vec<EffectStep> {
         let candidates = self.candidates();
         let only_asks = |&place: &usize| {
             !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
-        // An order that is valid stays so if this one comes next: the search tries nothing else.
+        // A valid order remains valid if this operation comes next, so the search tries nothing
+        // else.
         if let Some(place) = candidates.iter().copied().find(only_asks) {
             return vec![EffectStep::Known(place)];
         }
@@ -168,9 +170,9 @@ impl<'h> Search<'h> {
         steps
     }
 
-    /// Returns true if no other order covers the one in which an operation of unknown outcome takes
-    /// effect now. If the next operation does not need its value, the order without it is valid
-    /// too. Of two that do the same, the search takes the one that was sent first.
+    /// Returns true if no other order covers the order in which an operation of unknown outcome
+    /// takes effect now. If the next operation does not need its value, the order without it is
+    /// valid too. If two operations do the same, the search takes the one that was sent first.
     fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(value) = self.effect(&self.unknown, place) else {
             return false;
@@ -191,12 +193,13 @@ impl<'h> Search<'h> {
             && is_needed()
     }
 
-    /// Returns the operations that returned, and can be next: no other one had returned before.
+    /// Returns the returned operations that can be next: those that were sent before any other
+    /// remaining one had returned.
     fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {
             let operation = self.operation(place);
-            // Those that were invoked later returned later still.
+            // Operations that were sent later also returned later.
             let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
             is_candidate.then_some(place)
@@ -242,7 +245,7 @@ impl<'h> Search<'h> {
                 applied,
                 instead,
             } => match (is_known, from == before) {
-                // Without effect it need not be taken at all.
+                // An operation without an effect can be left out.
                 (false, holds) => holds.then_some(to),
                 (true, true) => applied.then_some(to),
                 (true, false) => {
@@ -259,7 +262,7 @@ impl<'h> Search<'h> {
             EffectStep::Known(place) => (&self.known, place),
             EffectStep::Unknown(place) => (&self.unknown, place),
         };
-        // `steps` gives those alone that have an effect.
+        // `steps` returns only operations with an effect.
         self.value = self.effect(list, place).unwrap_or(self.value);
         match step {
             EffectStep::Known(place) => self.known.choose(place),
@@ -267,7 +270,7 @@ impl<'h> Search<'h> {
         }
     }
 
-    /// Takes the last step back.
+    /// Undoes the last step.
     fn give_back(&mut self) {
         let Some((step, value)) = self.path.pop() else {
             return;
@@ -279,8 +282,8 @@ impl<'h> Search<'h> {
         }
     }
 
-    /// Returns true if the search was not here before with as many operations of unknown outcome
-    /// still to spend. Whatever is possible from here was possible there.
+    /// Returns true if the search was not in this state before with at least as many unused
+    /// operations of unknown outcome. All steps that are possible now were also possible then.
     fn is_first_visit(&mut self) -> bool {
         let spent = self.unknown.bits.clone().into_boxed_slice();
         let sets = self.seen.entry((self.known.chosen(), self.value)).or_default();
@@ -292,7 +295,7 @@ impl<'h> Search<'h> {
         true
     }
 
-    /// Remembers the operations with which the best path could not go on.
+    /// Remembers the operations that blocked the best path.
     fn note_stuck(&mut self) {
         let taken = self.known.order.len() - self.known.left;
         if self.stuck.1.is_empty() || taken > self.stuck.0 {
@@ -305,13 +308,13 @@ impl<'h> Search<'h> {
 
 /// Operations, and those of them that have taken effect.
 struct SearchState {
-    /// Their places in the history, by invocation.
+    /// Places of the operations in the history, ordered by invocation.
     order: Vec<usize>,
-    /// By place in `order`: one bit, set if it has taken effect.
+    /// One bit for each place in `order`. It is set if the operation has taken effect.
     bits: Vec<u64>,
-    /// The first place without the bit.
+    /// The first place whose bit is not set.
     first: usize,
-    /// The number of places without the bit.
+    /// The number of places whose bit is not set.
     left: usize,
 }
 
@@ -329,7 +332,7 @@ impl SearchState {
         self.bits[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// Returns the places without the bit.
+    /// Returns the places whose bit is not set.
     fn rest(&self) -> impl Iterator<Item = usize> {
         (self.first..self.order.len()).filter(|&place| !self.has(place))
     }
@@ -348,8 +351,8 @@ impl SearchState {
         self.first = self.first.min(place);
     }
 
-    /// Returns the first place without the bit, and the bits behind it up to the last one that is
-    /// set. All before have the bit, so that a state of a long history is short.
+    /// Returns the first place whose bit is not set, and the bits behind it up to the last one that
+    /// is set. All earlier bits are set, so that a state of a long history is short.
     fn chosen(&self) -> (usize, Set) {
         let mut behind = self.order.len() - self.left - self.first;
         let mut mask = u64::MAX << (self.first % 64);
@@ -366,12 +369,13 @@ impl SearchState {
     }
 }
 
-/// Returns true if `set` contains all of `part`; both are of one length.
+/// Returns true if `set` contains all of `part`; both have the same length.
 fn contains(set: &[u64], part: &[u64]) -> bool {
     set.iter().zip(part).all(|(set, part)| part & !set == 0)
 }
 
-/// Returns true if two operations of unknown outcome do the same. Their `applied` has no meaning.
+/// Returns true if two operations of unknown outcome do the same. It ignores `applied`, which has
+/// no meaning for them.
 fn same_effect(one: &RegisterEvent, other: &RegisterEvent) -> bool {
     let asked = |event: &RegisterEvent| match *event {
         RegisterEvent::Swap { from, to, .. } => (Some(from), to),

@@ -1,18 +1,19 @@
 //! Adjusts the comparisons of one study for their number.
 //!
-//! With ten points and three metrics each, judged one by one at 3 %, six in ten studies without any
-//! difference report one. So one metric at one point is *primary* and keeps the whole 3 %. All
-//! others are secondary, and their p values are adjusted by Holm's method (1979, "A simple
-//! sequentially rejective multiple test procedure"). The probability that even one of them is
-//! falsely called different is then at most 3 %, however they depend on each other. Several
-//! contenders at the primary point are adjusted among themselves in the same way.
+//! Suppose that a study has ten points with three metrics each, judged one by one at 3 %. Six in
+//! ten such studies without any difference would report one. So one metric at one point is
+//! *primary* and keeps the whole 3 %. All others are secondary, and their p values are adjusted by
+//! Holm's method (1979, "A simple sequentially rejective multiple test procedure"). Then the
+//! probability that any of them is falsely called different is at most 3 %, however they depend on
+//! each other. Several contenders at the primary point are adjusted among themselves in the same
+//! way.
 //!
-//! Equivalence is not adjusted: it is asserted at 2.5 % a side, and an interval that lies within
-//! the margin by chance alone needs a true difference of more than the margin.
+//! Equivalence is not adjusted. It is asserted at 2.5 % a side. An interval is within the margin
+//! only by chance if the true difference is larger than the margin.
 
 use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
-/// Finding of one comparison among the others.
+/// Finding of one comparison, judged together with the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdjustedFinding {
     /// The finding.
@@ -21,27 +22,27 @@ pub struct AdjustedFinding {
     pub p: Option<f64>,
     /// The p value, adjusted for the comparisons of its family.
     pub p_adjusted: Option<f64>,
-    /// See [`Comparison::could_see`], at the level that holds among the others.
+    /// See [`Comparison::could_see`], at the adjusted level.
     pub could_see: Option<f64>,
-    /// See [`Comparison::blocks_to_settle`], at the same level.
+    /// See [`Comparison::blocks_to_settle`], at the adjusted level.
     pub blocks_to_settle: Option<usize>,
 }
 
-/// Expected number of false findings if nothing differed.
+/// Expected number of false findings if no variants differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FalseFindings {
-    /// Comparisons with an interval: only these can be called different.
+    /// Number of comparisons with an interval: only these can be called different.
     pub compared: usize,
-    /// Primary comparisons among them.
+    /// Number of primary comparisons among them.
     pub primary: usize,
-    /// Expected number if each comparison were judged by itself.
+    /// Expected number if each comparison were judged alone.
     pub one_by_one: f64,
-    /// Upper bound of the expected number as they are judged: one level for each of the two
+    /// Upper bound of the expected number with the adjustment: one level for each of the two
     /// families.
     pub expected: f64,
 }
 
-/// Judges the comparisons of a study. The flag of each is true if it is primary.
+/// Judges the comparisons of a study. The flag is true for a primary comparison.
 pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, FalseFindings) {
     let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
     let mut adjusted = p.clone();
@@ -78,8 +79,8 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, F
     (judged.collect(), chances)
 }
 
-/// Returns, for each of some descriptive comparisons, whether it differs by more than its margin
-/// and significantly, adjusted for their number.
+/// Returns a flag for each descriptive comparison: true if it differs significantly, adjusted for
+/// their number, and by more than its margin.
 pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
     let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
     let judged = comparisons.iter().zip(holm(&p));
@@ -118,7 +119,7 @@ mod tests {
             &holm(&[0.003, 0.011, 0.04, 0.2]),
             &[0.012, 0.033, 0.08, 0.2],
         );
-        // In any order, never falling, and at most 1.
+        // The values come in any order, never fall, and are at most 1.
         close(
             &holm(&[0.2, 0.04, 0.003, 0.011]),
             &[0.2, 0.08, 0.012, 0.033],
@@ -179,7 +180,8 @@ mod tests {
             let (judged, _) = judge_all(&all);
             called += u32::from(judged.iter().any(|one| one.finding.is_difference()));
         }
-        // One by one it would be 1 - 0.97^30 = 60 %. Binomial, 400 at 3 %: above 21 in 1 of 200.
+        // Judged one by one, it would be 1 - 0.97^30 = 60 %. Binomial, 400 at 3 %: above 21 in 1 of
+        // 200.
         assert!(called <= 21, "{called} of {studies}");
     }
 }

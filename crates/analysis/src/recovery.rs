@@ -1,16 +1,15 @@
-//! Measures the effect of a fault on the load: the dip, the lost operations and the first symptom.
-//! Also the time until throughput and p99 were normal again.
+//! Measures the effect of a fault on the load: the dip, the lost operations, the first symptom, and
+//! the time until throughput and p99 were normal again.
 //!
-//! Invariants: every statement needs a level from before the fault, of intervals that no other
-//! fault has touched. A recovery time needs [`HOLD_S`] of intervals in a row that were seen to be
-//! normal.
+//! Invariants: every statement needs a level from intervals before the fault, without the effects
+//! of other faults. A recovery time needs consecutive normal intervals of [`HOLD_S`] in total.
 //!
-//! Seconds vary by themselves. So an interval is outside of its level only if it is worse by more
-//! than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals before. A
-//! stretch is normal again if as few of its intervals are outside as before the fault, and two
-//! medians are near the level.
-//! These are the median of the stretch and that of its first [`FIRST`] intervals. Near is within
-//! [`WITHIN`], or within two standard errors of such a median if that is more.
+//! Seconds vary without a fault, too. So an interval is outside of its level only if it is worse by
+//! more than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals before
+//! the fault. A stretch is normal again under two conditions. As few of its intervals are outside
+//! as before the fault. And two medians are near the level: the median of the stretch, and the
+//! median of its first [`FIRST`] intervals. Near means within [`WITHIN`], or within two standard
+//! errors of such a median if that is more.
 
 mod peers_view;
 mod return_to_normal;
@@ -20,24 +19,23 @@ pub use return_to_normal::{BaselineLevel, ReturnTime};
 
 use return_to_normal::{IntervalSeries, Worse};
 
-/// Share of its level within which a series is normal.
+/// Share of its level within which a series counts as normal.
 pub const WITHIN: f64 = 0.05;
-/// Time for which it must be normal in a row, s.
+/// Time for which a series must be normal without interruption, s.
 pub const HOLD_S: f64 = 30.0;
-/// Standard deviations from the median beyond which an interval is outside of its level. One of 30
-/// normal values lies that far in 3 % of series, and a machine's seconds have longer tails than
-/// that.
+/// Standard deviations from the median beyond which an interval is outside of its level. In 3 % of
+/// series, one of 30 normal values lies that far away, and a machine's seconds have longer tails.
 pub const DEVIATIONS: f64 = 4.0;
-/// Number of first intervals of a stretch whose median must be normal too. Without them a shallow
-/// dip would end half a stretch too early.
+/// Number of first intervals of a stretch whose median must be normal too. Without this rule, a
+/// shallow dip would end half a stretch too early.
 pub const FIRST: usize = 5;
-/// Minimum number of intervals for a level: the deviation of fewer says next to nothing.
+/// Minimum number of intervals for a level: the deviation of fewer intervals is almost meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Maximum number of intervals for a level, the last before the fault: an hour ago is not a measure
-/// of now.
+/// Maximum number of intervals for a level, counted back from the fault: an hour ago says little
+/// about now.
 pub const BEFORE_MAX: usize = 300;
-/// Maximum share by which single intervals may differ from a level: beyond it, a full stop would
-/// hardly differ from noise.
+/// Maximum share by which single intervals may differ from a level: beyond it, noise would hide
+/// even a full stop.
 pub const NOISE_MAX: f64 = 0.8;
 
 /// Minimum length of an interval that has a rate of its own, s.
@@ -52,12 +50,12 @@ pub struct Slice {
     pub to_s: f64,
     /// Number of operations that succeeded.
     pub ok: u64,
-    /// p99 of latency, ms; operations that were not followed to their ends count with their lower
-    /// bounds. `None` without any latency.
+    /// p99 of latency, ms. Operations that the client did not follow to their ends count with their
+    /// lower bounds. `None` without any latency.
     pub p99_ms: Option<f64>,
     /// Number of operations that failed.
     pub failed: u64,
-    /// Number of tries after one that failed.
+    /// Number of repeated attempts after a failed one.
     pub retries: u64,
     /// Number of lost connections.
     pub connections_lost: u64,
@@ -68,28 +66,28 @@ pub struct Slice {
 pub struct FaultTimes {
     /// Time of the injection.
     pub injected_s: f64,
-    /// Begin of the healing, if it was healed.
+    /// Begin of the healing, if the fault was healed.
     pub healing_s: Option<f64>,
-    /// Time at which its target was seen whole again.
+    /// Time at which all nodes of the target were observed to be up again.
     pub whole_s: Option<f64>,
 }
 
 /// Schedule of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadSchedule {
-    /// Closed loop: an operation begins when another ends. Operations that were not done are lost.
+    /// Closed loop: an operation begins when another ends. The target loses the operations that it
+    /// does not do.
     Closed,
-    /// At a rate: operations that were not done in time are done later, and throughput above normal
-    /// makes up for them.
+    /// At a rate: operations that were late are done later, and then throughput rises above normal.
     Rate,
 }
 
 /// Effect of one fault, and the recovery from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovery {
-    /// End of its observation, s: the next fault's injection, or the end of the window.
+    /// End of the observation, s: the next fault's injection, or the end of the window.
     pub until_s: f64,
-    /// Indexes of the other faults that were on at the same time.
+    /// Indexes of the other faults that were active at the same time.
     pub beside: Vec<usize>,
     /// Level before the fault, or the reason why there is none.
     pub before: Result<Before, String>,
@@ -106,7 +104,7 @@ pub struct Recovery {
 /// Level before a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Before {
-    /// Indexes of its intervals.
+    /// Indexes of the level's intervals.
     pub slices: Vec<usize>,
     /// Successful operations per second.
     pub ops_per_s: BaselineLevel,
@@ -121,20 +119,22 @@ pub struct Dip {
     pub lowest_ops_per_s: f64,
     /// Begin of that interval, s since the injection.
     pub lowest_at_s: f64,
-    /// Share of the level that the worst interval lacked; 0 if none was outside of it.
+    /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
+    /// the level.
     pub depth: f64,
     /// Length of all intervals outside of the level, s.
     pub seconds: f64,
-    /// Operations missing in these intervals; at a rate, less those that were made up for later.
+    /// Operations missing in these intervals. At a rate, operations that were done later are
+    /// subtracted.
     pub lost_ops: f64,
 }
 
 /// Times until a series was normal again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Returns {
-    /// Counted from the injection: a cluster may recover while the fault is on.
+    /// Counted from the injection: a cluster may recover while the fault is still active.
     pub injected: ReturnTime,
-    /// Counted from the healing, if it was healed.
+    /// Counted from the healing, if the fault was healed.
     pub healed: Option<ReturnTime>,
 }
 
@@ -151,9 +151,9 @@ measure::word_enum! {
     /// Verdict on a fault's effect.
     #[derive(Default)]
     pub enum FaultVerdict {
-        /// The fault was seen, and its target was seen whole again.
+        /// The fault was observed, and then all nodes of the target were up again.
         Confirmed = "confirmed",
-        /// The fault was not seen, or its target did not heal.
+        /// The fault was not observed, or its target did not heal.
         Mismatch = "mismatch",
         /// The target could not be observed.
         #[default]
@@ -168,7 +168,7 @@ measure::word_enum! {
         /// The fault waits until it may begin.
         #[default]
         Waiting = "waiting",
-        /// The target was observed before the injection, and is whole.
+        /// The target is whole, as observed before the injection.
         Checked = "checked",
         /// The injection begins.
         Injecting = "injecting",
@@ -176,21 +176,21 @@ measure::word_enum! {
         Acted = "acted",
         /// A part of the fault cannot be done.
         NotActed = "not-acted",
-        /// The target was seen whole before the healing.
+        /// All nodes of the target were up before the healing.
         Back = "back",
-        /// The target was seen broken.
+        /// The fault was observed.
         Seen = "seen",
-        /// The target was not seen broken in time, or could not be broken.
+        /// The fault was not observed in time, or could not be injected.
         Unseen = "unseen",
         /// The healing begins.
         Healing = "healing",
-        /// The target was seen whole again.
+        /// All nodes of the target were observed to be up again.
         Whole = "whole",
-        /// The target was not seen whole in time.
+        /// The nodes of the target were not observed to be up in time.
         NotWhole = "not-whole",
-        /// A node that had to be started again was started.
+        /// A node that had to restart has started.
         Restarted = "restarted",
-        /// A task has ended as it should.
+        /// A task has ended as expected.
         Done = "done",
         /// A task has failed.
         Failed = "failed",
@@ -216,8 +216,8 @@ measure::word_enum! {
 }
 
 impl Slice {
-    /// Returns true if it is long enough for a rate of its own: the last interval of a window may
-    /// be very short.
+    /// Returns true if the interval is long enough for a rate of its own: the last interval of a
+    /// window may be very short.
     fn is_whole(&self) -> bool {
         self.seconds() >= WHOLE_S
     }
@@ -247,7 +247,7 @@ impl FaultTimes {
         }
     }
 
-    /// Returns when it was over, as far as is known; otherwise infinity.
+    /// Returns the time at which the fault was over, as far as it is known; otherwise infinity.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }
@@ -257,8 +257,8 @@ impl FaultTimes {
     }
 }
 
-/// Returns the recovery from each fault of a trial, in their order. `slices` are the intervals of
-/// the measured window, in order of time.
+/// Returns the recovery from each fault of a trial, in the order of the faults. `slices` are the
+/// intervals of the measured window, in order of time.
 pub fn recovery(slices: &[Slice], faults: &[FaultTimes], offered: LoadSchedule) -> Vec<Recovery> {
     let mut order: Vec<usize> = (0..faults.len()).collect();
     order.sort_by(|a, b| faults[*a].injected_s.total_cmp(&faults[*b].injected_s));
@@ -315,7 +315,8 @@ fn fault_recovery(
 }
 
 impl Recovery {
-    /// Returns the time until which it affected the load, s; infinity if no end was seen.
+    /// Returns the time until which the fault affected the load, s. Infinity if no end was
+    /// observed.
     fn over_s(&self, fault: &FaultTimes) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
         match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
@@ -339,7 +340,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window lie before the fault and are free of other faults, \
+            "{} intervals of the window are before the fault and without other faults, but \
              {BEFORE_MIN} are needed: inject it later",
             free.len()
         ));
@@ -367,7 +368,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
 
 fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns {
     let hold = fault.healing_s.unwrap_or(until_s);
-    // If a series leaves its level long after the target was seen whole, the fault is not the
+    // If a series leaves its level long after the target was whole again, the fault is not the
     // cause.
     let after = |healing_s: f64| fault.whole_s.unwrap_or(healing_s) + HOLD_S;
     Returns {

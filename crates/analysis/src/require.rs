@@ -1,8 +1,8 @@
-//! Judges whether a number meets a requirement, by its interval.
+//! Judges if a number meets a requirement, by its interval.
 //!
-//! A requirement is met or missed only if the whole 95 % interval says so. So of requirements that
-//! are just met, at most 2.5 in 100 are called missed. If the interval contains the limit, or if
-//! there is none, the result is [`RequirementResult::Untold`].
+//! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So
+//! at most 2.5 in 100 requirements that are just met count as missed. If the interval contains the
+//! limit, or if there is no interval, the result is [`RequirementResult::Untold`].
 
 use crate::autocorrelation;
 use crate::compare::Bound;
@@ -28,17 +28,17 @@ measure::word_enum! {
         /// Throughput, operations per second.
         #[default]
         OpsPerS = "ops_per_s",
-        /// Ratio of a variant to its baseline; more is better.
+        /// Ratio of a variant to its baseline; higher is better.
         Ratio = "ratio",
-        /// Ratio of the run's throughput to that of an earlier run; more is better.
+        /// Ratio of the run's throughput to that of an earlier run; higher is better.
         NotWorseOpsPerS = "not_worse_than.ops_per_s",
-        /// Ratio of an earlier run's p99 to that of the run; more is better.
+        /// Ratio of an earlier run's p99 to this run's p99; higher is better.
         NotWorseP99Ms = "not_worse_than.p99_ms",
     }
 }
 
 impl RequiredMetric {
-    /// Returns true for a percentile of latency, which is in ms.
+    /// Returns true for a percentile of latency, whose unit is ms.
     pub fn is_latency(self) -> bool {
         use RequiredMetric::{P50Ms, P95Ms, P99Ms, P999Ms};
         matches!(self, P50Ms | P95Ms | P99Ms | P999Ms)
@@ -48,9 +48,9 @@ impl RequiredMetric {
 /// Limit of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// The number may not be above this.
+    /// The number may not exceed this limit.
     AtMost(f64),
-    /// The number may not be below this.
+    /// The number may not fall below this limit.
     AtLeast(f64),
 }
 
@@ -77,7 +77,7 @@ impl Limit {
         }
     }
 
-    /// Returns the limit itself.
+    /// Returns the value of the limit.
     pub fn value(self) -> f64 {
         match self {
             Limit::AtMost(value) | Limit::AtLeast(value) => value,
@@ -103,8 +103,9 @@ impl Limit {
 }
 
 /// Returns the 95 % interval of a share, of which `part` of `all` were seen (Wilson 1927, "Probable
-/// inference, the law of succession, and statistical inference"). `None` if `all` is 0. It assumes
-/// that operations are independent. So for several blocks, [`block_interval`] is needed too.
+/// inference, the law of succession, and statistical inference"). `None` if `all` is 0. The
+/// interval assumes independent operations. So for several blocks, [`block_interval`] is needed
+/// too.
 pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     if all == 0 {
         return None;
@@ -118,9 +119,9 @@ pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     Some([low, end(1.0)])
 }
 
-/// Returns the 95 % interval over blocks, each of which is one observation: by Student's t on
-/// logarithms, since a latency varies by a share of itself. `None` with fewer than three blocks, or
-/// if a value is not above 0.
+/// Returns the 95 % interval over blocks, each of which is one observation. It uses Student's t on
+/// logarithms, because latencies vary by factors. `None` with fewer than three blocks, or if a
+/// value is not above 0.
 pub fn block_interval(values: &[f64]) -> Option<[f64; 2]> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -151,7 +152,7 @@ mod tests {
             (least, exactly, Some([10.0, 12.0]), RequirementResult::Met),
             (least, exactly, Some([9.0, 12.0]), RequirementResult::Untold),
             (least, exactly, Some([8.0, 9.9]), RequirementResult::Missed),
-            // A lower bound can certainly miss a maximum, and never meet one.
+            // A lower bound can certainly exceed a maximum, but never meet it.
             (
                 Limit::AtMost(9.0),
                 at_least,

@@ -1,20 +1,20 @@
 //! Computes a ratio without the influence of one block that differs from the others.
 //!
-//! The estimator of Hodges and Lehmann (1963, "Estimates of location based on rank tests"): the
-//! median of the means of all pairs of values, with the interval of Wilcoxon's signed ranks. It is
-//! shown beside the ratio and decides nothing, and no block is deleted. Only the rules of validity
-//! may leave a trial out, and they do not look at its result.
+//! The estimator is that of Hodges and Lehmann (1963, "Estimates of location based on rank tests"):
+//! the median of the means of all pairs of values. Its interval is that of Wilcoxon's signed ranks.
+//! Reports show it beside the ratio. It decides nothing, and removes no block. Only the rules of
+//! validity may exclude a trial, and they do not look at its result.
 
 use crate::autocorrelation;
 
-/// Robust ratio, shown if one block differs.
+/// Robust ratio, which reports show if one block differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
-    /// Index of the pair that differs most, among the given pairs.
+    /// Index of the pair that differs most.
     pub at: usize,
     /// Its distance in robust deviations (distance from the median ÷ 1.4826 MAD).
     pub z: f64,
-    /// Ratio without its influence.
+    /// Ratio without the influence of this pair.
     pub ratio: f64,
     /// Interval of that ratio, by signed ranks.
     pub interval: [f64; 2],
@@ -22,17 +22,18 @@ pub struct Robust {
     pub covers: f64,
 }
 
-/// Robust deviations from which on a block is said to differ.
+/// Number of robust deviations above which a block counts as different.
 const Z_MIN: f64 = 5.0;
-/// Minimum number of pairs: with five, the least p value of signed ranks is 6 %.
+/// Minimum number of pairs: with five, the smallest p value of signed ranks is 6 %.
 const PAIRS_MIN: usize = 6;
-/// Maximum distance: if all others are equal, any other value is infinitely far, and a record holds
-/// no infinity.
+/// Maximum distance. If all other values are equal, any other value is infinitely far away, and a
+/// record cannot hold infinity.
 const Z_MOST: f64 = 1e6;
-/// Number of pairs up to which the distribution of signed ranks is counted; beyond, it is normal.
+/// Maximum number of pairs for the exact distribution of signed ranks. For more pairs, the normal
+/// distribution is used.
 const EXACT_MAX: usize = 60;
 
-/// Computes the ratio from logarithms of ratios. `None` if no value differs by that much.
+/// Computes the ratio from logarithms of ratios. `None` if no value differs enough.
 pub fn beside(logs: &[f64]) -> Option<Robust> {
     let (median, deviation) = autocorrelation::median_and_deviation(logs);
     let distances: Vec<f64> = logs.iter().map(|log| (log - median).abs()).collect();
@@ -58,7 +59,8 @@ pub fn beside(logs: &[f64]) -> Option<Robust> {
     })
 }
 
-/// Returns how many of the sorted means lie beyond each end of the interval, and its coverage.
+/// Returns how many of the sorted means are beyond each end of the interval, and the interval's
+/// coverage.
 fn signed_ranks(pairs: usize) -> (usize, f64) {
     let all = pairs * (pairs + 1) / 2;
     if pairs > EXACT_MAX {
@@ -69,7 +71,7 @@ fn signed_ranks(pairs: usize) -> (usize, f64) {
             0.95,
         );
     }
-    // Share of the 2^n signs whose positive ranks have each sum.
+    // For each sum, the share of the 2^n combinations of signs whose positive ranks have this sum.
     let mut shares = vec![0.0; all + 1];
     shares[0] = 1.0;
     for rank in 1..=pairs {
@@ -105,7 +107,7 @@ mod tests {
         close(seen.interval[0], 0.9046, 5e-5);
         close(seen.interval[1], 1.0580, 5e-5);
         close(seen.covers, 0.961, 5e-4);
-        // The mean that decides still includes it.
+        // The interval still includes the mean that decides its end.
         close(autocorrelation::mean(&logs).exp(), 1.0130, 5e-5);
     }
 
@@ -135,7 +137,7 @@ mod tests {
         ] {
             assert_eq!(signed_ranks(pairs).0, critical, "{pairs}");
         }
-        // The normal distribution continues where counting ends.
+        // The normal distribution continues where the exact one ends.
         let (counted, beyond) = (signed_ranks(60).0 as f64, signed_ranks(61).0 as f64);
         assert!(
             beyond > counted && beyond < counted * 1.05,

@@ -1,11 +1,11 @@
 //! Measures how throughput grows with the units of a machine: cores, L3 groups, NUMA nodes or
 //! sockets.
 //!
-//! X(N) is the throughput with N units in use. x1 = X(1) is that of one unit alone, with the same
-//! CPUs, memory and flags for each. E(N) = X(N) ÷ (N x1) is the efficiency: 1 if N units do N times
+//! X(N) is the throughput with N units in use. x1 = X(1) is the throughput of one unit alone, with
+//! the same CPUs, memory and flags. E(N) = X(N) ÷ (N x1) is the efficiency: 1 if N units do N times
 //! as much as one. Three efficiencies have names. They follow Talreja et al., "Performance Scaling
-//! of Cassandra on High-Thread Count Servers", ICPE 2019. It gives 98 % and 90 % for one machine,
-//! and does not say to what the second refers:
+//! of Cassandra on High-Thread Count Servers", ICPE 2019. That paper gives 98 % and 90 % for one
+//! machine, and does not say to which ratio the second number refers:
 //!
 //! - within a socket: X(one socket full) ÷ (n x1), n units on a socket;
 //! - of the system: X(machine full) ÷ (S n x1), S sockets;
@@ -13,7 +13,8 @@
 //!
 //! Both sides of a ratio ran in the same blocks, so that changes from block to block are removed.
 //! Ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest of the
-//! machine idle. If that gives it a higher clock rate, every efficiency is too low by as much.
+//! machine idle. If the unit then has a higher clock rate, every efficiency is too low by the same
+//! factor.
 //!
 //! [`fits`] has the curves through the points, and [`models`] their formulas.
 
@@ -34,8 +35,8 @@ pub struct Point {
     pub units: u32,
     /// Number of sockets that they are on.
     pub sockets: u32,
-    /// Units on each of these sockets. Empty if each has the same number. It must be given if
-    /// sockets are filled one after the other: 6 units may be 3 and 3, or 4 and 2.
+    /// Units on each of these sockets. Empty if each has the same number. The list is required if
+    /// units fill the sockets one after the other: 6 units may be 3 and 3, or 4 and 2.
     pub split: Vec<u32>,
     /// Throughput by block, op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
@@ -76,7 +77,7 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// Part of a machine that units fill, if its improvement has a name.
+    /// Part of a machine that the units fill. Only the parts in this list have a named improvement.
     pub enum SaturatedResource {
         /// One socket (I₁).
         Socket = "socket",
@@ -88,7 +89,7 @@ measure::word_enum! {
 /// Subject of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// One unit by itself.
+    /// A single unit alone.
     Unit,
     /// This number of units.
     Point,
@@ -100,7 +101,7 @@ pub enum Of {
     Other,
 }
 
-/// Reason why the ratio is absent.
+/// Reason why a ratio is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRatio {
     /// The machine has one socket.
@@ -109,7 +110,7 @@ pub enum MissingRatio {
     UnitIsSocket,
     /// The subject was not measured.
     NotMeasured(Of),
-    /// The subject was measured, but none of its blocks may be used.
+    /// The subject was measured, but none of its blocks can be used.
     NotUsable(Of),
     /// No block has both sides.
     NoCommonBlock,
@@ -122,9 +123,10 @@ pub struct PointResults {
     pub units: u32,
     /// Number of sockets that they are on.
     pub sockets: u32,
-    /// Units on each socket. `None` if they do not divide evenly and the split is unknown.
+    /// Units on each socket. `None` if the units do not divide evenly and their distribution is
+    /// unknown.
     pub split: Option<Vec<u32>>,
-    /// Number of blocks that may be used.
+    /// Number of blocks that can be used.
     pub blocks: usize,
     /// Mean throughput, op/s. `None` without a usable block.
     pub ops_per_s: Option<f64>,
@@ -149,9 +151,9 @@ pub struct ScaleUp {
     pub system: Result<Ratio, MissingRatio>,
     /// Efficiency across sockets: of the system, against one socket.
     pub cross: Result<Ratio, MissingRatio>,
-    /// Curves through the points, or the reason why there is none.
+    /// Curves through the points, or the reason why there are none.
     pub fits: Vec<(Model, Result<Fit, NoFit>)>,
-    /// Curve with the least AICc, or the reason why none is the best.
+    /// Curve with the lowest AICc, or the reason why no curve is the best.
     pub best: Result<Model, NoBest>,
 }
 
@@ -206,7 +208,8 @@ impl Point {
 }
 
 impl MachineSize {
-    /// Returns the part of the machine that these units fill on this number of sockets.
+    /// Returns the part of the machine that these units fill, if they are on this number of
+    /// sockets.
     pub fn fills(self, units: u32, sockets: u32) -> Of {
         match (units, sockets) {
             (0, _) | (_, 0) => Of::Point,
@@ -222,8 +225,8 @@ impl MachineSize {
     }
 }
 
-/// Analyses the points of one arm under one load. `metric` is that of throughput; for results of a
-/// search, with the step of its grid.
+/// Analyses the points of one arm under one load. `metric` is the metric of throughput. For results
+/// of a search, it has the step of the search's grid.
 pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     let unit = find(points, Of::Unit, |point| point.units == 1);
     let fits = fits::fits(points, machine);
@@ -239,8 +242,8 @@ pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     }
 }
 
-/// Compares the contender with the baseline at each number of units that both have. Blocks are
-/// taken as pairs, so both must have taken turns. If an arm has these units on several numbers of
+/// Compares the contender with the baseline at each number of units that both have. Blocks of both
+/// are pairs, so the two must have alternated. If an arm has these units on several numbers of
 /// sockets, only equal numbers of sockets are compared.
 pub fn improvements(
     baseline: &[Point],
@@ -320,7 +323,7 @@ fn filling(points: &[Point], machine: MachineSize, what: Of) -> Result<&Point, M
     })
 }
 
-/// Returns the first such point that can be used.
+/// Returns the first point of this kind that can be used.
 fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, MissingRatio> {
     let such = || points.iter().filter(|point| is(point));
     match (such().next(), such().find(|point| point.is_usable())) {

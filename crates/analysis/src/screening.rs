@@ -1,37 +1,39 @@
-//! Screens many settings at once for those that matter.
+//! Screens many settings at once to find the important ones.
 //!
-//! Each setting has two values, and each run has one of them for every setting. So every run says
-//! something about every setting: the error of an effect is that of all runs, not of two. The
+//! Each setting has two values, and each run has one of them for every setting. So every run
+//! contributes to every setting: the error of an effect is that of all runs, not of two. The
 //! designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and Hunter 1961) and the twelve
-//! runs of Plackett and Burman (1946). They may be folded over: run again with all signs inverted
-//! (Box and Wilson 1951). That clears main effects of the effects of two settings together.
+//! runs of Plackett and Burman (1946). A design may be folded over: it runs again with all signs
+//! inverted (Box and Wilson 1951). This separates main effects from the effects of two settings
+//! together.
 //!
-//! Nothing is repeated, so no error is measured. Lenth's method (1989, "Quick and easy analysis of
-//! unreplicated factorials") estimates it from the small effects, most of which are only noise. An
-//! effect is *active* if it is larger than all noise effects of 95 % of screenings. It is
-//! *possible* if it is larger than 95 % of single noise effects. A screening chooses settings to
-//! confirm, and confirms nothing.
+//! No run is repeated, so the runs do not measure an error. Lenth's method (1989, "Quick and easy
+//! analysis of unreplicated factorials") estimates it from the small effects, most of which are
+//! only noise. An effect is *active* if it is larger than every noise effect in 95 % of screenings.
+//! It is *possible* if it is larger than 95 % of single noise effects. A screening chooses settings
+//! to confirm, and confirms nothing.
 
 use crate::autocorrelation;
 
-/// Minimum and maximum number of settings. With fewer, every combination is as cheap; for more this
-/// module has no design.
+/// Minimum and maximum number of settings. With fewer, running every combination is as cheap. For
+/// more, this module has no design.
 pub const SETTINGS: [usize; 2] = [4, 11];
-/// Maximum number of settings that are confirmed at once: every combination of them is measured.
+/// Maximum number of settings that one run confirms, because it measures every combination of them.
 pub const CONFIRM_MAX: usize = 3;
-/// Multiple of a first guess at the deviation from which on an effect is not noise.
+/// Multiple of the first estimate of the deviation above which an effect is not noise.
 const TRIM: f64 = 2.5;
-/// Median to standard deviation, of absolute normal values (1.4826), as Lenth rounds it.
+/// Factor from the median of absolute normal values to their standard deviation (1.4826), as Lenth
+/// rounds it.
 const MEDIAN_TO_DEVIATION: f64 = 1.5;
 
 measure::word_enum! {
-    /// Combinations of settings that are run.
+    /// Combinations of settings that a screening runs.
     pub enum Design {
         /// 2^(7−4): eight runs, up to seven settings.
         Eight = "2^(7-4)",
         /// Plackett and Burman: twelve runs, up to eleven settings.
         Twelve = "Plackett-Burman 12",
-        /// 2^(8−4): sixteen runs, up to eight settings, main effects clear.
+        /// 2^(8−4): sixteen runs, up to eight settings, with separate main effects.
         Sixteen = "2^(8-4)",
         /// [`Design::Eight`], then the same with all signs inverted.
         EightFolded = "2^(7-4), folded over",
@@ -41,8 +43,9 @@ measure::word_enum! {
 }
 
 impl Design {
-    /// Returns the smallest design for a number of settings. `None` for fewer or more than
-    /// [`SETTINGS`], and for eight that are folded, since their effects are clear without that.
+    /// Returns the smallest design for a number of settings. `None` if the number is outside
+    /// [`SETTINGS`]. Also `None` for eight settings with folding: their main effects are separate
+    /// without it.
     pub fn smallest(settings: usize, fold: bool) -> Option<Design> {
         match (settings, fold) {
             (4..=7, false) => Some(Design::Eight),
@@ -54,7 +57,7 @@ impl Design {
         }
     }
 
-    /// Returns in words which effects it cannot separate.
+    /// Describes the effects that the design cannot separate.
     pub fn price(self) -> &'static str {
         match self {
             Design::Eight => {
@@ -69,11 +72,12 @@ impl Design {
         }
     }
 
-    /// Returns the sign of every contrast, by run. The settings' contrasts come first. The others
-    /// belong to no setting: they show noise and interactions. Every two contrasts are orthogonal.
+    /// Returns the sign of every contrast in every run. The contrasts of settings come first. The
+    /// others belong to no setting, and show noise and interactions. Any two contrasts are
+    /// orthogonal.
     pub fn signs(self) -> Vec<Vec<i8>> {
         match self {
-            // The products of one letter and of three come first, so that with four settings no
+            // The products of one letter and of three come first. So with four settings, no main
             // effect is mixed with that of a pair.
             Design::Eight => factorial(3, &[0b001, 0b010, 0b100, 0b111, 0b011, 0b101, 0b110]),
             Design::Sixteen => factorial(
@@ -101,7 +105,7 @@ fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
     (0..1u32 << letters).map(run).collect()
 }
 
-/// Returns the eleven rotations of the first row, and a row of minus.
+/// Returns the eleven rotations of the first row, and a row with only minus signs.
 fn plackett_burman() -> Vec<Vec<i8>> {
     const ROW: [i8; 11] = [1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1];
     let rotated = |by: usize| (0..11).map(|at| ROW[(at + 11 - by) % 11]).collect();
@@ -122,8 +126,8 @@ fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
     half(1).chain(half(-1)).collect()
 }
 
-/// Returns the effect of every contrast on ln y: the mean of the runs with a plus less the mean of
-/// those with a minus. `None` unless every run has a value above 0.
+/// Returns the effect of every contrast on ln y: the mean of the runs with a plus sign minus the
+/// mean of the runs with a minus sign. `None` unless every run has a value above 0.
 pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     let signs = design.signs();
     let is_good = |value: &f64| value.is_finite() && *value > 0.0;
@@ -154,18 +158,18 @@ measure::word_enum! {
     /// Judgement of a setting's effect.
     #[derive(Default)]
     pub enum Activity {
-        /// Larger than all noise effects of 95 % of screenings.
+        /// Larger than every noise effect in 95 % of screenings.
         Active = "active",
         /// Larger than 95 % of single noise effects.
         Possible = "possible",
-        /// No larger than noise.
+        /// Not larger than noise.
         #[default]
         Silent = "silent",
     }
 }
 
 impl LenthMargin {
-    /// Computes it from all effects of a design, most of which are taken to be noise.
+    /// Computes the sizes from all effects of a design, assuming that most of them are noise.
     pub fn from_effects(effects: &[f64]) -> LenthMargin {
         let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
         let guess = MEDIAN_TO_DEVIATION * autocorrelation::median(&sizes);
@@ -220,7 +224,7 @@ mod tests {
         }
     }
 
-    /// In some designs, a main effect is clear of the effects of two settings together.
+    /// In some designs, main effects are separate from the effects of two settings together.
     #[test]
     fn pairs_of_settings_are_mixed_as_the_design_says() {
         let leak = |design: Design, settings: usize| {
@@ -279,7 +283,7 @@ mod tests {
         for design in ALL {
             let signs = design.signs();
             for _ in 0..runs {
-                // The second setting brings 20 %, at 2 % noise; no other does anything.
+                // The second setting gains 20 %, at 2 % noise; no other setting has an effect.
                 let value = |run: &Vec<i8>| {
                     (0.1 * f64::from(run[1])).exp() * (0.02 * chance.normal()).exp()
                 };
@@ -294,7 +298,8 @@ mod tests {
         }
         let all = runs * ALL.len() as u32;
         assert!(found * 100 >= all * 97, "{found} of {all}");
-        // 5 % of screenings; Lenth's margin is known to be a little strict or loose by the count.
+        // 5 % of screenings. Depending on the number of effects, Lenth's margin is slightly too
+        // strict or too loose.
         assert!(false_ones * 100 <= all * 8, "{false_ones} of {all}");
     }
 

@@ -1,7 +1,7 @@
-//! Looks at a comparison while its blocks come, without inflating the error rate.
+//! Looks at a comparison while its blocks arrive, without inflating the error rate.
 //!
-//! Suppose that a 95 % interval is looked at after each block, and that the study stops when it
-//! excludes 1. By the twelfth block this calls 18 % of equal variants different. Two ways of
+//! Suppose that a study looks at a 95 % interval after each block, and stops when the interval
+//! excludes 1. By the twelfth block, this study calls 18 % of equal variants different. Two ways of
 //! looking keep their level:
 //!
 //! - [`Looks::Repeated`]: if the least and the most blocks were stated before the first. Every look
@@ -13,7 +13,7 @@
 //!   (1976, "On confidence sequences") with g = 1, as in Wang and Ramdas (2023) and Lindon and
 //!   others (2022). It holds at every number of blocks at once, and takes one to three blocks more.
 //!
-//! Invariant: min and max come from the study, never from measurements; nor does g.
+//! Invariant: min, max and g never depend on measurements; min and max come from the study.
 
 mod expect;
 mod levels;
@@ -23,10 +23,10 @@ pub use levels::{BLOCKS_LEAST, BLOCKS_MOST, nominal_of, overall_of};
 
 use crate::autocorrelation;
 
-/// When a comparison is looked at.
+/// Times at which a comparison is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
-    /// Once, when all blocks are there.
+    /// Once, when all blocks are complete.
     #[default]
     Once,
     /// After each block from the `min`-th to the `max`-th.
@@ -36,7 +36,7 @@ pub enum Looks {
         /// Blocks at the last look.
         max: usize,
     },
-    /// At any time, as often as wanted.
+    /// At any time, as often as desired.
     Anytime,
 }
 
@@ -64,7 +64,7 @@ impl Looks {
     }
 
     /// Returns the two-sided p value of a t statistic, over all of the looks. `None` before the
-    /// first.
+    /// first look.
     pub fn p(self, t: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let once = || 2.0 * autocorrelation::t_above(t, freedom);
         match self {
@@ -74,7 +74,7 @@ impl Looks {
         }
     }
 
-    /// Returns the nominal level of an interval at an overall `level`. `None` if there is none.
+    /// Returns the nominal level of an interval for an overall `level`. `None` if there is none.
     pub fn nominal(self, level: f64) -> Option<f64> {
         match self {
             Looks::Once => Some(level),
@@ -84,7 +84,7 @@ impl Looks {
     }
 }
 
-/// Scale of the mixture, chosen before any data: good for stopping near a dozen blocks.
+/// Scale of the mixture. It is chosen before any data exists, and suits an end near a dozen blocks.
 const G: f64 = 1.0;
 
 /// Returns the logarithm of the e value of a t statistic of `blocks` pairs (Lindon and others
@@ -104,12 +104,13 @@ fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     (blocks > 1 && root > share).then(|| ((n - 1.0) * (1.0 - root) / (root - share)).sqrt())
 }
 
-/// Returns true if most blocks of a comparison were lost. Their loss then selects the rest, as a
-/// load at its limit does. The order of the two sides is then no longer balanced.
+/// Returns true if most blocks of a comparison were lost. The loss then selects the remaining
+/// blocks, as with a load at its limit. Also, the order of the two sides is then no longer
+/// balanced.
 pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
     match looks {
         Looks::Once => used * 2 < planned,
-        // Their number was to be decisive.
+        // The number of such blocks was meant to be decisive.
         Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
     }
 }

@@ -1,10 +1,12 @@
-//! Reads a sweep: where it was best, where latency passed a bound, where it saturated.
+//! Reads a sweep: the best point, the point at which latency exceeded a bound, and the point of
+//! saturation.
 //!
-//! The knee is where more load stops paying. The gain of a step depends on its length, so the
-//! *elasticity* is used, d ln throughput ÷ d ln load: 1 if throughput grows as the load does, 0 if
-//! it does not grow. It is fitted over **all** points from the knee on, and its upper end, not its
-//! estimate, must be small. So one noisy pair decides nothing. A sweep of 64, 65, … 70 threads,
-//! whose steps are shorter than its noise, has no detectable knee.
+//! The knee is the point beyond which more load gains little. The gain of a step depends on its
+//! length. So this module uses the *elasticity*, d ln throughput ÷ d ln load. It is 1 if throughput
+//! grows as the load does, and 0 if it does not grow. The fit covers **all** points from the knee
+//! on. The upper end of the elasticity must be small, not only its estimate. So one noisy pair
+//! decides nothing. A sweep of 64, 65, … 70 threads, whose steps are shorter than its noise, has no
+//! detectable knee.
 
 use crate::autocorrelation;
 use measure::Known;
@@ -27,54 +29,55 @@ pub struct SweepStep {
 pub enum State {
     /// Throughput and latency.
     Kept,
-    /// Throughput only: less was done than was offered because the target could not do more (open
-    /// loop). Its latency grows as long as the trial lasts.
+    /// Throughput only: the target did less than the client offered, because it could not do more
+    /// (open loop). Its latency grows as long as the trial lasts.
     Saturated,
-    /// Nothing: its trial is invalid, or there is none.
+    /// Nothing: the trial is invalid or missing.
     Unusable,
 }
 
-/// The point from which on more load does not pay.
+/// The point beyond which more load gains little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knee {
     /// The knee is at this point: the last before throughput stops growing while p99 grows.
     At(usize),
-    /// There is none: throughput still grows at the end.
+    /// There is no knee: throughput still grows at the end.
     Growing,
     /// Unknown: the load grows by too little, or the noise is too large.
     Untold,
 }
 
-/// Reading of a sweep; values are indexes of its points. Unusable points are skipped.
+/// Reading of a sweep. The values are indexes of points. It skips unusable points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Highest throughput of the points that kept up; of the saturated ones if none did.
+    /// Highest throughput of the points that kept up, or of the saturated points if none kept up.
     pub best: Option<usize>,
-    /// Highest throughput with p99 certainly within the bound. `None` without a bound.
+    /// Highest throughput whose p99 is certainly within the bound. `None` without a bound.
     pub best_within_bound: Option<usize>,
-    /// Highest throughput with unknown p99, which is only a lower bound itself. `None` unless it is
-    /// above that of `best_within_bound`.
+    /// Highest throughput whose p99 is only known as a lower bound. `None` unless it exceeds
+    /// `best_within_bound`.
     pub untold_within_bound: Option<usize>,
-    /// First point whose p99 is certainly above the bound, or that is saturated.
+    /// First point that is saturated, or whose p99 is certainly above the bound.
     pub first_over_bound: Option<usize>,
-    /// First saturated point, if all after it are saturated too.
+    /// First saturated point, if all later points are saturated too.
     pub saturated_from: Option<usize>,
     /// The knee of the sweep.
     pub knee: Knee,
-    /// True if the best point is the last usable one: the peak may lie beyond the sweep.
+    /// True if the best point is the last usable one: the peak may be beyond the sweep.
     pub best_is_last: bool,
 }
 
-/// Elasticity below which load does not pay: doubling the load gains less than a tenth.
+/// Elasticity below which more load gains too little: doubling the load gains less than a tenth.
 const ELASTICITY_MIN: f64 = 0.1375;
-/// Minimum elasticity of p99: it must grow at least with the square root of the load, or the target
-/// is not full.
+/// Minimum elasticity of p99. It must grow at least with the square root of the load; otherwise the
+/// target is not full.
 const LATENCY_ELASTICITY_MIN: f64 = 0.5;
-/// Factor by which the load must grow beyond a knee: over less, noise is larger than any gain.
+/// Factor by which the load must grow beyond a knee. Over a shorter range, noise is larger than any
+/// gain.
 const RANGE_MIN: f64 = 2.0;
-/// Smallest assumed deviation of trials of one point, as a share, on a quiet machine: half of the
-/// margin of throughput, since 95 % of trials are within two deviations. Points of one block show
-/// no more.
+/// Smallest assumed deviation of trials of one point on a quiet machine, as a share. It is half of
+/// the margin of throughput, because 95 % of trials are within two deviations. Points with one
+/// block cannot show their deviation.
 const TRIAL_DEVIATION_MIN: f64 = 0.015;
 /// One-sided 5 %.
 const ONE_SIDED: f64 = 0.95;
@@ -98,7 +101,7 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     };
     let highest = |indexes: &[usize]| {
         indexes.iter().copied().max_by(|&a, &b| {
-            // The first of equal points: less load for the same throughput.
+            // The first of equal points has less load for the same throughput.
             let (left, right) = (points[a].mean_ops_per_s(), points[b].mean_ops_per_s());
             left.total_cmp(&right).then(b.cmp(&a))
         })
@@ -126,14 +129,14 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     }
 }
 
-/// Returns the first saturated point, if the target kept up nowhere beyond it.
+/// Returns the first saturated point, if the target did not keep up at any later point.
 fn saturated_from(kept: &[usize], saturated: &[usize]) -> Option<usize> {
     let first = saturated.first().copied()?;
     kept.iter().all(|kept| *kept < first).then_some(first)
 }
 
 fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
-    // An open loop that is not kept up with shows its end by itself.
+    // An open loop in which the target falls behind shows its end by itself.
     if let (Some(last), Some(_)) = (kept.last(), saturated_from(kept, saturated)) {
         return Knee::At(*last);
     }
@@ -155,7 +158,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     }
 }
 
-/// Returns true if no load beyond the first of `tail` pays.
+/// Returns true if no load beyond the first of `tail` gains enough.
 fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
@@ -164,7 +167,7 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
         return false;
     }
     let (slope, error) = elasticity(tail, noise);
-    // No point beyond it stands out above what the load would have to pay.
+    // No later point exceeds the throughput that would justify the load.
     let pays = |point: &&SweepStep| {
         let gain = (point.mean_ops_per_s() / first.mean_ops_per_s()).ln();
         let needed = ELASTICITY_MIN * (point.load / first.load).ln();
@@ -177,7 +180,7 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
         && !tail[1..].iter().any(pays)
 }
 
-/// Returns true if p99 has certainly grown with the load: a lower bound is enough for the last
+/// Returns true if p99 has certainly grown with the load. A lower bound suffices for the last
 /// point, but not for the first.
 fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
     let least = (last_ms.least() / first_ms.least()).ln();
@@ -185,7 +188,7 @@ fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
 }
 
 /// Returns true if throughput grows with the load over the last stretch that is long enough to
-/// tell.
+/// decide this.
 fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     let Some(last) = points.last() else {
         return false;
@@ -226,7 +229,7 @@ struct Noise {
 }
 
 impl Noise {
-    /// Pools the noise over all points that have several blocks.
+    /// Pools the noise over all points with several blocks.
     fn pooled(points: &[&SweepStep]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {

@@ -1,4 +1,4 @@
-//! Known series for the tests: noise with a fixed seed, autocorrelated if asked, and servers that
+//! Known series for the tests: noise with a fixed seed, optionally autocorrelated, and servers that
 //! pause at random.
 
 #[expect(dead_code, reason = "workload's file, of which tests use a part")]
@@ -58,7 +58,7 @@ impl Pauses {
         self.long_s / (self.every_s + self.long_s)
     }
 
-    /// Returns begins and ends of the pauses in a window of `seconds` seconds.
+    /// Returns the begins and ends of the pauses in a window of `seconds` seconds.
     fn draw(self, chance: &mut Chance, seconds: usize) -> Vec<(f64, f64)> {
         let mut at_s = -BEFORE_S;
         let mut pauses = Vec::new();
@@ -70,8 +70,8 @@ impl Pauses {
         pauses
     }
 
-    /// Returns the throughput of a closed loop, second by second: 1 without a pause, with a noise
-    /// of 3 % that is correlated by 0.3.
+    /// Returns the throughput of a closed loop, second by second: 1 without a pause, plus a noise
+    /// of 3 % with a correlation of 0.3.
     pub(crate) fn throughput(self, chance: &mut Chance, seconds: usize) -> Vec<f64> {
         let pauses = self.draw(chance, seconds);
         let noise = chance.autocorrelated(seconds, 0.3);
@@ -84,8 +84,8 @@ impl Pauses {
         noise.into_iter().enumerate().map(second).collect()
     }
 
-    /// Passes on the latencies of an open loop: exponential with a mean of 1 ms, plus the rest of a
-    /// pause; each with the second in which it ended.
+    /// Passes on the latencies of an open loop: exponential with a mean of 1 ms, plus the remainder
+    /// of a pause. Each comes with the second in which it ended.
     fn each(
         self,
         chance: &mut Chance,
@@ -117,7 +117,7 @@ impl Pauses {
         blocks
     }
 
-    /// Returns the latencies of hours together: the truth.
+    /// Returns the latencies of several hours together: the truth.
     pub(crate) fn truth(self, chance: &mut Chance) -> Histogram {
         let mut all = Histogram::new();
         self.each(chance, (20_000, 50), &mut |_, ns| all.record(ns));
@@ -128,8 +128,8 @@ impl Pauses {
 /// Returns the seed and the number of runs of `cargo xtask audit --seed S --runs N`.
 pub(crate) fn audit() -> (u64, u32) {
     let given = |text: Option<&str>| text?.parse::<u32>().ok();
-    // They are fixed at build time: this crate reads nothing while it runs, and neither do its
-    // tests.
+    // The values are fixed when the crate is built, because neither this crate nor its tests read
+    // files when they run.
     let seed = given(option_env!("CASSAY_AUDIT_SEED")).unwrap_or(1);
     (
         seed.into(),

@@ -1,8 +1,8 @@
 //! Trends: Theil and Sen's slope, Mann and Kendall's test.
 //!
-//! Neither is affected by single outliers, as least squares are: one spike among twelve values
-//! turns a slope of 2.5 into 2.04. Invariant: correlated values count only as much as the evidence
-//! in them.
+//! Single outliers affect neither of them. They do affect least squares: one spike among twelve
+//! values turns a slope of 2.5 into 2.04. Invariant: correlated values count only as much as the
+//! independent information in them.
 
 use crate::autocorrelation;
 
@@ -11,7 +11,7 @@ use crate::autocorrelation;
 pub struct Trend {
     /// Change over the series by Theil and Sen's slope, as a share of its median.
     pub drift: f64,
-    /// Mann and Kendall's z: within ±1.645 the trend may be chance.
+    /// Mann and Kendall's z: within ±1.645, the trend may be due to chance.
     pub z: f64,
     /// Number of values in the series.
     pub count: usize,
@@ -29,28 +29,30 @@ impl Trend {
     }
 
     /// Returns true if the trend is larger than `drift`, but has too few values for the test. With
-    /// six values, a rise of 94 % with two of fifteen pairs falling is "no more than chance".
+    /// six values, a rise of 94 % in which two of fifteen pairs fall counts as chance.
     pub fn is_untold(self, drift: f64) -> bool {
         !self.is_significant() && self.drift.abs() > drift && self.count < VALUES_TO_TELL
     }
 }
 
-/// Two-sided 10 %: in warm-up, a trend overlooked costs more than a second too many.
+/// Two-sided 10 %: an overlooked trend in the warm-up costs more than an unnecessary second.
 const Z_SIGNIFICANT: f64 = 1.645;
-/// Number of values from which the normal distribution of S holds, and a trend as large as the
-/// scatter is found. Kendall 1975 and Gilbert 1987 give 10.
+/// Minimum number of values for which the normal distribution of S holds, and a trend as large as
+/// the scatter is found. Kendall 1975 and Gilbert 1987 give 10.
 pub const VALUES_TO_TELL: usize = 10;
 
-/// Returns the trend of a series of equally spaced values. O(n²): for up to a few thousand values.
-/// It assumes independent values: for a detector that should rather see a trend too many.
+/// Returns the trend of a series of equally spaced values. It takes O(n²) steps, so it suits up to
+/// a few thousand values. It assumes independent values, so it reports too many trends rather than
+/// too few.
 pub fn trend(values: &[f64]) -> Trend {
     spaced_trend(values, independent)
 }
 
-/// Returns the trend of a series of correlated values. A trend by [`trend`] is often a slow swing:
-/// in two of five AR(1) series of 60 values with a correlation of 0.6 (13 % here). The variance is
-/// corrected by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
-/// Mann-Kendall trend test for autocorrelated data").
+/// Returns the trend of a series of correlated values. A trend of [`trend`] is often a slow swing:
+/// this happens in two of five AR(1) series of 60 values with a correlation of 0.6, and in 13 %
+/// with this function. The function corrects the variance by the autocorrelation of the ranks
+/// around the trend (Hamed and Rao 1998, "A modified Mann-Kendall trend test for autocorrelated
+/// data").
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
     spaced_trend(values, hamed_rao)
 }
@@ -82,7 +84,7 @@ pub struct Line {
 }
 
 /// Returns the line through points with correlated values, in order; see [`trend_of_correlated`].
-/// O(n²).
+/// Takes O(n²) steps.
 pub fn line(points: &[(f64, f64)]) -> Line {
     fitted(points, hamed_rao)
 }
@@ -130,12 +132,12 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
 }
 
 /// Returns the slopes with the ranks (M ∓ 1.96 √variance) / 2, of M in rising order (Gilbert 1987,
-/// "Statistical Methods for Environmental Pollution Monitoring", 16.5). `None` if the ranks lie
-/// beyond them. Equal values have one slope, with certainty.
+/// "Statistical Methods for Environmental Pollution Monitoring", 16.5). `None` if there are no such
+/// ranks. Equal values have one slope, which is certain.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     let half = autocorrelation::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
-    // As ranks from 1, rounded outwards.
+    // As ranks starting at 1, rounded outwards.
     let low = ((count - half) / 2.0).floor();
     let high = ((count + half) / 2.0).ceil() + 1.0;
     let at = |rank: f64| slopes.get((rank - 1.0) as usize).copied();
@@ -156,17 +158,17 @@ fn variance_of_s(values: &[f64]) -> f64 {
 }
 
 /// Returns the factor by which the autocorrelation of the ranks around the trend widens the
-/// variance of S; never below 1. The correlation of far lags is derived from that of neighbours, as
-/// in an AR(1) series: one by one they are estimated from too few pairs. Leaving out those that may
-/// be chance, as the paper does, leaves 18 % false trends instead of 10 % at 60 values and a
-/// correlation of 0.3.
+/// variance of S; never below 1. The function derives the correlation of far lags from that of
+/// neighbours, as in an AR(1) series, because single far lags have too few pairs. The paper instead
+/// leaves out correlations that may be chance. At 60 values and a correlation of 0.3, this leaves
+/// 18 % false trends instead of 10 %.
 fn hamed_rao(left: &[f64]) -> f64 {
     let count = left.len();
     if count < VALUES_TO_TELL {
         return 1.0;
     }
     let n = count as f64;
-    // A fitted line removes as much correlation as a mean does, once more.
+    // A fitted line removes the correlation that a mean removes, twice.
     let raw = autocorrelation::autocorrelation(&ranks(left), 1) + 1.0 / n;
     let rho = autocorrelation::unbiased(raw, count);
     let sum = (1..count).map(|lag| {
@@ -176,7 +178,7 @@ fn hamed_rao(left: &[f64]) -> f64 {
     1.0 + 2.0 / (n * (n - 1.0) * (n - 2.0)) * sum.sum::<f64>()
 }
 
-/// Returns ranks from 1; equal values get their mean rank.
+/// Returns ranks starting at 1; equal values get their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -271,7 +273,7 @@ mod tests {
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
         assert!(seen.is_untold(0.10));
-        // Ten values in which it is chance, and six that do not drift, are no such case.
+        // Ten values whose trend is chance, and six values without a drift, are not such cases.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,
         ];

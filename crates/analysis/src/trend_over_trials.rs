@@ -5,7 +5,8 @@
 //! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
 //! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
 //! they sum it over months). It uses the exact distribution of the sum, since a run has few trials
-//! of each. With two configurations of three trials each, all rising is chance in 1 of 36.
+//! of each. With two configurations of three trials each, chance alone makes all of them rise in 1
+//! of 36 cases.
 
 use crate::autocorrelation;
 
@@ -14,7 +15,7 @@ use crate::autocorrelation;
 pub struct RunStep {
     /// Number of its configuration: trials are compared with those of the same number.
     pub configuration: usize,
-    /// Time at which it ran, s since any moment.
+    /// Time at which it ran, s since an arbitrary moment.
     pub at_s: f64,
     /// Its result: above 0.
     pub value: f64,
@@ -27,24 +28,27 @@ pub struct RunTrend {
     pub factor: f64,
     /// Results of the first trial and of the last.
     pub ends: [f64; 2],
-    /// Probability that chance alone would give as clear a trend, in either direction.
+    /// Probability that chance alone would give a trend at least as clear, in either direction.
     pub p: f64,
-    /// Time after the first trial from which on results are within [`ARRIVED`] of the last ones of
+    /// Time after the first trial from which results are within [`ARRIVED`] of the last result of
     /// their configuration, s. `None` if only the last was.
     pub arrived_s: Option<f64>,
 }
 
-/// Two-sided. Naming a false cause costs less than missing a true one; see [`crate::trend`].
+/// The level is two-sided. Naming a false cause costs less than missing a true one; see
+/// [`crate::trend`].
 const P_MAX: f64 = 0.10;
-/// Minimum factor, or its inverse, of a reported trend: what V12 allows within one window.
+/// Minimum factor, or its inverse, of a reported trend: the drift that V12 allows within one
+/// window.
 const FACTOR_MIN: f64 = 1.10;
-/// Factor within which a result counts as that of the end.
+/// Factor within which a result counts as equal to the last one.
 const ARRIVED: f64 = 1.10;
-/// Number of trials of one configuration beyond which the distribution is taken as normal.
+/// Number of trials of one configuration above which the distribution counts as normal.
 const EXACT_MAX: usize = 40;
 
 impl RunTrend {
-    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to matter.
+    /// Returns the trend of a run. `None` if chance explains it, or if it is too small to be
+    /// important.
     pub fn from_steps(steps: &[RunStep]) -> Option<RunTrend> {
         let mut ordered: Vec<RunStep> =
             steps.iter().copied().filter(|step| step.value > 0.0).collect();
@@ -112,8 +116,8 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
         return 2.0 * (1.0 - autocorrelation::normal_below(z));
     }
     // Number of pairs out of order: S is the number of pairs minus twice that. Its distribution is
-    // that of the inversions of a random order, one more place at a time, one group after the
-    // other.
+    // that of the inversions of a random order. The function builds it by adding one place at a
+    // time, group by group.
     let mut shares = vec![1.0];
     for places in groups.iter().flat_map(|group| 2..=group.len()) {
         let mut next = vec![0.0; shares.len() + places - 1];
@@ -130,7 +134,8 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     far.map(|(_, share)| share).sum::<f64>().min(1.0)
 }
 
-/// Returns when the first trial ran from which on all are near the last of their configuration.
+/// Returns the time of the first trial from which on all results are near the last of their
+/// configuration.
 fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f64> {
     let is_away = |step: &RunStep, end: &RunStep| {
         let short = if is_rising {
@@ -140,13 +145,13 @@ fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f
         };
         short > ARRIVED
     };
-    // For each configuration, the trials up to the last one that is still away.
+    // For each configuration, the trials up to the last one that is not near yet.
     let arrival_s = |group: &Vec<RunStep>| {
         let end = group.last()?;
         let Some(away) = group.iter().rposition(|step| is_away(step, end)) else {
             return Some(0.0);
         };
-        // If only the last one is near, that means nothing: it is compared with itself.
+        // If only the last one is near, this shows nothing, because it is compared with itself.
         (away + 2 < group.len()).then(|| group[away + 1].at_s - first_s)
     };
     let all_s: Option<Vec<f64>> = groups.iter().map(arrival_s).collect();
@@ -167,7 +172,7 @@ mod tests {
         values.iter().enumerate().map(step).collect()
     }
 
-    /// Six trials of two settings on a node that had just been started, as they came.
+    /// Six trials of two settings on a node that had just started, in the order in which they ran.
     #[test]
     fn a_node_that_warms_up_for_the_whole_run_is_seen() {
         let seen = steps(&[
@@ -202,7 +207,8 @@ mod tests {
             None
         );
         assert_eq!(RunTrend::from_steps(&[]), None);
-        // Two trials of each of two: all rising is chance in half of such runs.
+        // Two trials of each of two configurations: chance alone makes all rise in half of such
+        // runs.
         let two = steps(&[(0, 10.0), (1, 20.0), (0, 20.0), (1, 40.0)]);
         assert_eq!(RunTrend::from_steps(&two), None);
     }

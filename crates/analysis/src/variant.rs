@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Text in files and in the output without a name.
+/// Text for a missing name, in files and in the output.
 const NONE: &str = "-";
 
 /// Name of a variant. The only variant of a study has none.
@@ -22,7 +22,7 @@ impl VariantName {
         self.0.is_none()
     }
 
-    /// Returns the text in files: `-` without a name.
+    /// Returns the text in files: `-` if there is no name.
     pub fn as_str(&self) -> &str {
         self.name().unwrap_or(NONE)
     }

@@ -1,10 +1,10 @@
 //! Detects the end of warm-up.
 //!
-//! Fed with one value of throughput and of p99 a second, it looks for a *trend* (Theil and Sen's
-//! slope, Mann and Kendall's test): a test of variance alone does not see drift. Over the last
-//! window of seconds the drift must be small, or lost in noise. Over the last two windows, where
-//! noise matters less, there must be no clear drift of twice that size. A series so noisy that one
-//! window cannot show its drift has to fill two.
+//! Each second, the detector receives one value of throughput and one of p99. It looks for a
+//! *trend* (Theil and Sen's slope, Mann and Kendall's test), because a test of variance alone does
+//! not see drift. Over the last window of seconds, the drift must be small or hidden by noise. Over
+//! the last two windows, where noise matters less, there must be no clear drift of twice that size.
+//! If a series is so noisy that one window cannot show its drift, it has to fill two windows.
 
 use crate::autocorrelation;
 use crate::trend::trend;
@@ -12,14 +12,14 @@ use crate::trend::trend;
 /// Limits of the detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyLimits {
-    /// Minimum time before anything counts as steady, s: a JVM's just-in-time compiler needs about
-    /// ten seconds for a hot path.
+    /// Minimum time before a window counts as steady, s. The just-in-time compiler of a JVM needs
+    /// about ten seconds for a hot path.
     pub min_s: usize,
     /// Maximum time of the warm-up, s.
     pub max_s: usize,
     /// Length of the window that must be without trend, s.
     pub window_s: usize,
-    /// Drift of throughput over the window that does not matter, as a share of its median.
+    /// Maximum unimportant drift of throughput over the window, as a share of its median.
     pub throughput_drift: f64,
     /// The same for p99.
     pub p99_drift: f64,
@@ -41,11 +41,11 @@ impl Default for SteadyLimits {
 measure::word_enum! {
     /// State of the detector.
     pub enum SteadyState {
-        /// The warm-up goes on.
+        /// The warm-up continues.
         Warming = "warming",
-        /// A steady state was seen.
+        /// The detector saw a steady state.
         Detected = "detected",
-        /// The time limit came first.
+        /// The time limit expired first.
         Forced = "forced",
     }
 }
@@ -68,7 +68,7 @@ impl Steady {
         }
     }
 
-    /// Takes one second. Returns the state after it.
+    /// Adds the values of one second. Returns the state after it.
     pub fn push(&mut self, ops_per_s: f64, p99_ms: f64) -> SteadyState {
         self.ops_per_s.push(ops_per_s);
         self.p99_ms.push(p99_ms);

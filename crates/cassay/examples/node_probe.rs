@@ -1,4 +1,5 @@
-//! Runs the probes of a node alone: what they read from a real Cassandra, and what they cost it.
+//! Runs the probes of a node alone, and shows their readings of a real Cassandra, and their cost
+//! for it.
 //!
 //! ```text
 //! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]

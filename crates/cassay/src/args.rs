@@ -38,10 +38,10 @@ use versions::Release;
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
 
-/// Version and commit, as records of runs and pages have it: see `build.rs`.
+/// Version and commit, as records of runs and pages contain them: see `build.rs`.
 pub const VERSION: &str = env!("CASSAY_VERSION");
 
-/// The same for people, with the platform that it was built for.
+/// Version and commit for people, with the platform of the build.
 const DESCRIBED: &str = env!("CASSAY_DESCRIBED");
 
 const AFTER: &str = "\
@@ -139,8 +139,8 @@ pub enum Command {
     /// Download, list, export and import the jars that nodes are started from.
     #[command(subcommand)]
     Supply(SupplyCommand),
-    /// Check host settings that affect Cassandra. Shows the wanted value, the reason and the
-    /// command that sets it; changes nothing.
+    /// Check host settings that affect Cassandra. Shows the recommended value, the reason and the
+    /// command that sets it; changes no setting.
     ///
     /// A warning costs performance or stability. Advice applies to some workloads. Settings that
     /// cannot be read are listed with the reason.
@@ -410,7 +410,7 @@ pub struct HistoryArgs {
     /// Exit with 4 if a change for the worse persists.
     #[arg(long)]
     pub fail_on_regression: bool,
-    /// Write an HTML page to this file, and its figure as SVG beside it.
+    /// Write an HTML page to this file, and its figure as SVG to the same folder.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
     /// Count only changes since the run with this stamp.
@@ -428,7 +428,7 @@ pub struct CompareArgs {
     /// Runs to compare with the baseline.
     #[arg(required = true, value_name = "CONTENDER")]
     pub contenders: Vec<String>,
-    /// Write an HTML page to this file, and its figure as SVG beside it.
+    /// Write an HTML page to this file, and its figure as SVG to the same folder.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
     /// Exit with 4 if a contender appears slower at any point.
@@ -520,7 +520,7 @@ pub enum TargetCommand {
 #[derive(Debug, ClapArgs)]
 pub struct CapabilitiesArgs {
     /// Check another cluster (attach:) or another machine (ssh:) instead of this machine. For ssh:,
-    /// cassay copies itself to your cache there and reports what stand-in hosts could do.
+    /// cassay copies itself to your cache there and reports the capabilities of simulated hosts.
     #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = ssh::elsewhere)]
     pub target: Option<Elsewhere>,
     #[command(flatten)]

@@ -19,8 +19,8 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
                 terminal::give_back();
             }
         };
-        // SAFETY: the handler reads an atomic, and restores a taken terminal by two system calls
-        // with settings saved before: it takes no lock and allocates no memory.
+        // SAFETY: the handler reads an atomic value. It restores a taken terminal by two system
+        // calls, with settings that were saved before. It takes no lock and allocates no memory.
         unsafe { signal_hook::low_level::register(signal, give_back) }
             .context("listen for Ctrl-C")?;
         // The order matters: the flag that the next line sets enables the default action, so it

@@ -1,9 +1,8 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` runs as an agent or a client if the process was started as one, or tells nodes what an
-//! agent started it to tell them. Otherwise it reads the arguments, clears the leftovers of a
-//! killed run, runs the command, prints any error once, and exits with the code of the result. Data
-//! goes to stdout, messages to stderr.
+//! If the process was started as an agent, a client or an agent's helper, `main` runs only that.
+//! Otherwise it reads the arguments, clears the leftovers of a killed run, runs the command, prints
+//! any error once, and exits with the code of the result. Data goes to stdout, messages to stderr.
 
 mod args;
 mod command;
@@ -20,11 +19,11 @@ use imports::Tool;
 // Links the allocator and memcpy of static builds.
 use allocator as _;
 
-/// Makes the load of a client among several.
+/// Creates the load of one of several clients.
 static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 
 fn main() -> std::process::ExitCode {
-    // This comes first: a thread that runs already would stay outside of the agent's host.
+    // This comes first, because a thread that already runs would stay outside of the agent's host.
     if let Some(code) = agent::answer() {
         return code.into();
     }

@@ -30,25 +30,25 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use study::units;
 
-/// Maximum silence on plain lines, so that a waiting person sees that the run is alive.
+/// Maximum silence on plain lines, so that a waiting user sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
-/// The same for a run longer than [`LONG_RUN`], whose log should stay readable.
+/// Maximum silence for a run longer than [`LONG_RUN`], whose log should remain readable.
 const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
 const LONG_RUN: Duration = Duration::from_secs(600);
-/// Interval between paintings of the screen, short enough to react to a key at once.
+/// Interval between two paintings of the screen, short enough to react to a key at once.
 const PAINT_EVERY: Duration = Duration::from_millis(200);
 
-/// Interval of the heartbeat; a status line counts the time down in this step.
+/// Interval of the heartbeat. A status line counts down the time in steps of this length.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 
-/// Manner of showing a run.
+/// Way in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// On the full screen.
     Screen,
     /// As a status line that is rewritten.
     Moving,
-    /// As a line for each phase, and some during the phase.
+    /// As a line for each phase, and some lines during the phase.
     Plain,
 }
 
@@ -57,7 +57,7 @@ pub struct Show {
     shared: Arc<Shared>,
     manner: Manner,
     painter: Option<JoinHandle<()>>,
-    /// Prints lines after a silence, unless the screen is full.
+    /// Prints lines after a silence, unless there is a full screen.
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
@@ -68,14 +68,15 @@ pub struct Show {
 /// State shared by the run's thread and the painter.
 struct Shared {
     state: Mutex<RunState>,
-    /// True if the painter should end.
+    /// True if the painter must end.
     is_over: AtomicBool,
-    /// True if the user asked the run to end.
+    /// True if the user has asked the run to end.
     interrupt: Arc<AtomicBool>,
 }
 
 impl Show {
-    /// Creates a display without events; `interrupt` is true once the user asked the run to end.
+    /// Creates a display without events. `interrupt` becomes true once the user asks the run to
+    /// end.
     pub fn new(mode: ViewMode, interrupt: Arc<AtomicBool>) -> Show {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -116,7 +117,8 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // Not earlier: an error before the run begins is printed on lines.
+                // The screen is not taken earlier, because an error before the run begins is
+                // printed on lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
@@ -137,7 +139,8 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // A search that has ended leaves out all its other points with the same message.
+                // When a search has ended, it leaves out all its remaining points with the same
+                // message.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;
@@ -147,7 +150,7 @@ impl Show {
         }
     }
 
-    /// Restores the terminal; returns the run's folder, if it got one.
+    /// Restores the terminal. Returns the run's folder, if there is one.
     pub fn done(mut self) -> Option<PathBuf> {
         self.path.take()
     }
@@ -184,7 +187,7 @@ impl Drop for Show {
             let _ = heartbeat.join();
         }
         if let Some(painter) = self.painter.take() {
-            // The panic has been reported.
+            // The panic was already reported.
             let _ = painter.join();
         }
         terminal::end_moving();
@@ -192,7 +195,8 @@ impl Drop for Show {
 }
 
 impl Shared {
-    /// Returns the state, even if a thread panicked with it: the panic has been reported.
+    /// Returns the state, even if a thread panicked while it held the lock: the panic was already
+    /// reported.
     fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -204,7 +208,7 @@ impl Shared {
     }
 }
 
-/// Returns how a run is shown: as requested, if the terminal can.
+/// Returns the way in which a run is shown: the requested one, if the terminal supports it.
 fn manner(mode: ViewMode) -> Manner {
     let is_ours = terminal::has_reader() && !terminal::is_dumb();
     let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
@@ -219,7 +223,7 @@ fn manner(mode: ViewMode) -> Manner {
     }
 }
 
-/// Returns how a run is shown now: as a status line while its screen is not taken.
+/// Returns the way in which a run is shown now: as a status line while the screen is not taken.
 fn shown_as(manner: Manner) -> Manner {
     match manner {
         Manner::Screen if !terminal::is_full() => Manner::Moving,
@@ -227,8 +231,8 @@ fn shown_as(manner: Manner) -> Manner {
     }
 }
 
-/// Starts the thread that rewrites the status line every second, and ends a silence of plain lines;
-/// `None` if no thread can be started.
+/// Starts the thread that rewrites the status line every second, and that breaks the silence of
+/// plain lines. `None` if no thread can be started.
 fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let begin_ns = clock::now_ns();
@@ -269,8 +273,8 @@ fn silence_max(elapsed: Duration) -> Duration {
     }
 }
 
-/// Starts the painter, which changes to lines when the screen is too small. `None`, with lines from
-/// the start, if no thread can be started.
+/// Starts the painter. It changes to lines when the screen is too small. `None` if no thread can be
+/// started: then the run is shown as lines from the start.
 fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let paint = move || {

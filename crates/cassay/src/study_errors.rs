@@ -1,4 +1,4 @@
-//! Shows mistakes in a study as a compiler does: the line, a caret, a hint.
+//! Shows mistakes in a study as a compiler does: with the line, a caret and a hint.
 
 use crate::exit::Exit;
 use crate::terminal;
@@ -10,7 +10,7 @@ pub fn say(diagnostics: &Diagnostics) {
     terminal::styled(&render(&plain(diagnostics)));
 }
 
-/// Prints all mistakes, also as JSON if requested, and returns the exit of the command.
+/// Prints all mistakes, also as JSON if requested. Returns the exit of the command.
 pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
     if json {
         terminal::json(&to_json(diagnostics));
@@ -20,8 +20,8 @@ pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
 }
 
 /// Returns the same mistakes with texts that cannot control the terminal. The renderer replaces
-/// only some characters in source lines. This replaces the rest, each by one of the same length, so
-/// that places still match.
+/// only some characters in source lines. This function replaces the others, each by a character of
+/// the same length, so that positions still match.
 fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     let mut plain = diagnostics.clone();
     for source in &mut plain.sources {
@@ -50,7 +50,7 @@ fn render(diagnostics: &Diagnostics) -> String {
     }
     let count = diagnostics.list.len();
     let noun = if count == 1 { "mistake" } else { "mistakes" };
-    text + &format!("{count} {noun}; nothing was started\n")
+    text + &format!("{count} {noun}; the run was not started\n")
 }
 
 /// Formats mistakes for `--json`.
@@ -73,10 +73,13 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
     let source = diagnostics.sources.get(diagnostic.place.source);
     let mut groups = Vec::new();
     match source {
-        // A line with a secret is named, but not shown.
+        // The message names a line with a secret, but does not show it.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
-            groups.push(title.element(Level::NOTE.message(format!("in {place}, not shown here"))));
+            groups.push(title.element(Level::NOTE.message(format!(
+                "in {place}, which is not shown \
+                                                                   here"
+            ))));
         }
         Some(source) => {
             let span = diagnostic.place.span.clone();
@@ -156,7 +159,7 @@ mod tests {
             expect![[r#"
                 error: `target.attach.password` does not name the source of the secret
                  |
-                 = note: in s.yaml:5:49, not shown here
+                 = note: in s.yaml:5:49, which is not shown here
                 help: write `target.attach.password: {secret: NAME}`, pass --secret NAME=file:PATH
             "#]],
         );

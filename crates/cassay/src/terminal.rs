@@ -1,8 +1,8 @@
 //! Output: data to stdout, messages to stderr.
 //!
 //! Data that could not be written is never lost silently. If the reader has closed the pipe, it
-//! wanted no more, which is not an error. Any other failure, such as a full disk, makes the command
-//! fail at its end.
+//! needs no more data, which is not an error. After any other failure, such as a full disk, the
+//! command fails at its end.
 //!
 //! Messages contain names, questions and texts from servers, which may come from anyone. No such
 //! text may move the cursor, set a title or reverse the direction of the text. So every text passes
@@ -39,12 +39,13 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 /// its place before `main`, and writes to it are lost without an error.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// True while the command is a step of a larger one, whose data alone is wanted.
+/// True while the command is a step of a larger command. Only the data of the larger command goes
+/// to stdout.
 static IS_STEP: AtomicBool = AtomicBool::new(false);
 
 /// Runs before the runtime opens `/dev/null`.
 #[used]
-// SAFETY: this section holds pointers to C functions, as this one is.
+// SAFETY: this section holds pointers to C functions, and this is one.
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = {
     extern "C" fn look() {
@@ -56,7 +57,7 @@ static LOOK: extern "C" fn() = {
     look
 };
 
-/// Writes data. [`end`] reports if it could not be written.
+/// Writes data. [`end`] reports a failure.
 pub fn data(text: &str) {
     if IS_STEP.load(Ordering::Relaxed) {
         return say(text);
@@ -64,7 +65,7 @@ pub fn data(text: &str) {
     write_data(&shown(text));
 }
 
-/// Runs a step of a larger command: its data is written as messages.
+/// Runs a step of a larger command, and writes its data as messages.
 pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     IS_STEP.store(true, Ordering::Relaxed);
     let done = work();
@@ -72,7 +73,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Writes to stdout; no other function does.
+/// Writes to stdout. Other functions never do.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that writes data"
@@ -89,7 +90,7 @@ fn write_data(text: &str) {
     }
 }
 
-/// Writes lines of data, with their tones if a person reads them.
+/// Writes lines of data. If a person reads them, they have colours and styles.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"
@@ -139,13 +140,13 @@ pub fn json(value: &serde_json::Value) {
     data(&json_text(value));
 }
 
-/// Formats a value as JSON. Characters that [`shown`] would escape occur only in strings, and are
-/// escaped in JSON's form.
+/// Formats a value as JSON. Characters that [`shown`] would escape occur only in strings. This
+/// function escapes them in JSON's form.
 fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {
         if is_command(c) {
-            // All of them are below U+10000.
+            // All of these characters are below U+10000.
             out += &format!("\\u{:04x}", u32::from(c))
         } else {
             out.push(c)
@@ -164,14 +165,15 @@ pub fn say_line(line: &Line) {
     styled(&line.ansi(has_colour()));
 }
 
-/// Writes a message as it is: it contains only cassay's own colours, and the caller has passed
+/// Writes a message unchanged. It contains only cassay's own colours; the caller has passed
 /// everything else through [`shown`].
 pub fn styled(text: &str) {
     output::stay(text);
 }
 
-/// Formats the lines of a table: columns as wide as their widest cell, two spaces apart,
-/// right-aligned if `is_right` says so. A row has as many cells as there are columns.
+/// Formats the lines of a table. Each column is as wide as its widest cell, and columns are two
+/// spaces apart. `is_right` selects the right-aligned columns. A row has as many cells as there are
+/// columns.
 pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -219,14 +221,14 @@ fn is_mistake(error: &anyhow::Error) -> bool {
     ) || error.is::<StudyError>()
 }
 
-/// Prints clap's output: help is data, mistakes are messages.
+/// Prints clap's output. Help is data, and mistakes are messages.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"
 )]
 pub fn usage(usage: &clap::Error) -> Exit {
     if usage.use_stderr() {
-        // If this cannot be written, no message can.
+        // If this write fails, no message is possible.
         let _ = usage.print();
         return Exit::Usage;
     }

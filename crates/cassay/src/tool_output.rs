@@ -1,5 +1,5 @@
-//! Prints the output of the tool whose command line is run, instead of cassay's own, so that
-//! scripts can read it on stdout. Warnings and the report's name go to stderr as always.
+//! Prints output in the format of the tool whose command line runs, instead of cassay's own format,
+//! so that scripts can read it on stdout. Warnings and the report's name go to stderr as always.
 
 mod settings;
 mod stress;
@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use engine::Event;
 use imports::{Import, Tool};
 
-/// Output in the form of a tool.
+/// Output in the format of a tool.
 pub enum Compat {
     /// The output of cassandra-stress.
     Stress(Box<stress::Stress>),

@@ -1,5 +1,5 @@
-//! Current addresses of nodes that are known by other ones. A pod that was recreated has a new
-//! address, and addresses that a cluster reports may need translation.
+//! Current addresses of nodes that callers know by other addresses. A pod that was recreated has a
+//! new address, and addresses that a cluster reports may need translation.
 //!
 //! Invariants: callers keep the first address of a node, and this module maps it to where the node
 //! is now. Managed nodes never move.
@@ -18,7 +18,7 @@ pub(crate) const CQL_PORT: u16 = 9042;
 /// reached.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
-    /// Address that the cluster uses now, by the first address.
+    /// For each first address, the address that the cluster uses now.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
@@ -28,12 +28,12 @@ pub struct NodeAddressMap {
 #[derive(Clone, Debug)]
 pub(crate) struct Proxy {
     address: SocketAddr,
-    /// The proxy's name of a node, by the address that the cluster uses.
+    /// For each address that the cluster uses, the proxy's name of the node.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
 impl Proxy {
-    /// Creates a proxy that knows no node yet.
+    /// Creates a proxy without nodes.
     pub fn from_address(address: SocketAddr) -> Proxy {
         Proxy {
             address,
@@ -75,7 +75,7 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the proxy in front of the nodes.
+    /// Returns the proxy in front of the nodes, if any.
     pub(crate) fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }
@@ -86,7 +86,7 @@ impl NodeAddressMap {
         self.proxy.as_ref()?.name(self.called(known))
     }
 
-    /// Returns the CQL address where a known node is reached now.
+    /// Returns the current CQL address of a known node.
     pub fn now(&self, known: SocketAddr) -> SocketAddr {
         let called = self.called(known);
         match &self.proxy {
@@ -100,7 +100,7 @@ impl NodeAddressMap {
         self.all().get(&known).copied().unwrap_or(known)
     }
 
-    /// Returns where a port other than CQL of a known node is reached now.
+    /// Returns the current address of a known node's port other than CQL.
     pub fn same_port(&self, known: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_it = |(one, _): &(&SocketAddr, &SocketAddr)| one.ip() == known.ip();
@@ -130,8 +130,8 @@ impl NodeAddressMap {
     }
 }
 
-/// Resolver that sends every request to one endpoint of a node, or to where it has moved, whatever
-/// host name the request has.
+/// Resolver that sends every request to one endpoint of a node, even after the node has moved. It
+/// ignores the host name of the request.
 #[derive(Debug)]
 pub struct RedirectingConnector {
     address: SocketAddr,
@@ -139,7 +139,7 @@ pub struct RedirectingConnector {
 }
 
 impl RedirectingConnector {
-    /// Creates a resolver for an endpoint other than CQL, by its first address.
+    /// Creates a resolver for an endpoint other than CQL, given by its first address.
     pub fn to(address: SocketAddr, moves: &NodeAddressMap) -> RedirectingConnector {
         RedirectingConnector {
             address,
@@ -224,7 +224,7 @@ mod tests {
             (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
-        // The node takes the place of another one, and its new address is translated too.
+        // The node takes the place of another node, and its new address is also translated.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
     }

@@ -1,5 +1,5 @@
-//! Attaches to a cluster that cassay did not start. Nothing is started or changed, and only CQL is
-//! required. Jolokia agents in its JVMs allow more to be read and done.
+//! Attaches to a cluster that cassay did not start. This starts and changes nothing, and requires
+//! only CQL. With Jolokia agents in the JVMs, cassay can read and do more.
 
 mod bundle;
 mod contact_point;
@@ -108,15 +108,15 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
             }
         }
         Err(error) => say(&format!(
-            "what an earlier command has left could not be undone: {error:#}"
+            "changes of an earlier command could not be undone: {error:#}"
         )),
     }
 }
 
-/// Returns the first contact point that answers, and the nodes that it knows.
+/// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// No contact point answers, with the reason of each.
+/// No contact point answers. The error gives the reason for each.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -133,7 +133,7 @@ fn first_that_answers<'a>(
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
 }
 
-/// Interval between two attempts to reach a node that was just started.
+/// Interval between two attempts to reach a node that has just started.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Builds the cluster, with the machines of its nodes where they are reachable.
@@ -170,8 +170,9 @@ fn with_hosts(
 /// Time limit for the first answer of a Jolokia agent.
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the agents of the nodes in node order, after one request to each. Returns none if no
-/// access is given. An agent that does not answer is not an error: its values are missing.
+/// Returns the agents of the nodes in node order, after one request to each. Returns no agents
+/// without access to them. An agent that does not answer is not an error: its values will be
+/// missing.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
@@ -219,8 +220,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point knows, itself first. With a proxy, `point` is the id by
-/// which the proxy is asked for the node.
+/// Returns all nodes that the contact point lists, itself first. With a proxy, `point` is the id
+/// that selects the node at the proxy.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
@@ -240,7 +241,7 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     Err(last)
 }
 
-/// Returns the nodes that have joined, as the queried node knows them, itself first.
+/// Returns the nodes that have joined according to the queried node, which comes first.
 pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = session.moves().proxy().cloned() {
         return bundle::nodes(session, &proxy);
@@ -248,7 +249,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")
-        .context("ask the node about itself")?;
+        .context("query the node about itself")?;
     let mut nodes = nodes_of(&local, |_| Ok(own))?;
     let columns = "data_center, rack, tokens, release_version";
     let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
@@ -262,12 +263,12 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
-                .context("ask the node about the others")?;
+                .context("query the node about the others")?;
             nodes_of(&peers, |row| {
                 Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
-        Err(error) => return Err(error.context("ask the node about the others")),
+        Err(error) => return Err(error.context("query the node about the others")),
     };
     nodes.extend(peers);
     Ok(nodes)
@@ -320,7 +321,10 @@ fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let token = |item: &Value| -> Result<i64> {
         let text = item.as_str().unwrap_or_default();
         text.parse().with_context(|| {
-            format!("the token {text:?} is not one of the Murmur3 partitioner, the only one known")
+            format!(
+                "the token {text:?} does not belong to the Murmur3 partitioner, which is the \
+                     only supported one"
+            )
         })
     };
     let mut tokens = items.iter().map(token).collect::<Result<Vec<i64>>>()?;
@@ -346,7 +350,7 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns what is possible by CQL, by Jolokia agents if every node has one, and on the nodes'
+/// Returns the capabilities by CQL, by Jolokia agents if every node has one, and on the nodes'
 /// machines.
 fn capabilities(
     nodes: &[NodeInfo],
@@ -379,14 +383,15 @@ fn capabilities(
     capability::attached_capabilities(&shown, &on_machines, &in_pods)
 }
 
-/// Why metrics cannot be read by CQL.
+/// Reason why metrics cannot be read by CQL.
 pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
 
-/// Why MBeans are not available, and what makes them so.
-pub(crate) const NO_AGENTS: &str = "no MBeans: no access to Jolokia agents is given; `attach: \
-     {jolokia: {port: 8778}}` would bring them";
+/// Reason why MBeans are not available, and the way to enable them.
+pub(crate) const NO_AGENTS: &str = "no MBeans: the study gives no access to Jolokia agents; \
+                                    `attach: {jolokia: {port: 8778}}` would give it";
 
-/// Returns how MBeans are reached, or why they are not and what makes them reachable.
+/// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
+/// the way to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());
@@ -400,8 +405,8 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
         Ok("MBeans by the Jolokia agent of every node".to_string())
     } else {
         Err(format!(
-            "no MBeans of every node: {}; the port, user and password of `jolokia` must be those \
-             of the agents",
+            "no MBeans of every node: {}; `jolokia` must have the port, user and password of the \
+             agents",
             missing.join("; ")
         ))
     }

@@ -29,7 +29,7 @@ impl NodeHandle {
     /// No files were kept, the node is not managed, or its host fails to do it.
     pub fn put_files_back(&self) -> Result<()> {
         let put = put_back(&self.agent, self.own()?);
-        put.with_context(|| format!("put the files of {} back that were kept", self.name))
+        put.with_context(|| format!("restore the kept files of {}", self.name))
     }
 }
 
@@ -46,7 +46,7 @@ fn keeping(own: &OwnNode) -> Vec<FileStep> {
 fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
     let folder = own.folder.join(FOLDER);
     let is_kept = agent.list(&folder, None)?.is_some();
-    ensure!(is_kept, "{} is not there", folder.display());
+    ensure!(is_kept, "{} does not exist", folder.display());
     let empty = FileStep::Clear {
         folder: own.commit_log.clone(),
         but: Vec::new(),
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(names(&node), all, "nothing is left of what was kept");
 
         let said = format!("{:#}", put_back(&agent, &own).unwrap_err());
-        assert!(said.contains("before-upgrade is not there"), "{said}");
+        assert!(said.contains("before-upgrade does not exist"), "{said}");
         assert_eq!(names(&table), ["nb-1-big-Data.db"], "nothing was removed");
     }
 }

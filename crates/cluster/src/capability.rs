@@ -1,9 +1,9 @@
-//! The capabilities of a target, so that a plan that needs more is refused before anything starts.
+//! The capabilities of a target. If a plan needs more, cassay refuses it before anything starts.
 //!
-//! The questions are answered twice: by [`crate::capabilities_of`] from a description before the
+//! cassay answers the questions twice: by [`crate::capabilities_of`] from a description before the
 //! start, and by [`crate::Cluster::capabilities`] from the running target. Facts that only a
 //! running target reveals (the version of an attached node) count as present in the first answer,
-//! so that nothing is refused on a guess.
+//! so that cassay refuses nothing because of a guess.
 
 use crate::attach::pods;
 use std::collections::BTreeMap;
@@ -13,20 +13,21 @@ use target_spec::{Capability, CapabilityStatus};
 pub(crate) const COUNTS_SOURCE: &str =
     "system_views.coordinator_{write,read,scan}_latency, column count";
 
-/// Means by which something is done, or why it cannot be done and what would enable it.
+/// Method by which an action is possible. Otherwise, the reason why it is impossible, and the way
+/// to enable it.
 pub(crate) type Answer = Result<String, String>;
 
-/// Capabilities of isolated hosts, or why the nodes share the machine.
+/// Capabilities of isolated hosts, or the reason why the nodes share the machine.
 /// [`Capability::DropPageCache`] is one of them, because it drops a host's whole cache at once.
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
-/// Reason for missing host capabilities if the target asks for no hosts.
+/// Reason for missing host capabilities if the target has no hosts.
 pub(crate) const NO_HOSTS: &str =
-    "the nodes share this machine; `target: {local: {hosts: 3}}` would bring hosts of their own";
+    "the nodes share this machine; `target: {local: {hosts: 3}}` would give them separate hosts";
 
 /// Reason for missing host capabilities if the hosts have no isolation.
 pub(crate) const LOOPBACK: &str =
-    "the hosts are addresses of this machine and nothing more (isolation loopback)";
+    "the hosts are only addresses of this machine (isolation loopback)";
 
 /// Capabilities of managed nodes.
 pub(crate) fn managed_capabilities(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<CapabilityStatus> {
@@ -41,7 +42,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
     };
     match capability {
         Capability::Provision => ok("settings, heap, JVM options, racks, hosts, number of nodes"),
-        Capability::Restart => ok("drain, stop, new files, start, one node after the other"),
+        Capability::Restart => ok("drain, stop, new files, start, node by node"),
         Capability::OperationCounts => ok(COUNTS_SOURCE),
         Capability::Settle => by_mbeans(
             "MBeans over the Jolokia agent",
@@ -57,7 +58,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         ),
         Capability::DropPageCache => match host_capability(hosts, capability) {
             Ok(how) => Ok(format!("of a whole host: {how}")),
-            Err(_) => ok("file by file: the kernel is told that they are not needed"),
+            Err(_) => ok("file by file: the kernel is informed that the pages are not needed"),
         },
         Capability::Mbeans => mbeans.clone(),
         Capability::JvmMetrics => by_mbeans(
@@ -71,15 +72,15 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Capability::Settings => ok("system_views.settings"),
         Capability::NodeSignals | Capability::NodeControl => ok("processes of our agents"),
         Capability::PodControl => Err(
-            "cassay's own pods only wait, and only cassay would start a node in another one; those \
+            "cassay's own pods only wait, and only cassay would start a node in another one; pods \
              of an attached cluster (`attach: {kubernetes: …}`) can be deleted"
                 .to_owned(),
         ),
         Capability::NetworkPolicy => {
             let answer = hosts.as_ref().ok().and_then(|all| all.get(&capability));
             answer.cloned().unwrap_or_else(|| Err(pods::NO_PODS.to_owned()))
-        },
-        // The remaining capabilities depend on the hosts alone.
+        }
+        // The remaining capabilities depend only on the hosts.
         _ => host_capability(hosts, capability),
     }
 }
@@ -90,10 +91,10 @@ fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
     answers.get(&capability).cloned().unwrap_or_else(unasked)
 }
 
-const NO_AGENT: &str = "no Jolokia agent beside this distribution (run once without \
+const NO_AGENT: &str = "no Jolokia agent in the folder of this distribution (run once without \
                         CASSANDRA_HOME to fetch it)";
 
-/// Tells if running managed nodes have MBeans.
+/// Decides if running managed nodes have MBeans.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
         Ok("the Jolokia agent in every node's JVM".to_string())
@@ -102,7 +103,7 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// Capabilities on the machines of attached nodes, by the access that there is.
+/// Capabilities on the machines of attached nodes, by the available access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
@@ -115,7 +116,8 @@ pub(crate) struct OnMachines {
     pub signals: Answer,
     /// Stopping and starting nodes.
     pub control: Answer,
-    /// Dropping nodes' packets and connections on their machines, by the capability that it needs.
+    /// For each capability that a fault needs: dropping nodes' packets and connections on their
+    /// machines.
     pub network: BTreeMap<Capability, Answer>,
 }
 
@@ -128,25 +130,25 @@ pub(crate) const OF_NETWORK: [Capability; 4] = [
 ];
 
 impl OnMachines {
-    /// Returns the value for no reachable machine.
+    /// Returns the value if no machine is reachable.
     pub(crate) fn none() -> OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
             figures: no(
-                "only this machine is in sight, where the client runs; what its hosts export can \
-                 be lined up (`probes: {import: …}`)",
+                "cassay reads only this machine, where the client runs; it can import data that \
+                 the hosts export (`probes: {import: …}`)",
             ),
             processes: no("the processes are out of sight over CQL"),
             logs: no("log files are out of sight over CQL"),
-            signals: no("the processes are not ours"),
-            control: no("the nodes are not ours to start"),
+            signals: no("cassay did not start the processes"),
+            control: no("cassay did not start the nodes"),
             network: BTreeMap::new(),
         }
     }
 }
 
-/// Hint that gives access to the machines of an attached cluster.
-const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would bring the nodes' machines";
+/// Hint on how to get access to the machines of an attached cluster.
+const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would add the nodes' machines";
 
 /// Data that attached nodes reveal to any client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,11 +162,11 @@ pub(crate) struct Sources {
 }
 
 /// Limits of watching compactions without MBeans and metrics.
-const WITHOUT_MBEANS: &str = "without them running compactions are seen in virtual tables, but \
-                              memtables are not flushed, and before Cassandra 6.0 what is pending \
-                              is not known";
+const WITHOUT_MBEANS: &str = "without them, running compactions are visible in virtual tables, \
+                              but memtables are not flushed, and before Cassandra 6.0 pending \
+                              compactions are unknown";
 
-/// Means of watching compactions if metrics are in tables.
+/// Way to watch compactions if metrics are in tables.
 pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running and pending \
                                      compactions; memtables are not flushed";
 
@@ -187,7 +189,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
     let mbeans = &shown.mbeans;
     match capability {
         Capability::Provision | Capability::Restart => {
-            no("the cluster is not ours to start or configure")
+            no("cassay did not start the cluster, and cannot configure it")
         }
         Capability::OperationCounts => by_tables(COUNTS_SOURCE),
         Capability::Settings => by_tables("system_views.settings"),
@@ -196,12 +198,17 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
             let unseen = |why: &String| format!("{why}; {WITHOUT_MBEANS}");
             mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| unseen(&why)))
         }
-        Capability::JvmMetrics => mbeans.clone().map_err(|why| format!("no JVM in sight: {why}")),
+        Capability::JvmMetrics => mbeans.clone().map_err(|why| {
+            format!(
+                "no JVM can be reached: \
+                                                                        {why}"
+            )
+        }),
         Capability::Snapshot => {
             let how = "the server's own snapshots, taken and imported by MBeans";
             mbeans.clone().map(|_| how.to_owned())
         }
-        Capability::OfflineRestore => no("the nodes' processes are not ours to stop"),
+        Capability::OfflineRestore => no("cassay did not start the processes of the nodes"),
         Capability::DropPageCache => no("the nodes' machines are out of reach"),
         Capability::ProcessStatistics => there.processes.clone(),
         Capability::HostMetrics => there.figures.clone(),
@@ -209,10 +216,10 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
         Capability::NodeSignals => there.signals.clone(),
         Capability::NodeControl => there.control.clone(),
         Capability::Hosts => there.figures.clone(),
-        // The remaining capabilities depend on the hosts alone.
+        // The remaining capabilities depend only on the hosts.
         _ => match there.network.get(&capability) {
             Some(answer) => answer.clone(),
-            None => no("the cluster's hosts are not ours to make or limit"),
+            None => no("cassay did not create the cluster's hosts"),
         },
     }
 }
@@ -233,7 +240,7 @@ pub(crate) mod tests {
             .expect("every capability is answered")
     }
 
-    /// Answers of a machine that can do everything except delay a link.
+    /// Answers of a machine that has all capabilities except delaying a link.
     fn machine() -> HostsAnswer {
         let of_hosts = Capability::ALL.into_iter().filter(|one| *one >= Capability::Hosts);
         let answer = |capability: Capability| match capability {

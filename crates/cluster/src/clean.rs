@@ -7,8 +7,8 @@ use cql::text::quoted_name;
 use std::collections::BTreeSet;
 use target_spec::Object;
 
-/// Returns the statements that drop `ours`: the whole keyspace if nothing else is in it, single
-/// tables otherwise.
+/// Returns the statements that drop `ours`: the whole keyspace if it contains nothing else,
+/// otherwise single tables.
 ///
 /// # Errors
 /// The cluster cannot be queried.

@@ -1,5 +1,4 @@
-//! Other clients of a cluster, and the sizes of its tables, to judge whether it is safe to offer
-//! load.
+//! Other clients of a cluster, and the sizes of its tables. Both show if it is safe to offer load.
 
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
@@ -8,20 +7,20 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// Connections of other clients, which Cassandra lists since 4.0.
+/// Connections of other clients. Cassandra lists them since 4.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherClients(pub Vec<OtherConnection>);
 
 /// A client connection that does not belong to this program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherConnection {
-    /// Node that it is connected to.
+    /// Node at the other end of the connection.
     pub node: String,
     /// Client address: `10.0.0.7:41234`.
     pub from: String,
-    /// Driver that the client names; empty if it names none.
+    /// Name of the driver, as the client gives it; empty if it gives none.
     pub driver: String,
-    /// Requests on the connection so far.
+    /// Number of requests on the connection up to now.
     pub requests: u64,
 }
 

@@ -1,11 +1,11 @@
 //! A running target, managed or attached: its nodes, access to them and its capabilities.
 //!
 //! Each operation is an `impl Cluster` in the file of its subject: settling in `settle.rs`,
-//! snapshots in `snapshot/cluster.rs`. Those files depend on this one, and it depends on none of
-//! them. [`Cluster::local`] tells managed nodes from attached ones.
+//! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
+//! [`Cluster::local`] distinguishes managed nodes from attached ones.
 //!
-//! Dropping a [`Cluster`] stops and removes everything that [`crate::start`] started, and nothing
-//! else.
+//! Dropping a [`Cluster`] stops and removes exactly the processes and objects that [`crate::start`]
+//! created.
 
 use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
@@ -91,25 +91,26 @@ impl Cluster {
         self.access.door.is_some()
     }
 
-    /// Grants permissions on an attached cluster. Until then it is only read.
+    /// Grants permissions on an attached cluster. Until then, cassay only reads from it.
     pub fn permit(&self, permit: Permit) {
         if let Some(door) = &self.access.door {
             door.permit(permit);
         }
     }
 
-    /// Returns the tables of earlier runs that statements were allowed to change.
+    /// Returns the tables of earlier runs that statements were permitted to change.
     pub fn earlier(&self) -> Vec<MarkedTable> {
         self.access.door.as_ref().map(StatementGate::earlier).unwrap_or_default()
     }
 
-    /// Returns the user's tables that remain on an attached cluster: those that this run made or
-    /// wrote to and did not drop.
+    /// Returns the tables that remain on an attached cluster: this run created or wrote them, and
+    /// did not drop them.
     pub fn left(&self) -> Vec<Object> {
         self.access.door.as_ref().map(StatementGate::left).unwrap_or_default()
     }
 
-    /// Returns all tables whose comment says that cassay made them, with the run that it names.
+    /// Returns all tables whose comment states that cassay created them, with the run that the
+    /// comment names.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -117,8 +118,8 @@ impl Cluster {
         all_marked(&mut self.session()?)
     }
 
-    /// Returns the statements that drop such tables: the whole keyspace if nothing else is in it,
-    /// single tables otherwise.
+    /// Returns the statements that drop such tables: the whole keyspace if it contains nothing
+    /// else, otherwise single tables.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -155,8 +156,8 @@ impl Cluster {
         self.session_to(self.nodes.first().context("the cluster has no node")?)
     }
 
-    /// Opens a control session with `node`. If the node has moved, its current address is learned
-    /// from the others.
+    /// Opens a control session with `node`. If the node has moved, the other nodes give its current
+    /// address.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -236,11 +237,12 @@ impl Cluster {
     /// # Errors
     /// It cannot be written to disk.
     pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
-        let not_ours = "the nodes are not ours to start";
+        let not_ours = "cassay did not start the nodes";
         self.restarting(not_ours, |nodes| nodes.started(node, process))
     }
 
-    /// Stops and removes what was started, and reports failures. Dropping does the same silently.
+    /// Stops and removes all started processes and their objects, and reports failures. Dropping
+    /// does the same silently.
     ///
     /// # Errors
     /// A process or a folder could not be removed.
@@ -258,14 +260,14 @@ impl Cluster {
         agents.collect()
     }
 
-    /// Returns the MBean access of one node, or why there is none.
+    /// Returns the MBean access of one node, or the reason why there is none.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
         match &self.control {
             Control::Local(nodes) => {
                 let agent = nodes.jolokias().find(|(node, _)| *node == name);
-                agent.and_then(|(_, agent)| agent).ok_or_else(|| {
-                    "the distribution in use comes without a Jolokia agent".to_string()
-                })
+                agent
+                    .and_then(|(_, agent)| agent)
+                    .ok_or_else(|| "the distribution in use has no Jolokia agent".to_string())
             }
             Control::Attached(attached) => {
                 let index = self.nodes.iter().position(|node| node.name == name);
@@ -304,7 +306,7 @@ impl Cluster {
         self.null.as_ref()
     }
 
-    /// Does work that may restart managed nodes, then describes the nodes again, whatever the
+    /// Does work that may restart managed nodes. Then describes the nodes again, regardless of the
     /// result.
     pub(crate) fn restarting<T>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Client access to a cluster besides its address: user, password and TLS. Each is read from where
-//! it is kept and is never shown.
+//! Client access to a cluster, apart from its address: user, password and TLS. cassay reads each
+//! secret where the user keeps it, and never shows it.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{Secret, SecretSource};
 
-/// Credentials, TLS and connection state that a client needs besides an address.
+/// Credentials, TLS and connection state that a client needs in addition to an address.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// User and password, if the cluster requires authentication.
@@ -41,8 +41,8 @@ impl Access {
         }
     }
 
-    /// Returns user and password of the load. If cassay made an ordinary user, it is that one, so
-    /// that guardrails and permissions apply to the load as they do to an application.
+    /// Returns user and password of the load. If cassay made an ordinary user, the load uses that
+    /// one. So guardrails and permissions apply to the load as they do to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
@@ -99,7 +99,7 @@ pub struct Tls {
     pub config: Arc<rustls::ClientConfig>,
     /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// Material that `config` was built from.
+    /// Material from which `config` was built.
     pub material: Arc<TlsMaterial>,
 }
 
@@ -113,8 +113,8 @@ pub struct TlsMaterial {
     pub verify: bool,
     /// Name that the server's certificate must carry. `None` means the node's address.
     pub server_name: Option<String>,
-    /// Name that every certificate must carry, whatever name the client asks for. It is the name of
-    /// a proxy in front of the nodes.
+    /// Name that every certificate must contain, instead of the name that the client requests. It
+    /// is the name of a proxy in front of the nodes.
     pub certified_name: Option<String>,
     /// Client certificate. `None` if the client presents none.
     pub identity: Option<ClientIdentity>,
@@ -146,7 +146,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Reads a secret from where it is kept.
+/// Reads a secret where the user keeps it.
 ///
 /// # Errors
 /// The file or variable is missing, unreadable or empty. The message names the source, not its
@@ -155,7 +155,7 @@ pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
     let (text, place) = match source {
         SecretSource::Held(secret) => return Ok(secret.clone()),
         SecretSource::Named(name) => {
-            bail!("read the password: nothing says where the secret `{name}` is")
+            bail!("read the password: the source of the secret `{name}` is unknown")
         }
         SecretSource::File(path) => {
             let place = format!("the file {}", path.display());
@@ -191,11 +191,11 @@ where
              authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
         ),
         Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(
-            "it does not take the client's certificate, or wants one: name it and its private key, \
-             PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{section}`"
+            "the server refuses the client's certificate, or requires one: name it and its \
+             private key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{section}`"
         ),
         Some(Error::InvalidMessage(_)) => format!(
-            "what answers there does not speak TLS: name the port that does, or leave `tls` out of \
+            "the server does not speak TLS: name the port that does, or leave `tls` out of \
              `{section}`"
         ),
         _ => return error.into(),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct DataFile {
     /// Name of the table's keyspace.
     pub keyspace: String,
-    /// Folder of the table: its name and id.
+    /// Folder name of the table: the table's name and id.
     pub table: PathBuf,
     /// File name.
     pub name: String,
@@ -34,7 +34,7 @@ impl DataFile {
 }
 
 /// Returns the data files below a node's folder in these keyspaces, or in all keyspaces if none is
-/// named. If a snapshot name is given, returns the files of that snapshot.
+/// named. With a snapshot name, returns the files of that snapshot.
 pub(crate) fn all(
     agent: &Agent,
     node: &Path,

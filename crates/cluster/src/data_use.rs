@@ -1,4 +1,4 @@
-//! Data volume: bytes in the tables of each node, and use of the volume below.
+//! Amount of data: bytes in the tables of each node, and use of the volume that holds them.
 
 use crate::cluster::Cluster;
 use crate::metrics::Metrics;
@@ -19,7 +19,7 @@ pub struct DataUse {
     /// Bytes of the keyspace's live SSTables. Memtables do not count, nor do obsolete SSTables that
     /// wait for deletion.
     pub live_bytes: u64,
-    /// Volume of its data. `None` if it shares the machine's volume or is not visible.
+    /// Volume that holds its data. `None` if it shares the machine's volume or is not visible.
     pub volume: Option<VolumeUse>,
 }
 
@@ -51,8 +51,8 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     cluster.nodes().iter().enumerate().map(of).collect()
 }
 
-/// Returns the bytes of the tables on the node that has most. `None` if a node does not report
-/// them.
+/// Returns the bytes of the tables on the node with the most bytes. `None` if a node does not
+/// report them.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
     let of = |node: &NodeInfo| live_bytes(cluster, node, keyspace, tables).ok();
     let all: Option<Vec<u64>> = cluster.nodes().iter().map(of).collect();

@@ -1,5 +1,5 @@
-//! Decommissions a managed node from a helper process. The agent starts it after its controller has
-//! died, because agents have no MBean client.
+//! Decommissions a managed node from a helper process. The agent starts this process after the
+//! controller has died, because agents have no MBean client.
 
 use crate::fault_handle::NodeControl;
 use crate::jolokia::Jolokia;
@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// First argument of the helper process. The second one is the file that says how to reach the
-/// node's MBeans, with their password.
+/// First argument of the helper process. The second argument is a file with the address and
+/// password of the node's MBeans.
 const ARGUMENT: &str = "leave-its-ring";
 
 /// Time limit for leaving the ring.

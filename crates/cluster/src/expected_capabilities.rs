@@ -13,7 +13,7 @@ pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
         let on_machines = match (&spec.hosts[..], agents) {
-            // The pod names are not known before discovery, so a placeholder stands for them.
+            // The pod names are unknown before discovery, so a placeholder represents them.
             (_, Some(agents)) => {
                 machine_capabilities::expected(&[from_kubernetes::placeholder(agents)])
             }
@@ -42,15 +42,14 @@ pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
 /// them.
 ///
 /// # Errors
-/// The agent is gone.
+/// The agent has ended.
 pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityStatus>> {
     let mut all = agent.capabilities()?;
     all.sort_by_key(|one| one.capability);
     Ok(all)
 }
 
-/// Tells if the nodes of a local target will have Jolokia agents. The agents come with the jars
-/// that cassay fetches. A user's own distribution has them only if they were fetched before.
+/// Decides if the nodes of a local target will have Jolokia agents.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),

@@ -28,9 +28,9 @@ use versions::Release;
 pub struct Handles {
     /// Handles of the nodes, in the order of [`crate::Cluster::nodes`].
     pub nodes: Vec<NodeHandle>,
-    /// Nodes that can be added, by host. Empty if the nodes share the machine.
+    /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
     pub newcomers: Vec<AddedNode>,
-    /// Hosts with an isolation of their own, in order. Empty if the nodes share the machine.
+    /// Isolated hosts, in order. Empty if the nodes share the machine.
     pub hosts: Vec<HostHandle>,
     /// Agent of the switch between the hosts. `None` between machines.
     pub switch: Option<Arc<Agent>>,
@@ -51,9 +51,9 @@ pub struct NodeHandle {
     pub process: Option<Identity>,
     /// Start commands and files of a managed node.
     pub own: Option<OwnNode>,
-    /// Start as the newer release, once an upgrade was prepared.
+    /// Start command for the newer release, once an upgrade was prepared.
     pub upgraded: Option<UpgradedNode>,
-    /// Start as the older release, once the node was upgraded.
+    /// Start command for the older release, once the node was upgraded.
     pub former: Option<OwnNode>,
     /// Service of an attached node whose machine is reachable.
     pub service: Option<NodeService>,
@@ -74,7 +74,7 @@ pub struct NodeHandle {
 /// A node that has not joined yet.
 #[derive(Debug)]
 pub struct AddedNode {
-    /// Handle of the node once it was added, without a process.
+    /// Handle of the node after it was added. It has no process yet.
     pub node: NodeHandle,
     /// Steps by which it joins the ring.
     pub join: Join,
@@ -87,17 +87,18 @@ pub struct OwnNode {
     pub start: (Command, PathBuf),
     /// Start command that tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// Start command for a node that the ring does not know: it joins, and streams the data that it
-    /// is to own.
+    /// Start command for a node that is not in the ring. It joins, and streams the data that it
+    /// will own.
     pub joining: Command,
-    /// Start command for joining if the ring may still know the node: it takes its own place.
+    /// Start command for joining if the ring may still contain the node. It takes its own place
+    /// again.
     pub claiming: Command,
-    /// Start command for a node that lost its data: it takes its own place, and streams the data
-    /// that it had.
+    /// Start command for a node that lost its data: it takes its own place again, and streams the
+    /// data that it had.
     pub replacing: Command,
     /// Data folders, as paths on its host.
     pub kept: Vec<PathBuf>,
-    /// The one among `kept` with the commit log.
+    /// The folder among `kept` that holds the commit log.
     pub commit_log: PathBuf,
     /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
@@ -105,25 +106,25 @@ pub struct OwnNode {
     pub conf: PathBuf,
     /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes that it is confined to, however it is started.
+    /// CPUs and memory nodes to which the node is confined, however it is started.
     pub confinement: Option<Confinement>,
 }
 
-/// Start of a node as another release.
+/// Start of a node with another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write its configuration, beside the existing one.
+    /// Steps that write its configuration, next to the existing one.
     pub files: Vec<FileStep>,
-    /// Start as the other release.
+    /// Start command for the other release.
     pub own: OwnNode,
-    /// Start as the present release afterwards.
+    /// Start command for the present release, for later.
     pub former: OwnNode,
 }
 
 /// Mode of starting a node without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The ring does not know the node.
+    /// The node is not in the ring.
     Joining,
     /// The ring considers the node down.
     Replacing,
@@ -167,7 +168,7 @@ impl HostHandle {
 }
 
 impl NodeHandle {
-    /// Sends a CQL query on a new connection, and returns if the node answers.
+    /// Sends a CQL query on a new connection, and returns as soon as the node answers.
     ///
     /// # Errors
     /// It does not answer within `limit`, with the reason.
@@ -176,8 +177,8 @@ impl NodeHandle {
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Returns bounds of the node's wall clock offset from ours in ms: at least and at most,
-    /// negative if it is behind.
+    /// Returns the lower and upper bound of the node's wall-clock offset from this machine, ms.
+    /// Negative if the node is behind.
     ///
     /// # Errors
     /// It does not answer within `limit`.
@@ -188,7 +189,7 @@ impl NodeHandle {
         let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
         let after_ms = wall_ms();
         let cell = said.rows.first().and_then(|row| row.first());
-        let ms = cell.and_then(cql::Value::as_i64).context("it tells no time")?;
+        let ms = cell.and_then(cql::Value::as_i64).context("it returns no time")?;
         Ok([ms - after_ms, ms - before_ms])
     }
 
@@ -209,13 +210,14 @@ impl NodeHandle {
 
     pub(crate) fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
-        own.with_context(|| format!("{} is not ours", self.name))
+        own.with_context(|| format!("cassay did not start {}", self.name))
     }
 
     /// Returns the injection that stops the node in order and restarts it on healing.
     ///
     /// # Errors
-    /// It does not run, or it is attached and the command line names nothing that stops it.
+    /// The node does not run, or it is attached and the command line names no command that stops
+    /// it.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Stop, self.process),
@@ -248,7 +250,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns its process, and the start that brings it back.
+    /// Returns the process of the node, and the start command that brings it back.
     ///
     /// # Errors
     /// It does not run, or is not managed.
@@ -260,7 +262,7 @@ impl NodeHandle {
     }
 
     /// Writes the configuration for the release `to`. Returns the injection that stops the node and
-    /// restarts it on healing as that release. Every later start uses that release too.
+    /// restarts it with that release on healing. Every later start uses that release too.
     ///
     /// # Errors
     /// It does not run, its configuration cannot be written, or no such upgrade was prepared.
@@ -275,8 +277,8 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the injection that stops the node and restarts it on healing as the release before
-    /// its upgrade. Every later start uses that release too.
+    /// Returns the injection that stops the node and restarts it with its earlier release on
+    /// healing. Every later start uses that release too.
     ///
     /// # Errors
     /// It was not upgraded.
@@ -324,9 +326,9 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], started with a wall clock that is off by
-    /// `by_ms` (negative: behind). Also returns the steps that change its files for that and undo
-    /// it.
+    /// Returns the same as [`NodeHandle::restartable`], but the node starts with a wall clock that
+    /// is off by `by_ms` (negative: behind). Also returns the steps that change its files for this,
+    /// and the steps that undo the change.
     ///
     /// # Errors
     /// It does not run, or is not managed.
@@ -336,7 +338,7 @@ impl NodeHandle {
         Ok((one, [file, FileStep::Remove(library)]))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], started without its data.
+    /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
     ///
     /// # Errors
     /// It does not run, or is not managed.

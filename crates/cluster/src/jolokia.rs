@@ -1,6 +1,6 @@
 //! Client of the Jolokia agent in a node's JVM, which serves MBeans as JSON over HTTP. On managed
-//! nodes the agent listens on the node's own address, with a password that is random for every
-//! cluster. On attached nodes the user gives address and credentials.
+//! nodes, the agent listens on the node's own address, with a random password for every cluster. On
+//! attached nodes, the user gives address and credentials.
 
 use crate::address_map::{NodeAddressMap, RedirectingConnector};
 use crate::credentials;
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// response for an MBean that does not exist (yet).
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
-/// Characters of a response that an error repeats.
+/// Number of characters of a response that an error message repeats.
 const ANSWER_CHARS_SHOWN: usize = 200;
 
 /// Client of one node's agent.
@@ -37,7 +37,7 @@ pub(crate) struct Jolokia {
     limit: Duration,
 }
 
-/// Prepared request for attributes that are read together again and again.
+/// Prepared request for attributes that are read together repeatedly.
 #[derive(Clone, Debug)]
 pub(crate) struct Bulk {
     body: Vec<u8>,
@@ -75,7 +75,7 @@ impl Jolokia {
         let config = ureq::Agent::config_builder()
             // Loopback connections must not use a proxy from the environment.
             .proxy(None)
-            // An error response carries its reason as text.
+            // An error response contains its reason as text.
             .http_status_as_error(false)
             .build();
         Jolokia {
@@ -86,11 +86,11 @@ impl Jolokia {
         }
     }
 
-    /// Creates a client for the agent of an attached node at `address`, or at the address that it
-    /// has moved to. Sends no request yet.
+    /// Creates a client for the agent of an attached node, which was at `address` and may have
+    /// moved since. Sends no request yet.
     ///
     /// # Errors
-    /// Half of the credentials is missing, or they or the certificates cannot be read.
+    /// The user or the password is missing, or credentials or certificates cannot be read.
     pub fn attached(
         address: SocketAddr,
         access: &JolokiaAccess,
@@ -156,7 +156,7 @@ impl Jolokia {
     /// The agent does not answer.
     pub fn read_bulk(&self, bulk: &Bulk) -> Result<Vec<Option<Value>>> {
         let Value::Array(answers) = self.post(&bulk.body)? else {
-            bail!("{} answered a bulk request with something else", self.url);
+            bail!("{} answered a bulk request with other data", self.url);
         };
         if answers.len() != bulk.count {
             bail!(
@@ -225,8 +225,8 @@ impl Jolokia {
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
-             nothing: leave out one of the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
+             one of the two",
             path.display()
         );
     }
@@ -259,7 +259,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // Reports problems of the key without repeating any of it.
+    // Reports problems of the key without repeating any of its content.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
@@ -396,7 +396,7 @@ mod tests {
                 "HTTP 400: is overloaded",
             ),
             ("200 OK", "[]", "gave 0 answers to 1"),
-            ("200 OK", "{}", "something else"),
+            ("200 OK", "{}", "other data"),
             ("200 OK", "[{\"status\"", "ask the MBean agent at"),
         ] {
             let error = format!("{:#}", answered(status, body).unwrap_err());

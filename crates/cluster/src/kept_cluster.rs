@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Authentication, LocalSpec};
 
-/// Time that `status` waits for a node's answer.
+/// Time for which `status` waits for a node's answer.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A cluster on this machine, as [`status`] sees it.
@@ -38,7 +38,7 @@ pub struct KeptCluster {
     pub nodes: Vec<KeptNode>,
     /// Credentials for clients. `None` if every user of this machine may connect.
     pub login: Option<Login>,
-    /// The same credentials, for our own sessions.
+    /// The same credentials, for cassay's own sessions.
     pub(crate) access: Access,
 }
 
@@ -77,8 +77,8 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
-/// Opens the kept cluster `id`, or the only one. Dropping the returned value leaves it running,
-/// with the changes that were made.
+/// Opens the kept cluster `id`, or the only kept cluster. Dropping the returned value leaves the
+/// cluster running, with all changes.
 ///
 /// # Errors
 /// No kept cluster or more than one matches, or another command is using it.
@@ -89,7 +89,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let index = match id {
         Some(id) => names.iter().position(|name| *name == id),
         None if names.len() > 1 => bail!(
-            "there are {} kept clusters, so say which: {}",
+            "there are {} kept clusters, so name one: {}",
             names.len(),
             names.join(", ")
         ),
@@ -104,7 +104,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let (folder, state) = &kept[index];
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: work on it there",
+            "{} is a cluster of {machine}: use it on that machine",
             folder.display()
         );
     }
@@ -112,7 +112,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::from_local(nodes))
 }
 
-/// Builds the message that no kept cluster is called `id`, with the list of those that exist.
+/// Builds the message that no kept cluster has the name `id`, with the list of existing ones.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()
@@ -120,7 +120,7 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
         names.join(", ")
     };
     let name = id.map(|id| format!(" {id}")).unwrap_or_default();
-    format!("there is no kept cluster{name}; there are: {known}")
+    format!("there is no kept cluster{name}; the kept clusters are: {known}")
 }
 
 /// Returns all clusters of cassay on this machine, oldest first, including those of running
@@ -167,7 +167,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &state::NodeState| {
-        // Processes on another machine are judged by the node's CQL answer.
+        // For processes on another machine, the node's CQL answer decides.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
         let answers = process.is_some()

@@ -1,25 +1,25 @@
 //! Removes what killed runs left behind. Every command calls [`clear`] first.
 //!
-//! Nodes die with the command that started them, but folders remain. A machine that is switched off
-//! in between leaves both the folders and the state files. Kept clusters, and those of running
-//! commands, are not touched.
+//! Nodes die with the command that started them, but folders remain. If the machine is switched off
+//! before, both folders and state files remain. [`clear`] does not touch kept clusters and clusters
+//! of running commands.
 
 use crate::dirs::Dirs;
 use crate::local::state;
 
-/// Summary of what was removed.
+/// Summary of the removed leftovers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClearedLeftovers {
     /// Clusters whose folders were removed.
     pub clusters: usize,
-    /// Processes that were still running and were killed.
+    /// Running processes that were killed.
     pub processes: usize,
     /// Leftovers that could not be read or removed, one message each.
     pub problems: Vec<String>,
 }
 
-/// Kills the processes and removes the folders of clusters whose command ended without doing so.
-/// Never fails: what cannot be removed is in [`ClearedLeftovers::problems`].
+/// Kills the processes and removes the folders of clusters whose command ended without removing
+/// them. Never fails: [`ClearedLeftovers::problems`] lists everything that cannot be removed.
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
     let mut cleared = ClearedLeftovers::default();
     let (states, errors) = state::all(dirs);
@@ -33,7 +33,7 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
                 cleared.clusters += 1;
                 cleared.processes += processes;
                 say(&format!(
-                    "cleared what a killed run has left: {} ({processes} processes)",
+                    "removed the leftovers of a killed run: {} ({processes} processes)",
                     folder.display()
                 ));
             }
@@ -69,14 +69,15 @@ mod tests {
             data: root.path().join("data"),
         };
         let own = Identity::own();
-        // Our process id with another start time: the process that wrote it is gone.
+        // The process id exists but with another start time, so the process that wrote the file has
+        // ended.
         let gone = Identity {
             start_ticks: own.start_ticks + 1,
             ..own
         };
         let running = leave(&dirs, "a-running", false, own);
         let killed = leave(&dirs, "b-killed", false, gone);
-        // A cluster of another machine that shares our folder may run there.
+        // A cluster of another machine that shares this folder may run on that machine.
         let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
         let mut theirs = State::read(&elsewhere).unwrap();
         theirs.machine = Some(ProcessSpace::called("other"));

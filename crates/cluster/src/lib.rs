@@ -1,9 +1,10 @@
 //! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control, probes;
 //! attached targets.
 //!
-//! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started. What a
-//! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
-//! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
+//! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started.
+//! [`Cluster::capabilities`] lists the capabilities of a cluster, so that cassay refuses a plan
+//! that needs more before the start. This crate does not print, but reports progress to a `say`
+//! callback.
 
 mod address_map;
 mod attach;
@@ -99,7 +100,8 @@ use target_spec::{AttachSpec, Target};
 use anyhow::Context;
 use null_server::NullServer;
 
-/// Runs the MBean client if an agent started this program for that. Returns `None` otherwise.
+/// Runs the MBean client if an agent started this program for this purpose. Returns `None`
+/// otherwise.
 pub fn answer() -> Option<anyhow::Result<()>> {
     decommission::answer().or_else(owner_commands::answer)
 }
@@ -107,7 +109,7 @@ pub fn answer() -> Option<anyhow::Result<()>> {
 /// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
 ///
 /// # Errors
-/// The target is not available. The message says why and what to do. Nothing is left running.
+/// The target is not available. The message gives the reason and a remedy. Nothing is left running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

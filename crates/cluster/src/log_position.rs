@@ -1,4 +1,4 @@
-//! Lengths of a node's log files at one moment, and the parts that are new since.
+//! Lengths of a node's log files at one moment, and the parts that were added since.
 
 use host::{Agent, Entry, FileId};
 use std::path::Path;
@@ -11,27 +11,27 @@ const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 pub(crate) struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
-    /// Returns the present lengths. An unreadable folder has none.
+    /// Returns the present lengths. An unreadable folder has no files.
     pub fn read(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
     }
 
-    /// Returns the offset of new content in a file, or `None` if it has none. A file that was
-    /// truncated or replaced, or did not exist, is new from its beginning.
+    /// Returns the offset of new content in a file, or `None` if it has none. If a file was
+    /// truncated, was replaced, or did not exist, all of it is new.
     pub fn new_from(&self, entry: &Entry) -> Option<u64> {
         let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
         let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
         (from < entry.bytes).then_some(from)
     }
 
-    /// Records how much of a file was copied.
+    /// Records the number of copied bytes of a file.
     pub fn set(&mut self, entry: &Entry, bytes: u64) {
         self.0.retain(|(id, _)| !is_same(id, entry));
         self.0.push((entry.id, bytes));
     }
 
-    /// Forgets files that are gone, because new files may get their inodes.
+    /// Forgets files that no longer exist, because new files may reuse their inodes.
     pub fn keep(&mut self, entries: &[Entry]) {
         self.0.retain(|(id, _)| entries.iter().any(|entry| is_same(id, entry)));
     }

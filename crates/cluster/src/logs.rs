@@ -1,5 +1,5 @@
-//! Copies nodes' logs into a run, piece by piece, so that a lost host takes only the latest lines
-//! with it.
+//! Copies nodes' logs into a run, piece by piece, so that the loss of a host loses only the latest
+//! lines.
 
 use crate::cluster::Cluster;
 use crate::log_position::{Marks, is_log};
@@ -15,7 +15,7 @@ use target_spec::redact::hidden;
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// Lengths of the logs copied so far, by node index.
+/// Lengths of the copied parts of logs, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
@@ -29,9 +29,9 @@ pub enum LogsUntil {
 }
 
 impl Cluster {
-    /// Appends what is new in every node's logs to `into/<node>/`. The first call copies all logs
-    /// of managed nodes. For attached nodes it copies what is new since attaching, if the logs are
-    /// readable. Nodes whose logs cannot be read do not prevent copying the others.
+    /// Appends the new part of every node's logs to `into/<node>/`. The first call copies all logs
+    /// of managed nodes. For attached nodes, it copies the part that is new since attaching, if the
+    /// logs are readable. Unreadable logs of one node do not prevent the copy of the others.
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
@@ -41,8 +41,8 @@ impl Cluster {
             let Some((folder, marks)) = &place.folder else {
                 continue;
             };
-            // Managed nodes: all files. Attached nodes: only logs, because the folder may hold
-            // anything.
+            // All files of managed nodes, but only the logs of attached nodes, because the folder
+            // may contain other files.
             let is_kept = |entry: &&Entry| !entry.is_folder && (marks.is_none() || is_log(entry));
             let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
             let to = into.join(&node.name);
@@ -89,8 +89,8 @@ fn collect(
     Ok(())
 }
 
-/// Appends a part of a log, and returns the number of bytes copied. A node logs its JVM options:
-/// secrets in them are not copied.
+/// Appends a part of a log, and returns the number of bytes copied. A node logs its JVM options;
+/// the copy leaves out their secrets.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);

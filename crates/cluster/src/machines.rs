@@ -1,5 +1,5 @@
 //! Checks of machines before nodes are placed on them, with all problems reported at once. Also
-//! removes what earlier commands left there.
+//! removes leftovers of earlier commands.
 
 use crate::local::memory_and_disk;
 use crate::local::process_tags::mark;
@@ -14,12 +14,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
-/// Cassandra resolves write conflicts by the nodes' wall clocks. From this offset on, the order of
-/// two machines' timestamps contradicts the order of acknowledgement more easily than network delay
-/// would.
+/// Cassandra resolves write conflicts by the nodes' wall clocks. At larger offsets than this,
+/// timestamps of two machines contradict the order of acknowledgement more easily than network
+/// delay makes them.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
-/// A machine inspected by an agent, which ends with this value.
+/// A machine that an agent inspects. Dropping this value ends the agent.
 #[derive(Debug)]
 pub struct MachineSeen {
     /// Name for `ssh`.
@@ -30,13 +30,13 @@ pub struct MachineSeen {
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine.
     pub seen: MachineProperties,
-    /// Offset of its clocks from ours.
+    /// Offset of its clocks from the clocks of this machine.
     pub clock: ClockSeen,
     agent: Agent,
 }
 
 /// Connects to all machines and inspects them, where `limits` applies to each host. Returns each
-/// reachable machine in order. For the others it returns the reason and what to do.
+/// reachable machine in order. For the others, it returns the reason and a remedy.
 ///
 /// # Errors
 /// A name in `machines` is not that of a machine.
@@ -97,7 +97,7 @@ impl MachineSeen {
         let free = self.seen.disk.available_bytes;
         match limits.volume_bytes {
             Some(volume) if volume > free => found.push(format!(
-                "too little disk: a volume of {} is asked for, and {} has {} free",
+                "too little disk: a volume of {} is requested, but {} has {} free",
                 bytes(volume),
                 self.folder.display(),
                 bytes(free)
@@ -110,15 +110,15 @@ impl MachineSeen {
         }
         if self.address.is_none() {
             found.push(
-                "it is not known by which IPv4 address other machines reach it: say `address: \
-                 10.0.0.7` with the machine"
+                "it is unknown by which IPv4 address other machines reach it: state `address: \
+                 10.0.0.7` for the machine"
                     .to_owned(),
             );
         }
         found
     }
 
-    /// Returns facts that do not prevent placement but that the user should know.
+    /// Returns facts that do not prevent placement, but that are important to the user.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -129,8 +129,9 @@ impl MachineSeen {
         let known_ns = ahead_ns.unsigned_abs().saturating_sub(self.clock.wall_bound_ns);
         if known_ns > WALL_LIMIT_NS {
             said.push(format!(
-                "its wall clock is {:.1} s {} ours: Cassandra takes the later of two writes by \
-                 these clocks; synchronise them (chrony, systemd-timesyncd)",
+                "its wall clock is {:.1} s {} the clock of this machine: Cassandra decides the \
+                 later of two writes by these clocks; synchronise them (chrony, \
+                 systemd-timesyncd)",
                 ahead_ns.unsigned_abs() as f64 / 1e9,
                 if ahead_ns > 0 { "ahead of" } else { "behind" }
             ));
@@ -138,9 +139,9 @@ impl MachineSeen {
         let of_cluster = |left: &LeftCluster| {
             let (id, host) = (&left.id, &left.host);
             if left.is_held {
-                format!("the cluster {id} runs there ({host})")
+                format!("the cluster {id} runs on it ({host})")
             } else {
-                format!("the cluster {id} has left files there ({host}), and no command uses it")
+                format!("the cluster {id} has left files on it ({host}), and no command uses it")
             }
         };
         said.extend(self.seen.clusters.iter().map(of_cluster));
@@ -168,7 +169,7 @@ impl MachineSeen {
         if all {
             let removed = self.agent.clean_folder(&self.folder)?;
             done.push(match removed.len() {
-                0 => "no jars and programs were there".to_owned(),
+                0 => "there were no jars and programs".to_owned(),
                 count => format!("{} removed: jars and programs", counted(count, "entry")),
             });
         }
@@ -176,8 +177,8 @@ impl MachineSeen {
     }
 }
 
-/// Returns why the nodes of a spec cannot be placed on its machines, a line for each machine.
-/// `None` if they can, or if the spec names no machines.
+/// Returns the reasons why the nodes of a spec cannot be placed on its machines, one line for each
+/// machine. `None` if they can, or if the spec names no machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
@@ -236,7 +237,7 @@ impl MachineSeen {
     /// Measures the disk of the machine's folder.
     ///
     /// # Errors
-    /// The agent is gone, or the disk test fails.
+    /// The agent has ended, or the disk test fails.
     pub fn disk_speed(&self) -> Result<DiskSpeed> {
         let tried = |work: DiskWork| -> Result<[Option<f64>; 2]> {
             let what = Query::TryDisk {
@@ -267,11 +268,11 @@ impl MachineSeen {
     }
 
     /// Measures the throughput of one connection to another machine in bit/s, and its shortest
-    /// connect time. The latter is measured to sshd on its usual port, if it listens there. `None`
-    /// if the other machine is not reachable.
+    /// connect time. The connect time is that of a connection to sshd, if it listens on its usual
+    /// port. `None` if the other machine is not reachable.
     ///
     /// # Errors
-    /// An agent is gone, or the kernel refuses.
+    /// An agent has ended, or the kernel refuses.
     pub fn way_to(&self, other: &MachineSeen) -> Result<Option<(f64, Option<Duration>)>> {
         let Some(address) = other.address else {
             return Ok(None);
@@ -289,7 +290,7 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // Either sshd listens there, or the connection is refused at once.
+            // Either sshd listens on that port, or the connection is refused immediately.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),

@@ -1,7 +1,8 @@
 //! Operations of a node's MBeans on the tables of a keyspace: flush, snapshot, import, enable and
 //! disable compactions.
 //!
-//! Overloaded operations are named with their signature; the agent refuses them without it.
+//! This module names overloaded operations with their signature, because the agent refuses them
+//! without it.
 
 use crate::jolokia::{Bulk, Jolokia};
 use anyhow::{Context, Result, bail};
@@ -24,8 +25,8 @@ pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Enables compactions of tables, and makes the server check at once if one is due. A restart of
-/// the node resets it.
+/// Enables compactions of tables, and makes the server check immediately if one is due. A restart
+/// of the node resets this setting.
 ///
 /// # Errors
 /// As [`flush`].
@@ -35,7 +36,7 @@ pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]
         .with_context(|| format!("enable the compactions of {keyspace}"))
 }
 
-/// Prevents new compactions of tables. Running ones continue.
+/// Prevents new compactions of tables. Running compactions continue.
 ///
 /// # Errors
 /// As [`flush`].
@@ -59,7 +60,7 @@ fn call_for_tables(
     agent.call(STORAGE, operation, &arguments).map(drop)
 }
 
-/// Makes the server snapshot `tag` of tables: hard links in the tables' folders.
+/// Makes the server take the snapshot `tag` of tables: hard links in the tables' folders.
 ///
 /// # Errors
 /// As [`flush`], or a snapshot of this name exists.
@@ -127,11 +128,11 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
-/// Links the SSTables of a folder into a table, which must be empty. A server imports the same
-/// SSTables again without complaint, and so duplicates them.
+/// Links the SSTables of a folder into a table, which must be empty. On a second request, a server
+/// imports the same SSTables again without an error, and duplicates them.
 ///
-/// Nothing is verified, moved or changed. Levels and repair marks stay, because resetting them
-/// rewrites the files of the source.
+/// The server does not verify, move or change the files. Levels and repair marks remain, because a
+/// reset would rewrite the files of the source.
 ///
 /// # Errors
 /// The folder is not accessible, or its SSTables are refused.
@@ -158,8 +159,8 @@ pub(crate) fn import(
     match refused.as_array() {
         Some(folders) if folders.is_empty() => Ok(()),
         _ => bail!(
-            "the node refused the SSTables of {folder} for {keyspace}.{table}: its log \
-             (system.log) says why; check the snapshot with `verify`"
+            "the node refused the SSTables of {folder} for {keyspace}.{table}; its log \
+             (system.log) has the reason; check the snapshot with `verify`"
         ),
     }
 }
@@ -213,8 +214,8 @@ fn attribute(
 /// node does not report it.
 ///
 /// The server sums only the current memtable of each table (`TableMetrics.allMemtablesLiveDataSize`
-/// of 5.0.8). A memtable that is being flushed is not included, so this waits for pending flushes
-/// first.
+/// of 5.0.8). The sum does not include a memtable during its flush, so this function first waits
+/// for pending flushes.
 pub(crate) fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
     const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
@@ -250,7 +251,7 @@ pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     running || answer(0).and_then(Value::as_u64) > Some(0)
 }
 
-/// Flushes the node and closes it for clients. Afterwards it can only be stopped.
+/// Flushes the node and closes it for clients. After that, the node can only be stopped.
 ///
 /// # Errors
 /// As [`flush`].
@@ -310,7 +311,7 @@ pub(crate) fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
     let folders: Option<Vec<String>> = folders.and_then(|folders| {
         folders.iter().map(|folder| Some(folder.as_str()?.to_string())).collect()
     });
-    folders.context("the node does not say where its data is")
+    folders.context("the node does not report its data folder")
 }
 
 fn tables_mbean(keyspace: &str, table: &str) -> String {

@@ -1,8 +1,8 @@
 //! Reads Cassandra's metrics of one node: from MBeans through a Jolokia agent, or from the
 //! `system_metrics` tables, which exist since 6.0 and need only CQL.
 //!
-//! Both are addressed by MBean name and attribute. MBeans outside of `org.apache.cassandra.metrics`
-//! have no value if there are only tables.
+//! MBean name and attribute select a value in both. MBeans outside of
+//! `org.apache.cassandra.metrics` have no value if there are only tables.
 
 mod tables;
 
@@ -96,7 +96,7 @@ impl From<&Jolokia> for Metrics {
 }
 
 impl Cluster {
-    /// Returns the metrics source of one node, or why there is none.
+    /// Returns the metrics source of one node, or the reason why there is none.
     pub(crate) fn metrics(&self, node: &NodeInfo) -> std::result::Result<Metrics, String> {
         match self.agent(&node.name) {
             Ok(agent) => Ok(Metrics::ByAgent(agent.clone())),

@@ -1,4 +1,4 @@
-//! Logs and observations of nodes that cannot be read any more. A lost host takes both with it.
+//! Logs and observations of nodes that can no longer be read. The loss of a host loses both.
 
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
@@ -13,13 +13,13 @@ pub struct Gap {
     pub node: String,
     /// Name of its host.
     pub host: String,
-    /// Why it cannot be read.
+    /// Reason why the data cannot be read.
     pub why: String,
 }
 
 impl Cluster {
-    /// Returns the nodes on hosts that no longer answer. What their probes have read since then is
-    /// lost.
+    /// Returns the nodes on hosts that no longer answer. The readings of their probes since then
+    /// are lost.
     pub fn unheard(&self) -> Vec<Gap> {
         let nodes = self.nodes().iter().enumerate();
         nodes

@@ -17,7 +17,7 @@ pub struct NodeInfo {
     pub rack: String,
     /// Tokens that the node owns, ascending.
     pub tokens: Vec<i64>,
-    /// Process id if the node is our child on this machine.
+    /// Process id if the node is a child of this process on this machine.
     pub pid: Option<u32>,
     /// Cassandra version.
     pub version: String,

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub enum View {
     /// Repairs that the node has begun: `id`, `completed`.
     Repairs,
-    /// Validations for repairs, its own and those of other nodes: `id`, `initiator` (address of the
+    /// Validations for repairs of this node and of other nodes: `id`, `initiator` (address of the
     /// node that began the repair), `keyspace_name`, `table_name`, `completed`.
     Validations,
     /// Running compactions: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables` (number of
@@ -72,7 +72,7 @@ impl NodeHandle {
     /// Cassandra's own.
     ///
     /// # Errors
-    /// It has none, or its folders cannot be listed.
+    /// The node has no data file, or its folders cannot be listed.
     pub fn data_file(&self) -> Result<(PathBuf, u64)> {
         let files = self.data_files(&[], None)?.into_iter();
         let largest = files
@@ -81,8 +81,8 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
-    /// Returns the data files of these keyspaces, or of all keyspaces if none is named. If a
-    /// snapshot name is given, returns the files of that snapshot.
+    /// Returns the data files of these keyspaces, or of all keyspaces if none is named. With a
+    /// snapshot name, returns the files of that snapshot.
     ///
     /// # Errors
     /// Its folders cannot be listed.

@@ -15,7 +15,7 @@ const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
 /// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit for a repair with a number to become known to the node.
+/// Time limit until the node lists a repair under its number.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 /// An operation on a node.
@@ -26,7 +26,8 @@ pub enum Operation {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Compacts all data of keyspaces into one SSTable per table, or as its strategy determines.
+    /// Compacts all data of keyspaces into one SSTable per table, or into as many as the table's
+    /// strategy determines.
     Compact {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
@@ -111,7 +112,7 @@ impl NodeControl {
                 })?;
                 if repaired.is_empty() {
                     bail!(
-                        "{} one replica only: there is nothing that it could be compared with",
+                        "{} one replica only, so there is no other to compare with",
                         match keyspaces.len() {
                             1 => format!("{} has", keyspaces[0]),
                             _ => format!("{} have", keyspaces.join(", ")),
@@ -164,7 +165,7 @@ impl NodeControl {
                 const UPGRADE: &str =
                     "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
                 for keyspace in keyspaces {
-                    // Skips SSTables in the newest format; runs as many jobs as there are
+                    // Skips SSTables in the newest format. Runs as many jobs as there are
                     // compactors.
                     let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
                     self.invoke(deadline.left(), STORAGE, UPGRADE, &arguments)?;
@@ -211,7 +212,7 @@ impl NodeControl {
     ) -> Result<()> {
         for keyspace in keyspaces {
             if deadline.passed() {
-                bail!("there was no time for {keyspace} any more");
+                bail!("there was no time left for {keyspace}");
             }
             what(&KeyspaceWork {
                 control: self,
@@ -231,7 +232,7 @@ impl NodeControl {
     ) -> Result<String> {
         let agent = self.0.with_limit(limit);
         agent.call(mbean, operation, arguments)?;
-        Ok("it was told so".to_owned())
+        Ok("it was asked to".to_owned())
     }
 }
 
@@ -293,10 +294,10 @@ impl KeyspaceWork<'_> {
                 _ => None,
             };
             match words.as_deref().map(<[_]>::split_first) {
-                // The number is returned before the repair thread registers it.
+                // The server returns the number before the repair thread registers it.
                 None if !begin.passed() => {}
                 None => bail!(
-                    "the node knows nothing of its repair {number} of {}",
+                    "the node does not list its repair {number} of {}",
                     self.keyspace
                 ),
                 Some(Some((&"IN_PROGRESS", _))) => {}
@@ -308,7 +309,7 @@ impl KeyspaceWork<'_> {
                 ),
             }
             if self.deadline.passed() {
-                bail!("the repair of {} was not over in time", self.keyspace);
+                bail!("the repair of {} did not finish in time", self.keyspace);
             }
             clock::sleep(REPAIR_POLL);
         }

@@ -1,8 +1,9 @@
 //! Operations on attached nodes that are undone even if processes are killed.
 //!
 //! An agent on this machine starts this program to perform the operation. It starts the program
-//! again to undo it: on request, after a time limit, or when its controller is gone. All parameters
-//! are in one argument, which says where a secret is, but never contains it.
+//! again to undo the operation: on request, after a time limit, or when its controller has ended.
+//! All parameters are in one argument. It gives the location of a secret, but never contains the
+//! secret.
 
 use crate::address_map::NodeAddressMap;
 use crate::jolokia::Jolokia;
@@ -20,7 +21,7 @@ use target_spec::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
-/// Path of this program for the process that starts it, even if the file was replaced since.
+/// Path of this program for the process that starts it, even if the file has been replaced.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
 /// Operation on the nodes.
@@ -29,7 +30,7 @@ pub(crate) const OURSELVES: &str = "/proc/self/exe";
 pub(crate) enum Act {
     /// Disables compactions of tables.
     NoCompactions,
-    /// Takes a snapshot of tables under this name, which exists until it is undone.
+    /// Takes a snapshot of tables with this name. Undoing removes the snapshot.
     Snapshot(String),
 }
 
@@ -38,7 +39,7 @@ impl Act {
     fn at_most(&self) -> Duration {
         const HOUR: Duration = Duration::from_secs(60 * 60);
         match self {
-            // Longer than any import, which makes links and reads the index of each SSTable.
+            // Longer than any import, which creates links and reads the index of each SSTable.
             Act::NoCompactions => 2 * HOUR,
             // Longer than any run.
             Act::Snapshot(_) => 366 * 24 * HOUR,
@@ -46,7 +47,7 @@ impl Act {
     }
 }
 
-/// An operation, the nodes it is for, and access to them.
+/// An operation, its nodes, and the access to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     act: Act,
@@ -84,7 +85,7 @@ impl Order {
     /// Builds the operation for these tables; each node is given by the address of its agent.
     ///
     /// # Errors
-    /// The password is not where another process could read it.
+    /// Another process could not read the password at its location.
     pub fn build(
         act: Act,
         keyspace: &str,
@@ -126,7 +127,7 @@ impl Order {
     }
 
     fn program(&self, argument: &str) -> Result<Invocation> {
-        let words = serde_json::to_string(self).context("put nodes and tables into words")?;
+        let words = serde_json::to_string(self).context("encode nodes and tables")?;
         Ok(Invocation {
             words: vec![OURSELVES.to_owned(), argument.to_owned(), words],
             folder: PathBuf::from("/"),
@@ -197,7 +198,7 @@ impl Order {
     }
 }
 
-/// An operation that was performed, until it is undone.
+/// An operation that is in effect until it is undone.
 #[derive(Debug)]
 pub(crate) struct GivenOrder {
     agent: Arc<host::Agent>,
@@ -228,7 +229,7 @@ pub(crate) fn answer() -> Option<Result<()>> {
     let order = order
         .to_str()
         .context("an order that is not UTF-8")
-        .and_then(|text| serde_json::from_str(text).context("read what is to be told"));
+        .and_then(|text| serde_json::from_str(text).context("read the request"));
     Some(order.and_then(|order: Order| act(&order)))
 }
 

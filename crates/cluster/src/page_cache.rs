@@ -1,4 +1,4 @@
-//! Drops the page cache of the nodes' data, so that a trial's first read of each block comes from
+//! Drops the nodes' data from the page cache, so that a trial's first read of each block comes from
 //! disk.
 
 use crate::cluster::Cluster;
@@ -7,12 +7,12 @@ use anyhow::Result;
 use host::{Host, Hosts};
 
 impl Cluster {
-    /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain: the
-    /// nodes are not managed, or they map their files (`disk_access_mode: mmap`), and mapped pages
-    /// stay.
+    /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain.
+    /// Either the nodes are not managed, or they map their files (`disk_access_mode: mmap`), and
+    /// mapped pages remain.
     ///
-    /// On isolated hosts, each host's whole cache is dropped, mapped or not. Otherwise no root is
-    /// needed, and other programs on the machine keep their cache.
+    /// On isolated hosts, this drops each host's whole cache, mapped or not. Otherwise it needs no
+    /// root, and other programs on the machine keep their cache.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -1,8 +1,8 @@
 //! Permission check for a cluster that cassay did not start. Every statement of a control session
-//! passes it, and statements of the load are checked before they are sent.
+//! passes it. It also checks the statements of the load before the client sends them.
 //!
-//! Invariants: nothing that existed before the run is dropped, truncated, altered or written to,
-//! and nothing is created, unless the command line names it. A run's own tables are those that it
+//! Invariants: no statement drops, truncates, alters or writes objects that existed before the run,
+//! or creates objects, unless the command line names them. A run's own tables are those that it
 //! created through this check, and those whose [`Mark`] names one of the user's runs. Every session
 //! with such a cluster has the check, which is part of [`crate::Access`].
 
@@ -22,8 +22,8 @@ use target_spec::{Act, Allow, NodeAct, Object};
 pub struct Permit {
     /// Actions that the command line names.
     pub allow: Allow,
-    /// True if the command line imitates a tool that creates its tables. Then missing objects may
-    /// be created.
+    /// True if the command line imitates a tool that creates its tables. Then statements may create
+    /// missing objects.
     pub makes: bool,
     /// Runs whose tables are the user's own.
     pub own: OwnRuns,
@@ -38,7 +38,7 @@ pub(crate) struct StatementGate(Arc<Mutex<State>>);
 struct State {
     permit: Permit,
     made: BTreeSet<Object>,
-    /// Tables of earlier runs that statements were allowed to change.
+    /// Tables of earlier runs that statements were permitted to change.
     earlier: BTreeSet<MarkedTable>,
     /// The user's own tables that exist when the run ends.
     left: BTreeSet<Object>,
@@ -49,7 +49,7 @@ struct State {
 pub(crate) enum GateDecision {
     /// Send it.
     Send,
-    /// Skip it: the object exists already, and the user needs no permission to create it.
+    /// Skip it: the object already exists, so the user needs no permission to create it.
     Skip,
 }
 
@@ -63,7 +63,7 @@ impl StatementGate {
         self.state().permit.allow.names_of_nodes(act)
     }
 
-    /// Returns the tables of earlier runs that statements were allowed to change.
+    /// Returns the tables of earlier runs that statements were permitted to change.
     pub(crate) fn earlier(&self) -> Vec<MarkedTable> {
         self.state().earlier.iter().cloned().collect()
     }
@@ -84,18 +84,19 @@ impl StatementGate {
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
                 bail!(
-                    "cassay did not start {}, and never does this to such a cluster: {cql}",
+                    "cassay did not start {}, and never sends this to such a cluster: {cql}",
                     session.node()
                 );
             };
-            // Writes are checked row by row, so the server is not queried for the table each time.
+            // The check covers writes row by row, so it does not query the server for the table
+            // each time.
             let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
                 if change.if_absent {
                     return Ok(GateDecision::Skip);
                 }
-                // The answer that the server would give to a user who may create it.
+                // The answer that the server gives to a user with permission to create it.
                 bail!(ServerError {
                     node: session.node(),
                     code: ErrorCode::AlreadyExists,
@@ -173,7 +174,7 @@ impl StatementGate {
             (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
                 Ok(made || makes)
             }
-            // Other users may have created parts of a keyspace that is dropped.
+            // Other users may have created parts of a keyspace that the run drops.
             (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
             _ => Ok(made || self.is_own(session, object)?),
         }
@@ -317,21 +318,21 @@ fn refusal(
             format!("{node}, which cassay did not start, has no {keyspace}{object}")
         }
         (_, Some(mark)) => format!(
-            "the comment of {object} on {node} says that cassay made it in the run \"{mark}\", \
-             which is neither in this results folder nor of this study"
+            "the comment of {object} on {node} states that cassay created it in the run \
+             \"{mark}\", which is neither in this results folder nor of this study"
         ),
         (_, None) => format!("{object} was on {node}, which cassay did not start, before this run"),
     };
     let done = match act {
-        Act::Create => "nothing is made there",
-        Act::Write => "nothing is written there",
-        Act::Alter => "nothing there is altered",
-        Act::Truncate => "nothing there is emptied",
-        Act::Drop => "nothing there is dropped",
+        Act::Create => "cassay creates no objects in it",
+        Act::Write => "cassay writes no data to it",
+        Act::Alter => "cassay alters no objects in it",
+        Act::Truncate => "cassay empties no tables in it",
+        Act::Drop => "cassay drops no objects in it",
     };
     format!(
-        "{why}, and {done} unless the command line names it. It would be sent: {cql}\n\
-         hint: if that is meant, add --allow {}={object}",
+        "{why}, and {done} unless the command line names it. The statement would be: {cql}\nhint: \
+         if that is intended, add --allow {}={object}",
         act.word()
     )
 }

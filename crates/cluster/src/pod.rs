@@ -1,5 +1,5 @@
-//! Handles of pods for faults. Only actions that the command line names are done to attached pods.
-//! A node is followed to the address of its new pod.
+//! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
+//! names. It follows a node to the address of its new pod.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -21,8 +21,8 @@ pub struct OperatorHandle {
 }
 
 impl OperatorHandle {
-    /// Makes the operator restart all nodes in its way, without waiting for it. Returns the request
-    /// in words.
+    /// Makes the operator restart all nodes with its own procedure, without waiting for the end.
+    /// Returns a description of the request.
     ///
     /// # Errors
     /// The command line does not name it, or the operator refuses it.
@@ -80,7 +80,8 @@ impl PodHandle {
     /// Returns the programs that cordon and uncordon its Kubernetes node.
     ///
     /// # Errors
-    /// The command line does not name it, or Kubernetes does not report where the pod runs.
+    /// The command line does not name it, or Kubernetes does not report the Kubernetes node of the
+    /// pod.
     pub fn cordon(&self) -> Result<[Invocation; 2]> {
         self.may(NodeAct::Pods)?;
         let program = |words| Invocation {

@@ -1,8 +1,8 @@
-//! Finds why nodes refuse requests, from their logs and volumes.
+//! Finds the reason why nodes refuse requests, in their logs and on their volumes.
 //!
 //! The error that a client gets is only the last symptom. A node with a full volume reports that it
-//! is shutting down, which a client sees as "overloaded". So the cause is looked up in the node's
-//! log and on its volume before the user is told to lower the load.
+//! is shutting down, which a client sees as "overloaded". So this module looks for the cause in the
+//! node's log and on its volume before cassay tells the user to lower the load.
 
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
@@ -11,15 +11,15 @@ use host::{Agent, From, VolumeUse};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes read from the end of a log, where recent failures are.
+/// Number of bytes read from the end of a log, where recent failures are.
 const LOG_BYTES_MAX: u64 = 8 << 20;
 
-/// Characters of a log line that are repeated.
+/// Number of characters of a log line that a message repeats.
 const LINE_CHARS_SHOWN: usize = 240;
 
 const MIB: u64 = 1 << 20;
 
-/// Less free space than one commit log segment: the next write may fail.
+/// If the free space is below one commit log segment, the next write may fail.
 const ROOM_BYTES_MIN: u64 = 32 * MIB;
 
 /// Texts found in logs, and their meaning. Causes come before their consequences.
@@ -34,7 +34,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "Not enough space for compaction",
             "not enough free disk space",
         ],
-        "its data volume had no room for a flush or a compaction",
+        "its data volume had no space for a flush or a compaction",
     ),
     (
         &["java.lang.OutOfMemoryError", "Out of memory"],
@@ -75,7 +75,7 @@ impl LogMarks {
 }
 
 impl Cluster {
-    /// Returns the current lengths of the nodes' logs. On an attached cluster, only reachable logs
+    /// Returns the current lengths of the nodes' logs. On an attached cluster, only readable logs
     /// count.
     pub fn log_marks(&self) -> LogMarks {
         match self.local() {
@@ -143,7 +143,7 @@ pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> 
     places.iter().enumerate().filter_map(cause).collect()
 }
 
-/// Returns what a volume and a log reveal about a node. `None` if they reveal nothing.
+/// Returns the cause that the volume or the log of a node reveals. `None` if they reveal none.
 fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
@@ -179,7 +179,7 @@ fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
         log.read_to_end(&mut text)?;
         Ok(text)
     };
-    // A log may hold any bytes. An unreadable one tells nothing.
+    // A log may contain any bytes. An unreadable log contains no cause.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 

@@ -4,12 +4,12 @@
 //! (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the ring, the
 //! replicas are:
 //!
-//! - simple: the first distinct nodes, whatever their data center and rack;
-//! - by data center: in each data center the first nodes of racks not yet used. A node of a used
-//!   rack is taken only while the remaining copies suffice for one in every rack.
+//! - simple: the first distinct nodes, regardless of their data center and rack;
+//! - by data center: in each data center the first nodes of racks not yet used. It takes a node of
+//!   a used rack only while the remaining copies suffice for one in every rack.
 //!
-//! Invariants: shares are exact fractions of 2^64 until the last division, and those of a keyspace
-//! add up to its number of copies, if there are enough nodes.
+//! Invariants: shares are exact fractions of 2^64 until the last division. If there are enough
+//! nodes, the shares of a keyspace add up to its number of copies.
 
 use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
@@ -39,16 +39,16 @@ impl Replication {
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
         let class = options.get("class").context("replication has no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
-            // `3/1` means three copies, one of them transient, which holds its range all the same.
+            // `3/1` means three copies. One of them is transient, but still holds its range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
-            number.with_context(|| format!("replication says {text:?} copies for {name:?}"))
+            number.with_context(|| format!("replication states {text:?} copies for {name:?}"))
         };
         match class.rsplit('.').next().unwrap_or_default() {
             "SimpleStrategy" => {
                 let found = options.get_key_value("replication_factor");
                 Ok(Replication::Simple(copies(found.context(
-                    "SimpleStrategy has no replication_factor, which says how many copies",
+                    "SimpleStrategy has no replication_factor, which states the number of copies",
                 )?)?))
             }
             "NetworkTopologyStrategy" => {
@@ -58,7 +58,10 @@ impl Replication {
             }
             "EverywhereStrategy" => Ok(Replication::Everywhere),
             "LocalStrategy" => Ok(Replication::Local),
-            _ => bail!("the replication strategy {class} is not known, so who owns what is not"),
+            _ => bail!(
+                "the replication strategy {class} is unknown, so the owners of the data \
+                        are unknown"
+            ),
         }
     }
 }
@@ -70,7 +73,7 @@ pub struct Ring {
     tokens: Vec<(i64, usize)>,
     /// Data center and rack of each node, as indices.
     places: Vec<RackId>,
-    /// Names of the data centers, to which `datacenter` of a place is an index.
+    /// Names of the data centers. `datacenter` of a place is an index into them.
     datacenters: Vec<String>,
 }
 
@@ -81,11 +84,11 @@ struct RackId {
     rack: usize,
 }
 
-/// Copies that a data center still needs for a range.
+/// Number of copies that a data center still needs for a range.
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,
-    /// Nodes in used racks that may be taken before every rack has one.
+    /// Number of nodes in used racks that may be taken before every rack has one.
     repeats: usize,
 }
 
@@ -133,8 +136,8 @@ impl Ring {
         }
     }
 
-    /// Returns the indices of the nodes that hold this token, its owner first. Empty if the ring
-    /// is.
+    /// Returns the indices of the nodes that hold this token, its owner first. Empty if the ring is
+    /// empty.
     pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
         if self.tokens.is_empty() {
             return Vec::new();
@@ -200,7 +203,7 @@ impl Ring {
         replicas
     }
 
-    /// Returns what each data center needs for every range.
+    /// Returns the number of copies that each data center needs for every range.
     fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Remaining> {
         let of = |(index, name): (usize, &String)| {
             let here = |node: &usize| self.places[*node].datacenter == index;

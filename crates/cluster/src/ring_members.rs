@@ -1,5 +1,5 @@
-//! Members of a ring as one node reports them by its MBeans: status of each, and pending joins and
-//! leaves.
+//! Members of a ring as one node reports them by its MBeans: the status of each member, and pending
+//! joins and leaves.
 
 use crate::fault_handle::NodeControl;
 use anyhow::{Context, Result};
@@ -27,7 +27,7 @@ const ATTRIBUTES: [(&str, &str); 7] = [
 pub struct Members {
     /// Operation mode of the node itself: `NORMAL`, `JOINING`, `DECOMMISSIONED`.
     pub mode: String,
-    /// Number of streams that the node takes part in.
+    /// Number of streams in which the node takes part.
     pub streams_count: usize,
     /// All members, by the addresses that nodes use among each other.
     pub all: BTreeMap<SocketAddr, Member>,
@@ -49,7 +49,7 @@ pub enum MemberStatus {
     Normal,
     /// Down, and owns its tokens.
     Down,
-    /// Streaming the data that it is to own.
+    /// Streaming the data that it will own.
     Joining,
     /// Streaming its data to other nodes.
     Leaving,
@@ -58,7 +58,7 @@ pub enum MemberStatus {
 }
 
 impl MemberStatus {
-    /// Returns the status in words: `up and normal`, `down`, `joining`, `leaving`, `moving`.
+    /// Describes the status: `up and normal`, `down`, `joining`, `leaving`, `moving`.
     pub fn words(self) -> &'static str {
         match self {
             MemberStatus::Normal => "up and normal",
@@ -77,7 +77,7 @@ impl NodeControl {
     /// It does not answer within `limit`.
     pub fn members(&self, limit: Duration) -> Result<Members> {
         let answers = self.0.with_limit(limit).read(&ATTRIBUTES)?;
-        members_of(&answers).context("a node does not tell who is in the ring")
+        members_of(&answers).context("a node does not report the members of the ring")
     }
 }
 

@@ -1,9 +1,9 @@
 //! State that should not change during a measurement: uncaught exceptions of the nodes, and the
 //! cluster's metadata (schema and ring).
 //!
-//! Exceptions are counted since a node's start. Since 6.0 a table lists them by class and location.
+//! A node counts exceptions since its start. Since 6.0, a table lists them by class and location.
 //! Older nodes have a metric without names, if MBeans are accessible. 6.0 describes its metadata by
-//! an epoch and a log of changes, older nodes by the schema version alone.
+//! an epoch and a log of changes. Older nodes describe it by the schema version alone.
 
 use crate::cluster::Cluster;
 use crate::mbeans::METRICS;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct SelfReport {
     /// Uncaught exceptions since the start, by node. Nodes that do not report them are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
-    /// Metadata, as the first node that answers knows it.
+    /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
 }
 
@@ -47,7 +47,7 @@ pub struct ReportedChanges {
     pub metadata: Vec<String>,
 }
 
-/// Characters of an exception's message that are repeated.
+/// Number of characters of an exception's message that the report repeats.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
 impl Cluster {
@@ -114,13 +114,15 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
         Some((row.first()?.as_i64()?, kind.to_owned()))
     };
     Ok(Metadata {
-        schema: schema.context("the node does not tell the version of its schema")?.to_string(),
+        schema: schema
+            .context("the node does not report the version of its schema")?
+            .to_string(),
         log: log.rows.iter().filter_map(entry).collect(),
     })
 }
 
 impl SelfReport {
-    /// Returns what has changed since `before`.
+    /// Returns the differences since `before`.
     pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self
             .exceptions
@@ -144,7 +146,7 @@ impl SelfReport {
     }
 }
 
-/// Returns the number of new exceptions of a kind. A restarted node counts from zero.
+/// Returns the number of new exceptions of a kind. A node that has restarted counts from zero.
 fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
     // The last message may differ from the one before.
     let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;
@@ -159,7 +161,7 @@ fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, 
 impl std::fmt::Display for Exception {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.name.as_str(), self.message.as_str()) {
-            ("", _) => f.write_str("which its log tells more"),
+            ("", _) => f.write_str("whose log has details"),
             (name, "") => f.write_str(name),
             (name, message) => write!(f, "{name} ({message})"),
         }
@@ -233,7 +235,7 @@ mod tests {
             [
                 "node1: 1 of A at x (new words)",
                 "node1: 1 of B at y",
-                "node2: 4 of which its log tells more"
+                "node2: 4 of whose log has details"
             ]
         );
         assert_eq!(after.since(&after).exceptions, Some(Vec::new()));

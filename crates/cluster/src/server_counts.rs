@@ -14,12 +14,13 @@
 //! | 10 UPDATE ... IF EXISTS | 10 reads, no write: the read of the compare-and-set |
 //!
 //! So single-partition operations and whole batches count exactly once, at the node that
-//! coordinates them, whatever the outcome (a server-side time-out counts too). An operation that
-//! the node never took in (overload, a broken connection) does not.
+//! coordinates them, regardless of the outcome. A server-side timeout counts too. An operation that
+//! the node never accepted (overload, a broken connection) does not count.
 //!
 //! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables: 6.0-alpha2
 //! counts them only in the client-request metrics, for all keyspaces together. It counts a
-//! conditional write as a write. So of a keyspace with such a table the counts tell nothing.
+//! conditional write as a write. So the counts are useless for a keyspace with a table of this
+//! kind.
 
 use crate::capability::COUNTS_SOURCE;
 use crate::cluster::Cluster;
@@ -97,8 +98,8 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
     }))
 }
 
-/// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2 no table of
-/// `system_schema` shows that, only DESCRIBE.
+/// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2, only DESCRIBE
+/// shows this, but no table of `system_schema`.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
     let named = cql::text::literal(keyspace);
     let tables = session.query(&format!(

@@ -1,5 +1,5 @@
-//! Service of an attached node: restarts and signals through the agent of the node's machine. Only
-//! actions that the command line names are performed.
+//! Service of an attached node: restarts and signals through the agent of the node's machine. It
+//! performs only actions that the command line names.
 
 use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
@@ -26,7 +26,7 @@ impl NodeService {
         self.agent.find(&self.service).ok().flatten()
     }
 
-    /// Returns the injection that breaks the node in this way.
+    /// Returns the injection of this kind of fault on the node.
     ///
     /// # Errors
     /// The command line does not name it, or the node does not run.
@@ -35,7 +35,7 @@ impl NodeService {
             self.may(*act)?;
         }
         let serves = self.service.serves;
-        let stopped = || format!("nothing serves {serves} on {}", self.host);
+        let stopped = || format!("no process serves {serves} on {}", self.host);
         Ok(Injection::Service(ServiceFault {
             service: self.service.clone(),
             process: process.with_context(stopped)?,
@@ -44,7 +44,7 @@ impl NodeService {
     }
 
     /// Starts the node as an operator would, and returns its process if it appears within the
-    /// limit. A process that runs without serving is stopped first.
+    /// limit. It first stops a process that runs without serving.
     ///
     /// # Errors
     /// The command line does not name it, or the start fails.
@@ -73,7 +73,7 @@ impl NodeService {
 /// or the command line names the action.
 ///
 /// # Errors
-/// It is not permitted. The message says what would permit it.
+/// It is not permitted. The message names the option that would permit it.
 pub(crate) fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
@@ -90,17 +90,17 @@ pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     }
 }
 
-/// Returns why an action on `node` is refused, and what would permit it.
+/// Returns the reason why an action on `node` is refused, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "is not stopped and started",
-        NodeAct::Signal => "is not told by signals",
+        NodeAct::Signal => "is not controlled by signals",
         NodeAct::Network => "loses no packets and connections",
         NodeAct::Pods => "keeps its pod",
     };
     format!(
-        "{node} was not started by cassay, and {what} unless the command line says so\n\
-         hint: if that is meant, add --allow {}",
+        "{node} was not started by cassay, and {what} unless the command line allows it\nhint: if \
+         that is intended, add --allow {}",
         act.name()
     )
 }

@@ -1,6 +1,7 @@
 //! A blocking CQL session for control: one request at a time, on one node.
 //!
-//! Long because the way from a socket to rows is one, with its handshakes, deadlines and pages.
+//! Long because everything from the socket to the rows belongs together: handshakes, deadlines and
+//! pages.
 //!
 //! Speed does not matter here: sessions carry schema, metadata and virtual tables. Every answer has
 //! a deadline. After a failed read or write the session refuses further requests, because the next
@@ -25,7 +26,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 use target_spec::Object;
 
-/// Time limit of connecting: on a laboratory's network it takes less than a second.
+/// Time limit of connecting, which takes less than a second on a laboratory's network.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Rows per page: whole virtual tables fit, and an answer takes about a megabyte.
@@ -34,7 +35,7 @@ const PAGE_ROWS: i32 = 5000;
 /// Largest accepted answer: a page of rows of 13 kB.
 const ANSWER_BYTES_MAX: u32 = 64 << 20;
 
-/// Time limit of schema agreement. Drivers wait 10 s; a busy laptop is slower.
+/// Time limit of schema agreement. Drivers wait 10 s, but a busy laptop is slower.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of schema versions.
@@ -46,7 +47,7 @@ const SECTION: &str = "target.attach";
 /// Name of the request in errors before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
-/// Characters of a statement that an error repeats.
+/// Number of characters of a statement that an error message repeats.
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
 /// Rows of one statement, over all pages.
@@ -104,7 +105,7 @@ pub struct DescribedRow<'r> {
     /// Name of the element, quoted if necessary.
     pub name: &'r str,
     /// Statements that define it, without `;`. `WITH INTERNALS` describes a table with dropped
-    /// columns by several; otherwise there is one.
+    /// columns by several statements; otherwise there is one.
     pub statements: Vec<&'r str>,
 }
 
@@ -123,8 +124,8 @@ fn defining(text: &str) -> Vec<&str> {
 /// The node requires authentication, and no credentials were given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{node} wants a user and password ({class}), and none are given\nhint: write `user: NAME` and \
-     `password: {{secret: db}}` below `target.attach`, and say --secret db=file:PATH"
+    "{node} requires a user and password ({class}), but none are given\nhint: write `user: NAME` \
+     and `password: {{secret: db}}` below `target.attach`, and add --secret db=file:PATH"
 )]
 pub(crate) struct NoPassword {
     node: SocketAddr,
@@ -163,15 +164,15 @@ impl ServerError {
     }
 
     /// Returns true if a retry is useless: the object does not exist or is hidden from this user.
-    /// An overloaded node refuses too, but only for a while.
+    /// An overloaded node also refuses, but only temporarily.
     fn is_lasting(&self) -> bool {
         let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
         is_hidden || self.says_that_it_is_absent()
     }
 }
 
-/// Statement that is repeated until the node refuses it for good, because it lacks the table or
-/// column or hides it from this user.
+/// Statement that is repeated until the node refuses it permanently, because it lacks the table or
+/// column, or hides it from this user.
 pub(crate) struct RepeatedQuery {
     cql: String,
     is_refused: bool,
@@ -191,8 +192,9 @@ impl RepeatedQuery {
         &self.cql
     }
 
-    /// Runs the statement, unless it was refused for good. A refusal that the user should know goes
-    /// to `refusal`. A table that this Cassandra version lacks is no such refusal.
+    /// Runs the statement, unless it was permanently refused. It stores a refusal that the user
+    /// should know in `refusal`. The refusal of a table that this Cassandra version lacks is not
+    /// one of them.
     ///
     /// # Errors
     /// The connection has failed.
@@ -232,7 +234,7 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Session {
     node: SocketAddr,
     stream: Box<dyn Stream>,
-    /// Socket of `stream`, for setting time-outs.
+    /// Socket of `stream`, for setting timeouts.
     socket: TcpStream,
     timeout: Duration,
     broken: bool,
@@ -261,7 +263,7 @@ impl Session {
     ///
     /// # Errors
     /// The node is not reachable, its certificate is not trusted, credentials are missing or wrong,
-    /// or the node supports none of our protocol versions. No message contains the password.
+    /// or the node and cassay have no protocol version in common. No message contains the password.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }
@@ -284,7 +286,7 @@ impl Session {
                 statement: HANDSHAKE.to_owned(),
             }),
             Err(HandshakeError::NoCredentials { class }) => bail!(NoPassword { node, class }),
-            Err(why) => bail!("{node} does not let us in: {why}"),
+            Err(why) => bail!("{node} refuses the connection: {why}"),
         }
     }
 
@@ -313,8 +315,9 @@ impl Session {
             }
         }
         bail!(
-            "{node} takes none of the versions of the native protocol that are spoken here:\n  {}\n\
-             hint: Cassandra since 2.1 takes one of them; is this another port, or another server?",
+            "{node} supports none of the versions of the native protocol that cassay supports:\n  \
+             {}\nhint: Cassandra since 2.1 supports one of them; is this another port, or another \
+             server?",
             refusals.join("\n  ")
         )
     }
@@ -322,13 +325,13 @@ impl Session {
     /// Returns the class name of the node's authenticator. `None` if it requires no authentication.
     ///
     /// # Errors
-    /// The node is not reachable, or supports none of our protocol versions.
+    /// The node is not reachable, or it and cassay have no protocol version in common.
     pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
         let nobody = Access::default();
         match Session::enter(node, None, &nobody, timeout)?.1 {
             Ok(()) => Ok(None),
             Err(HandshakeError::NoCredentials { class }) => Ok(Some(class)),
-            Err(why) => bail!("{node} does not let us in: {why}"),
+            Err(why) => bail!("{node} refuses the connection: {why}"),
         }
     }
 
@@ -389,10 +392,10 @@ impl Session {
     /// Returns the local address of the connection.
     ///
     /// # Errors
-    /// The socket is gone.
+    /// The socket is closed.
     pub(crate) fn local_address(&self) -> Result<SocketAddr> {
         let own = self.socket.local_addr();
-        own.with_context(|| format!("ask for our own address to {}", self.node))
+        own.with_context(|| format!("get the local address of the connection to {}", self.node))
     }
 
     /// Runs one statement at LOCAL_ONE, and reads all its pages.
@@ -432,8 +435,8 @@ impl Session {
         self.ask(cql, cql, consistency)
     }
 
-    /// Executes like [`Session::query`], for a statement that contains a secret: errors repeat
-    /// `shown` instead.
+    /// Executes like [`Session::query`], for a statement that contains a secret. Errors repeat
+    /// `shown` instead of the statement.
     pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
@@ -442,11 +445,10 @@ impl Session {
     }
 
     /// Checks a statement without sending it, and returns true if it would be sent. Objects that it
-    /// would create count as created from then on. So a whole run can be rehearsed in a session of
-    /// its own.
+    /// would create count as created from then on. So a separate session can rehearse a whole run.
     ///
     /// # Errors
-    /// It would be refused. The message says what would permit it.
+    /// The check would refuse it. The message names the option that would permit it.
     pub fn rehearse(&mut self, cql: &str) -> Result<bool> {
         let Some(door) = self.door.clone() else {
             return Ok(true);
@@ -458,8 +460,8 @@ impl Session {
         Ok(way == GateDecision::Send)
     }
 
-    /// Treats the objects that a statement creates as created, so that errors which only follow
-    /// from its refusal are not reported.
+    /// Treats the objects that a statement creates as created. So errors that only follow from its
+    /// refusal are not reported.
     pub fn suppose(&mut self, cql: &str) {
         if let Some(door) = self.door.clone() {
             self.take_note(&door, cql);
@@ -479,7 +481,7 @@ impl Session {
     /// Checks if a statement may be sent, now or by the load.
     ///
     /// # Errors
-    /// It may not. The message says what would permit it.
+    /// It may not. The message names the option that would permit it.
     pub fn may_send(&mut self, cql: &str) -> Result<()> {
         match self.door.clone() {
             Some(door) => door.pass(self, cql).map(drop),
@@ -564,8 +566,8 @@ impl Session {
             .with_context(|| format!("wait for the schema after {}", shorten(cql)))
     }
 
-    /// Adds the existing data centers to an error about a replication that names an unknown one.
-    /// Managed nodes are in `dc1`, while Cassandra's default is `datacenter1`.
+    /// Adds the existing data centers to an error about a replication that names an unknown data
+    /// center. Managed nodes are in `dc1`, while Cassandra's default is `datacenter1`.
     fn with_datacenters(&mut self, error: anyhow::Error) -> anyhow::Error {
         let refused = error.downcast_ref::<ServerError>();
         let names = ["datacenter", "strategy option"];
@@ -673,13 +675,13 @@ impl Session {
         }
     }
 
-    /// Sends `self.request` and receives the answer's body into `self.body`. Skips events, which we
-    /// never register for.
+    /// Sends `self.request` and receives the answer's body into `self.body`. Skips events, for
+    /// which cassay never registers.
     fn exchange(&mut self, what: &str) -> Result<Header> {
         self.exchange_in(Some(self.version), what)
     }
 
-    /// As `exchange`, accepting an answer in `version`, or in any version if `None`.
+    /// Like `exchange`, but accepts only an answer in `version`, or in any version if `None`.
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
@@ -716,7 +718,7 @@ impl Session {
         deadline: Deadline,
     ) -> Result<Header> {
         let left = deadline.left().max(Duration::from_millis(1));
-        socket.set_write_timeout(Some(left)).context("set a time-out")?;
+        socket.set_write_timeout(Some(left)).context("set a timeout")?;
         stream
             .write_all(request)
             .and_then(|()| stream.flush())
@@ -742,12 +744,12 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         );
     match tls {
         None if error.is::<ConnectionClosed>() => {
-            anyhow!("{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`")
+            anyhow!("{error:#}\nhint: if it requires TLS, write `tls: {{}}` in `{SECTION}`")
         }
         // The node's explanation may be lost with the connection.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
-            "{error:#}\nhint: if it wants a certificate of its clients, name that and its private \
-             key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
+            "{error:#}\nhint: if it requires a certificate of its clients, name the certificate \
+             and its private key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
         ),
         _ => error,
     }
@@ -766,7 +768,7 @@ fn receive(
             bail!("no answer in time");
         }
         let left = deadline.left().max(Duration::from_millis(1));
-        socket.set_read_timeout(Some(left)).context("set a time-out")?;
+        socket.set_read_timeout(Some(left)).context("set a timeout")?;
         match stream.read(buffer) {
             Ok(0) => return Err(ConnectionClosed.into()),
             Ok(count) => buffer = &mut buffer[count..],
@@ -793,7 +795,7 @@ fn encrypted(
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
     // A server that does not speak TLS must not block the handshake for ever.
-    socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a time-out")?;
+    socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a timeout")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))

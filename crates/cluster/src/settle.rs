@@ -1,14 +1,14 @@
 //! Waits until memtables are flushed and compactions are idle.
 //!
 //! A measurement that begins while the server still compacts loaded data measures the load phase.
-//! The rule, per node: no compaction runs in several samples in a row, and the number of pending
-//! compactions is zero or does not change.
+//! The rule for each node: no compaction runs in several consecutive samples, and the number of
+//! pending compactions is zero or does not change.
 //!
-//! "Nothing pending" is only what the server found at its last check, and pending work may wait
-//! until something triggers a check. So compactions of the tables are enabled again after the
+//! "Nothing pending" is only the result of the server's last check, and pending work may wait until
+//! an event triggers the next check. So compactions of the tables are enabled again after the
 //! flush, which makes the server check. Pending work that does not begin after a second trigger is
-//! *stalled*: some strategies estimate work that they never do. Waiting longer would change
-//! nothing, and the report says so.
+//! *stalled*: some strategies predict work that they never do. Longer waiting would change nothing,
+//! and the report says so.
 
 use crate::cluster::Cluster;
 use crate::data_use;
@@ -26,7 +26,7 @@ use std::time::Duration;
 pub enum SettleOutcome {
     /// No compaction is running or pending.
     Settled,
-    /// Compactions are reported as pending, but none runs and no byte is compacted. Worth a
+    /// Compactions are reported as pending, but none runs and no byte is compacted. This deserves a
     /// warning.
     Stalled,
     /// Compactions were still running at the time limit.
@@ -59,9 +59,9 @@ pub struct Rule {
     pub limit: Duration,
 }
 
-/// Data per node from which the published rule applies: the amount that is compacted in about a
-/// minute at Cassandra's default of 64 MiB/s. With less data, the 30 s of rest in that rule would
-/// be most of the wait.
+/// Minimum data per node for the published rule: the amount that Cassandra compacts in about a
+/// minute at its default of 64 MiB/s. With less data, the 30 s of rest in that rule would be most
+/// of the wait.
 const LARGE_DATA_BYTES: u64 = 4 << 30;
 
 impl Rule {
@@ -76,7 +76,7 @@ impl Rule {
 
     /// Returns the rule for data that is flushed within a second and compacted within seconds. A
     /// due compaction starts within milliseconds of the flush that triggers it. So three samples
-    /// within half a second tell as much as the published thirty seconds.
+    /// within half a second show as much as the published thirty seconds.
     fn for_small_data(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_millis(250),
@@ -86,8 +86,8 @@ impl Rule {
         }
     }
 
-    /// Returns the rule for any data: a sample every 5 s, 6 of them idle; stalled after two
-    /// minutes.
+    /// Returns the rule for any data: a sample every 5 s, of which 6 must be idle. Compactions
+    /// count as stalled after two minutes.
     fn published(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_secs(5),
@@ -103,7 +103,7 @@ impl Rule {
 struct Sample {
     /// Number of running compactions.
     running: u64,
-    /// Bytes compacted so far and in total by the running compactions.
+    /// Bytes that the running compactions have compacted, and their total.
     progress: (u64, u64),
     /// Server's estimate of pending compactions. `None` if not visible.
     pending: Option<u64>,
@@ -212,7 +212,7 @@ fn wait(
         match watch.judge(&samples, clock::now_ns(), rule) {
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
-                say("compactions are pending and none begins: asking once more");
+                say("compactions are pending, but none begins: cassay triggers them again");
                 kick()?;
             }
             State::Open => {}
@@ -240,7 +240,7 @@ fn summary(samples: &[Sample]) -> String {
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
         (done + sample.progress.0, all + sample.progress.1)
     });
-    // Rounds to tens, so that a long compaction does not print a line per sample.
+    // Rounds to tens, so that a long compaction does not print a line for each sample.
     let progress = match all {
         0 => String::new(),
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
@@ -265,7 +265,7 @@ enum State {
     Over(SettleOutcome),
 }
 
-/// State derived from the samples so far.
+/// State derived from the samples up to now.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
@@ -277,7 +277,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Decides what to do after these samples.
+    /// Determines the next step after these samples.
     fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
@@ -318,7 +318,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
         .and_then(Option::as_ref)
         .and_then(Value::as_array)
         .context("the node does not list its compactions")?;
-    // The node writes these numbers as texts.
+    // The node sends these numbers as texts.
     let sum = |key: &str| {
         let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
         running.iter().filter_map(number).sum()
@@ -330,7 +330,7 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     })
 }
 
-/// Reads what metrics report: everything but the running compactions.
+/// Reads all values that metrics report, which are all except the running compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (
@@ -344,14 +344,14 @@ fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample>
     let answers = metrics.read(&attributes)?;
     let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
     Ok(Sample {
-        pending: Some(number(0).context("the node gives no pending compactions")?),
+        pending: Some(number(0).context("the node does not report pending compactions")?),
         bytes_compacted: number(1),
         sstables: Some((2..answers.len()).filter_map(number).sum()),
         ..Sample::default()
     })
 }
 
-/// Samples by virtual tables alone, which in older releases show only running compactions.
+/// Takes samples only from virtual tables. In older releases, these show only running compactions.
 fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;
@@ -382,15 +382,15 @@ fn describe_all(
 ) -> String {
     let quiet = rule.sample * rule.idle_samples;
     let how = match outcome {
-        SettleOutcome::Settled => format!("nothing ran or was pending for {quiet:?}"),
+        SettleOutcome::Settled => format!("no compaction ran or was pending for {quiet:?}"),
         SettleOutcome::Stalled => format!(
-            "work is pending that no node begins: nothing moved for {:?}, twice, with a kick \
-             between",
+            "compactions are pending that no node begins: no change for {:?}, twice, with a \
+             trigger in between",
             rule.stalled_after
         ),
         SettleOutcome::Timeout => format!("not at rest after the limit of {:?}", rule.limit),
         SettleOutcome::Unknown => {
-            format!("nothing ran for {quiet:?}, and what is pending is out of sight")
+            format!("no compaction ran for {quiet:?}, and pending compactions are not visible")
         }
     };
     let names = cluster.nodes().iter().map(|node| node.name.as_str());

@@ -1,7 +1,7 @@
 //! Finds the changes that a CQL statement would make.
 //!
-//! Invariants: a statement is read as the server reads it, and an unreadable one is an error. A
-//! statement whose effect is unknown counts as a change of everything.
+//! Invariants: a statement is read as the server reads it, and an unreadable one is an error. If
+//! the effect of a statement is unknown, it counts as a change of everything.
 
 use cql::text::{CqlMistake, Token, TokenKind};
 use target_spec::{Act, Object};
@@ -51,7 +51,8 @@ pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake>
     let words = Words(&tokens, used);
     let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     if words.word(0) != Some("begin") && !tokens[first_end..].iter().all(is_end) {
-        // Several statements, which Cassandra refuses but another server may accept.
+        // Several statements in one text. Cassandra refuses them, but another server may accept
+        // them.
         return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
     }
     Ok(match words.word(0).unwrap_or_default() {

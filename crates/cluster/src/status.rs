@@ -1,10 +1,10 @@
 //! Status of a target's nodes as `nodetool status` shows it: state, load, tokens, and ownership of
 //! a keyspace.
 //!
-//! Everything comes over CQL: availability, the ring of `system.local` and `system.peers_v2`, and
-//! gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. With MBeans, the
-//! failure detector's verdict and the exact load come from them. Unknown values are absent, and a
-//! node that is down never makes the whole query fail.
+//! All information comes over CQL: availability, the ring of `system.local` and `system.peers_v2`,
+//! and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. If MBeans are
+//! accessible, the failure detector's verdict and the exact load come from them. Unknown values are
+//! absent, and a node that is down never makes the whole query fail.
 
 mod gossip;
 
@@ -42,14 +42,14 @@ const SYSTEM_KEYSPACES: [&str; 8] = [
 pub struct NodeState {
     /// Name of the node.
     pub node: String,
-    /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`; `?`
-    /// for an unknown part.
+    /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`. `?`
+    /// stands for an unknown part.
     pub state: String,
     /// True if it answers CQL.
     pub answers: bool,
     /// Bytes of its SSTables. A value from gossip may be a minute old.
     pub load_bytes: Option<u64>,
-    /// Number of tokens that it owns. `None` if no node reports it.
+    /// Number of tokens that the node owns. `None` if no node reports it.
     pub tokens: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Cluster {
         ownership(self, keyspace)
     }
 
-    /// Returns the indices of the nodes that hold a partition of `keyspace`, by its token: its
+    /// Returns the indices of the nodes that hold a partition of `keyspace` with this token, its
     /// owner first.
     ///
     /// # Errors
@@ -115,8 +115,8 @@ fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replicati
     let ring = attach::ask(&mut session)?;
     let keyspaces = replications(&mut session)?;
     let replication = keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
-    let replication =
-        Replication::parse(replication).with_context(|| format!("read who owns {keyspace}"))?;
+    let replication = Replication::parse(replication)
+        .with_context(|| format!("read the owners of {keyspace}"))?;
     Ok((ring, replication))
 }
 
@@ -165,7 +165,7 @@ impl KeptCluster {
     }
 }
 
-/// One snapshot of a cluster.
+/// Data of a cluster at one moment.
 struct StatusView {
     states: Vec<NodeState>,
     /// Ring, as the first node that answers knows it.
@@ -204,7 +204,7 @@ fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Sta
         let session = sessions[index].as_mut();
         match (session.is_some(), gossip.is_live(node.address)) {
             (true, Some(false)) => looked.problems.push(format!(
-                "{} answers CQL, but the other nodes take it for dead",
+                "{} answers CQL, but the other nodes consider it down",
                 node.name
             )),
             (false, Some(true)) => looked.problems.push(format!(
@@ -309,7 +309,7 @@ fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> O
     overview
 }
 
-/// Returns the shares by the names of `nodes`. The ring may have further nodes.
+/// Returns the shares by the names of `nodes`. The ring may have more nodes than these.
 fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],
@@ -328,10 +328,10 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
     let is_own = |name: &&str| !SYSTEM_KEYSPACES.contains(name);
     let known: Vec<&str> = all.keys().map(String::as_str).filter(is_own).collect();
     let known = match known.as_slice() {
-        [] => "none but Cassandra's own".to_string(),
+        [] => "none except Cassandra's own".to_string(),
         known => known.join(", "),
     };
-    format!("there is no keyspace {name}; there are: {known}")
+    format!("there is no keyspace {name}; the keyspaces are: {known}")
 }
 
 /// Returns the replication map of every keyspace.

@@ -1,8 +1,8 @@
 //! The mark of a table that cassay made on an attached cluster: its comment names the run.
 //!
 //! Invariant: a comment is only a claim, since anyone may write one. It counts as permission only
-//! if the run is otherwise known: it is this run, it is in the user's results folder, or it belongs
-//! to the study that runs now.
+//! if the run is also known from another source: it is this run, it is in the user's results
+//! folder, or it belongs to the study that runs now.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -63,8 +63,8 @@ impl Mark {
         format!("{MARK}{}", self.0)
     }
 
-    /// Returns true if the mark names the run `STUDY/STAMP`: by the full name, or by the stamp
-    /// alone, which is all that version 0.1.0 wrote at first.
+    /// Returns true if the mark names the run `STUDY/STAMP`, by the full name or by the stamp
+    /// alone. Early builds of version 0.1.0 wrote only the stamp.
     fn is_of(&self, run: &str) -> bool {
         let stamp = run.rsplit('/').next().unwrap_or(run);
         self.0 == run || self.0 == stamp

@@ -35,7 +35,7 @@ const ASKED: [(&str, &str); 5] = [
 
 impl Cluster {
     /// Flushes tables of managed nodes and reads their storage. `None` for attached nodes, which
-    /// must not be flushed without permission.
+    /// cassay must not flush without permission.
     ///
     /// # Errors
     /// A node does not answer, or does not report it.
@@ -132,7 +132,7 @@ fn read(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableStorage> {
     let attributes = asked.each_ref().map(|(mbean, attribute)| (mbean.as_str(), *attribute));
     let answers = agent.read(&attributes)?;
     TableStorage::parse(&answers)
-        .with_context(|| format!("the node does not count what {keyspace}.{table} has on disk"))
+        .with_context(|| format!("the node does not report the size of {keyspace}.{table} on disk"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Reads the certificates and private keys of TLS files. A file that cannot be used is refused with
-//! its form, and with the command that writes a usable one.
+//! Reads the certificates and private keys of TLS files. If a file cannot be used, the error names
+//! its form, and the command that writes a usable file.
 //!
 //! All TLS files of a target go through this file. No message repeats any part of a key.
 
@@ -62,9 +62,9 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
     match all.ok().as_deref_mut() {
         Some([key]) => Ok(key.clone_key()),
         Some([_, _, ..]) => bail!(
-            "{place} has several private keys, and one is wanted\nhint: `openssl pkey -in {} -out \
-             key.pem` writes the first one; to use another, copy its PEM block into a file of its \
-             own",
+            "{place} has several private keys, but only one is allowed\nhint: `openssl pkey -in \
+             {} -out key.pem` writes the first one; to use another, copy its PEM block into a \
+             separate file",
             shell_word(place)
         ),
         _ => Err(refusal(Role::PrivateKey, place, bytes)),
@@ -73,8 +73,8 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
 
 /// Returns the error for a certificate and a private key that are not a pair.
 ///
-/// `position` is the position of the certificate to which the key belongs, from 1, if the file has
-/// one.
+/// `position` is the position of the certificate to which the key belongs, counted from 1, if the
+/// file has such a certificate.
 pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
     match position {
         Some(position) => anyhow!(
@@ -84,8 +84,8 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
         ),
         None => anyhow!(
             "the private key {key} does not belong to the certificate {certificate}: their public \
-             keys differ\nhint: of a pair, these commands print the same: `openssl x509 -in {} \
-             -noout -pubkey` and `openssl pkey -in {} -pubout`",
+             keys differ\nhint: for a pair, these commands print the same output: `openssl x509 \
+             -in {} -noout -pubkey` and `openssl pkey -in {} -pubout`",
             shell_word(certificate),
             shell_word(key)
         ),
@@ -103,11 +103,11 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
         Way::Advice(advice) => advice.to_owned(),
     };
     let (looks, wanted) = (form.called(), role.called());
-    anyhow!("{place} looks like {looks}; {wanted} must be here, in PEM form\nhint: {way}")
+    anyhow!("{place} looks like {looks}; it must contain {wanted} in PEM form\nhint: {way}")
 }
 
-/// Returns the text without a byte order mark and without blanks around its lines, which a copy out
-/// of another file leaves there.
+/// Returns the text without a byte order mark and without blanks around its lines. Copying from
+/// another file leaves such characters.
 pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);

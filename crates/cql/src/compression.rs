@@ -2,8 +2,8 @@
 //!
 //! A body of LZ4 is the length of the uncompressed one (4 bytes, big-endian) and one LZ4 block. A
 //! body of Snappy is a raw block, which begins with that length. The peer states the length. Before
-//! memory is reserved for it, it is checked against the caller's limit and against the largest
-//! expansion of the bytes that arrived.
+//! this module reserves memory, it checks the length against the caller's limit, and against the
+//! largest expansion of the bytes that arrived.
 
 use std::cell::RefCell;
 
@@ -72,7 +72,7 @@ impl Compression {
 }
 
 thread_local! {
-    /// The compressor's table of 8 KiB, one per worker, so that a frame does not allocate one.
+    /// The compressor's table of 8 KiB. Each worker has one, so that a frame does not allocate it.
     static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
     /// Snappy's encoder, also one per worker.
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
@@ -91,8 +91,8 @@ pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
 }
 
 /// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
-/// A body that would not become shorter stays as it is, without the flag, which the protocol allows
-/// for each frame. `scratch` is reusable work space; it grows once to the largest body.
+/// A body that would not become shorter remains unchanged and without the flag. The protocol allows
+/// this for each frame. `scratch` is reusable memory, which grows once to the largest body.
 pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     let body_start = start + HEADER_BYTES;
     let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {
@@ -127,7 +127,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
     let Some((length, block)) = body.split_first_chunk::<PREFIX_BYTES>() else {
-        return Err(refuse("it has no length in front"));
+        return Err(refuse("it does not begin with a length"));
     };
     let length = u32::from_be_bytes(*length) as usize;
     if length > limit {
@@ -137,7 +137,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         });
     }
     if length > block.len().saturating_mul(EXPANSION_MAX) {
-        return Err(refuse("it announces more than LZ4 can expand it to"));
+        return Err(refuse("it announces a length that LZ4 cannot reach"));
     }
     if length == 0 {
         return Ok(());
@@ -185,7 +185,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     let length = match snap::raw::decompress_len(body) {
         // The library accepts zero bytes as an empty block.
         Ok(length) if bytes > 0 => length,
-        _ => return Err(refuse("it has no length in front")),
+        _ => return Err(refuse("it does not begin with a length")),
     };
     if length > limit {
         return Err(FrameError::TooLong {
@@ -194,7 +194,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         });
     }
     if length > bytes.saturating_mul(SNAPPY_EXPANSION_MAX) {
-        return Err(refuse("it announces more than Snappy can expand it to"));
+        return Err(refuse("it announces a length that Snappy cannot reach"));
     }
     out.resize(length, 0);
     match snap::raw::Decoder::new().decompress(body, out) {

@@ -1,7 +1,7 @@
 //! The nine bytes in front of every message: version, flags, stream id, opcode, body length.
 //!
-//! A header is read before its body has arrived, so this is where a body that is too long is
-//! refused. All integers are big-endian.
+//! A reader gets the header before the body has arrived, so this module refuses a body that is too
+//! long. All integers are big-endian.
 
 use crate::version::Version;
 
@@ -12,7 +12,7 @@ pub const HEADER_BYTES: usize = 9;
 /// specification), beyond which Cassandra also refuses a frame.
 pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
 
-/// Oldest version with such a header.
+/// Oldest version with a header of this form.
 const OLDEST_VERSION: u8 = 3;
 
 /// Bit of the version byte that marks a response.
@@ -33,7 +33,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the connection needs credentials first.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request: asks for the options that STARTUP may carry. Also a heartbeat.
+    /// Request that asks for the options that STARTUP may contain. It is also a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;
@@ -47,11 +47,11 @@ pub mod opcode {
     pub const EXECUTE: u8 = 0x0A;
     /// Request: registers for events.
     pub const REGISTER: u8 = 0x0B;
-    /// Response without a request: something happened in the cluster.
+    /// Response without a request: an event in the cluster.
     pub const EVENT: u8 = 0x0C;
     /// Request: several statements at once.
     pub const BATCH: u8 = 0x0D;
-    /// Response: the authenticator asks for more.
+    /// Response in which the authenticator asks for more.
     pub const AUTH_CHALLENGE: u8 = 0x0E;
     /// Request: credentials.
     pub const AUTH_RESPONSE: u8 = 0x0F;
@@ -82,7 +82,7 @@ pub struct Header {
     pub stream: i16,
     /// One of [`opcode`].
     pub opcode: u8,
-    /// Bytes of the body that follows; at most [`BODY_BYTES_MAX`].
+    /// Number of bytes of the body that follows; at most [`BODY_BYTES_MAX`].
     pub length: u32,
 }
 
@@ -104,14 +104,15 @@ pub enum FrameError {
     },
     /// The peer speaks a version with a different frame layout.
     #[error(
-        "the peer speaks native protocol version {version}; versions 3, 4 and 5 are spoken here"
+        "the peer speaks native protocol version {version}, but only versions 3, 4 and 5 are \
+         supported"
     )]
     Old {
         /// Version without its direction bit.
         version: u8,
     },
-    /// The direction bit is wrong: a request came instead of a response, or the reverse. The peer
-    /// probably does not speak CQL.
+    /// The direction bit is wrong: a request arrived instead of a response, or the reverse. The
+    /// peer probably does not speak CQL.
     #[error("version byte {version:#04x} has the wrong direction: is this a CQL native port?")]
     Direction {
         /// The version byte.
@@ -130,7 +131,7 @@ pub enum FrameError {
     Compression {
         /// Length of the compressed body.
         bytes: usize,
-        /// The fault of the body.
+        /// The error in the body.
         what: &'static str,
     },
 }
@@ -140,17 +141,18 @@ impl Header {
     /// [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
-    /// The peer speaks another version, or does not speak CQL, or announces too long a body.
+    /// The peer speaks another version, does not speak CQL, or announces a body that is too long.
     #[inline]
     pub fn parse_response(bytes: &[u8], version: Version) -> Result<Option<Header>, FrameError> {
         Self::parse(bytes, version.number() | RESPONSE_BIT)
     }
 
-    /// Reads the header of the first response of a connection. It may have another version than the
-    /// request: a server that refuses a version answers in one of its own.
+    /// Reads the header of the first response of a connection. Its version may differ from that of
+    /// the request: a server that refuses a version answers in one of its own versions.
     ///
     /// # Errors
-    /// The peer speaks a very old version, or does not speak CQL, or announces too long a body.
+    /// The peer speaks a very old version, does not speak CQL, or announces a body that is too
+    /// long.
     pub fn parse_first_response(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
         match bytes.first().map(|byte| byte & !RESPONSE_BIT) {
             Some(version @ 1..OLDEST_VERSION) if bytes[0] & RESPONSE_BIT != 0 => {
@@ -238,18 +240,18 @@ impl Header {
 /// Smallest buffer in which a frame is received.
 const ROOM_BYTES_MIN: usize = 64 << 10;
 
-/// Returns the size for the buffer of a frame of `frame_bytes` when `arrived` of them are there. It
-/// is at most twice the arrived bytes. The peer states the length in the header, so memory is
-/// reserved only for bytes that arrive. Growing by doubling copies each byte at most once on
-/// average.
+/// Returns the size for the buffer of a frame of `frame_bytes` bytes when `arrived` of them have
+/// arrived. It is at most twice the arrived bytes. The peer states the length in the header, so
+/// memory is reserved only for bytes that arrive. Growing by doubling copies each byte at most once
+/// on average.
 pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
     let earned = arrived.saturating_mul(2).max(ROOM_BYTES_MIN);
     frame_bytes.min(earned)
 }
 
-/// Reads the next response in this version, or the first one in any version: its header, and its
-/// body into `body`. Unsolicited events are skipped. `fill` fills the whole slice that it gets with
-/// the next bytes.
+/// Reads the next response in this version, or the first one in any version. Returns its header,
+/// and puts its body into `body`. Skips unsolicited events. `fill` must fill the whole slice that
+/// it gets with the next bytes.
 ///
 /// # Errors
 /// The errors of `fill`; or the bytes are not CQL, or longer than `limit`.

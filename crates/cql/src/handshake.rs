@@ -24,11 +24,11 @@ pub struct Handshake {
     telling: &'static str,
 }
 
-/// Reasons for which a connection does not open.
+/// Reasons why a connection does not open.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The node requires credentials, but there are none.
-    #[error("it wants a user and password ({class}), and none are given")]
+    #[error("it requires a user and password ({class}), but none are given")]
     NoCredentials {
         /// Class name of the node's authenticator.
         class: String,
@@ -43,7 +43,7 @@ pub enum HandshakeError {
     },
     /// Version 5 compresses its segments only with LZ4.
     #[error(
-        "native protocol {version}, which it wants, has no compression by {}; use lz4 or none",
+        "native protocol {version}, which it requires, has no compression by {}; use lz4 or none",
         .compression.name()
     )]
     NoCompression {
@@ -63,7 +63,7 @@ pub enum HandshakeError {
         message: String,
     },
     /// An answer that does not fit the request.
-    #[error("{telling} was answered with opcode {opcode:#04x}; only SASL PLAIN is spoken here")]
+    #[error("{telling} was answered with opcode {opcode:#04x}; only SASL PLAIN is supported")]
     Unexpected {
         /// The message that was answered.
         telling: &'static str,
@@ -161,7 +161,7 @@ impl Handshake {
             {
                 error.message.to_owned()
             }
-            // Other errors may come in a version of the server's own.
+            // Other errors may have one of the server's own versions.
             Response::Error(_) => return Ok(()),
             _ if answered != version.number() => format!("it answers in version {answered}"),
             _ => return Ok(()),
@@ -214,7 +214,7 @@ mod tests {
         let (nobody, next) = answered(&mut begin(), None, asks);
         let said = nobody.unwrap_err().to_string();
         assert!(
-            said.contains("wants a user and password (a.Authenticator)"),
+            said.contains("requires a user and password (a.Authenticator)"),
             "{said}"
         );
         assert_eq!(next, Vec::<u8>::new());
@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    /// Answers of servers of other versions and makes to a version that they do not accept, from
-    /// their sources. The answer is in a version of their own.
+    /// Answers of other servers and versions to a version that they do not accept, from their
+    /// sources. The answer has one of their own versions.
     #[test]
     fn a_version_that_is_refused_is_told_from_all_else_that_is() {
         for (asked, answers, message) in [

@@ -4,7 +4,7 @@
 //! It speaks versions 3 to 5 of the native protocol (Cassandra 2.1 and later), and answers in
 //! version 4. Invariants:
 //! - Bytes from the network never cause a panic, and never reserve more memory than they justify.
-//!   Every count is checked against the remaining bytes before anything is reserved.
+//!   The crate checks every count against the remaining bytes before it reserves memory.
 //! - The hot path (`template`, `frame`, `response::{result_kind, error_code, RawRows}`, `token`)
 //!   does not allocate when the caller's buffer has room.
 

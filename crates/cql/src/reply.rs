@@ -127,8 +127,8 @@ pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &PreparedStatement) {
     frame::end(out, start);
 }
 
-/// Appends a RESULT of kind Rows. Each row has as many values as there are columns. The columns are
-/// described unless the request asked to skip them (`skip_metadata`).
+/// Appends a RESULT of kind Rows. Each row has as many values as there are columns. The frame
+/// describes the columns, unless the request asked to skip them (`skip_metadata`).
 pub fn rows(
     out: &mut Vec<u8>,
     stream: i16,

@@ -17,7 +17,7 @@ use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
 
-/// Requested version of CQL: the only one that Cassandra 3 to 5 accept.
+/// Requested version of CQL, which is the only one that Cassandra 3 to 5 accept.
 pub const CQL_VERSION: &str = "3.0.0";
 
 /// The name under which the client appears in `system_views.clients`.
@@ -101,7 +101,7 @@ pub struct QueryParams<'a> {
 }
 
 impl Default for QueryParams<'_> {
-    /// Returns LOCAL_ONE in version 4, with all else unset.
+    /// Returns LOCAL_ONE in version 4. All other parameters are unset.
     fn default() -> Self {
         QueryParams {
             version: Version::V4,
@@ -203,7 +203,7 @@ pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Op
 }
 
 /// Appends OPTIONS in version 4, which asks for the options that STARTUP may carry. The answer is
-/// SUPPORTED. Also a heartbeat.
+/// SUPPORTED. It is also a heartbeat.
 pub fn options(out: &mut Vec<u8>, stream: i16) {
     frame::begin(out, Version::V4.number(), stream, opcode::OPTIONS);
 }
@@ -245,7 +245,7 @@ pub fn prepare(
     let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
     append_statement_text(out, cql)?;
     if version >= Version::V5 {
-        // Flags. The only one defined would announce a keyspace.
+        // Flags. The only defined flag would announce a keyspace.
         append_i32(out, 0);
     }
     frame::end(out, start);

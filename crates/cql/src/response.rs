@@ -36,9 +36,9 @@ pub enum Response<'a> {
     Supported(Vec<(String, Vec<String>)>),
     /// A statement was executed or prepared.
     Result(ResultBody<'a>),
-    /// Something happened in the cluster.
+    /// An event in the cluster.
     Event(Event),
-    /// The authenticator asks for more; `None` is a null token.
+    /// The authenticator asks for more. `None` is a null token.
     AuthChallenge(Option<&'a [u8]>),
     /// The credentials were right; `None` is a null token.
     AuthSuccess(Option<&'a [u8]>),
@@ -151,8 +151,8 @@ pub fn prepared_id<'a>(header: &Header, body: &'a [u8]) -> Result<StatementId<'a
     StatementId::read(&mut reader, version_of(header))
 }
 
-/// Returns the kind of a RESULT from its [`payload`]. `None` if it is too short or the kind does
-/// not exist.
+/// Returns the kind of a RESULT from its [`payload`]. `None` if the payload is too short or the
+/// kind does not exist.
 #[inline]
 pub fn result_kind(body: &[u8]) -> Option<ResultKind> {
     match i32::from_be_bytes(*body.first_chunk()?) {

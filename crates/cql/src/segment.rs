@@ -1,9 +1,9 @@
 //! Segments of version 5: frames between checksums, in both directions after the answer to STARTUP.
 //!
-//! A segment begins with a header. It has 17 bits of length, with LZ4 another 17 bits of the length
-//! before compression, a bit that is set if it holds whole frames, and a CRC of 24 bits. At most
-//! 131,071 bytes of payload and a CRC of 32 bits follow. All of it is little-endian. The
-//! concatenated payloads are the frames, so a reader can ignore that bit.
+//! A segment begins with a header. It has 17 bits for the length and, with LZ4, 17 bits for the
+//! length before compression. Then come a bit that is set if the segment holds whole frames, and a
+//! CRC of 24 bits. At most 131,071 bytes of payload and a CRC of 32 bits follow. All of it is
+//! little-endian. The concatenated payloads are the frames, so a reader can ignore that bit.
 
 use crate::compression::{self, Compression};
 use crate::frame::{HEADER_BYTES, LENGTH_OFFSET};
@@ -56,7 +56,7 @@ pub enum SegmentError {
         found: u32,
     },
     /// The content does not expand to the announced length.
-    #[error("a compressed segment of {bytes} bytes does not come to the {expanded} that it says")]
+    #[error("a compressed segment of {bytes} bytes does not expand to the stated {expanded}")]
     Compression {
         /// Length of the payload.
         bytes: usize,
@@ -90,15 +90,16 @@ impl Segments {
     }
 
     /// Returns the room for the segments of this many bytes of frames. Any two adjacent segments
-    /// hold together more than one segment can.
+    /// together hold more than one segment can.
     pub fn room_bytes(frames_bytes: usize) -> usize {
         let segments = 2 * (frames_bytes / PAYLOAD_BYTES_MAX) + 2;
         let each = LZ4_HEADER_BYTES + TRAILER_BYTES;
         frames_bytes + segments * each + block::get_maximum_output_size(PAYLOAD_BYTES_MAX)
     }
 
-    /// Appends whole frames as segments. A segment holds as many frames as fit; a frame that does
-    /// not fit is split over several. Nothing is allocated if `out` has [`Segments::room_bytes`].
+    /// Appends whole frames as segments. A segment holds as many frames as fit. A frame that does
+    /// not fit is split over several segments. The function does not allocate if `out` has
+    /// [`Segments::room_bytes`].
     pub fn wrap(self, frames: &[u8], out: &mut Vec<u8>) {
         let mut rest = frames;
         while !rest.is_empty() {

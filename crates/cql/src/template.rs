@@ -4,7 +4,7 @@
 //! A frame is head, values, tail. Head and tail are constant for a statement. Each operation writes
 //! the values and patches the stream id, the body length and, if the client sets it, the timestamp.
 //! A further page adds the paging state. A batch is a list of entries between its own head and
-//! tail. Nothing is allocated if `out` has room for [`Template::bytes`] and the values.
+//! tail. No function allocates if `out` has room for [`Template::bytes`] and the values.
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
@@ -24,7 +24,7 @@ pub const BATCH_ENTRIES_MAX: usize = u16::MAX as usize;
 ///
 /// Budget: 25 ns per standard1 write frame (6 values, 236 bytes with the header). Measured: 11 ns,
 /// by `tests/it/cost.rs`, on one of 2 shared vCPUs, the best of 1000 rounds in a warm buffer of 64
-/// frames. A [`token`](crate::token::murmur3) of its key takes as long again.
+/// frames. The [`token`](crate::token::murmur3) of its key takes the same time again.
 #[derive(Clone, Debug)]
 pub struct Template {
     head: Vec<u8>,
@@ -42,8 +42,8 @@ pub struct Template {
 impl Template {
     /// Encodes an EXECUTE. `id` is the prepared statement's. `values_count` is the number of values
     /// that will be appended between [`begin`](Self::begin) and [`finish`](Self::finish).
-    /// `params.values` and `params.paging_state` are ignored. A timestamp in `params` only makes
-    /// room for the one that [`stamp`] writes.
+    /// `params.values` and `params.paging_state` are ignored. A timestamp in `params` only reserves
+    /// room for the timestamp that [`stamp`] writes.
     pub fn execute<'i>(
         id: impl Into<StatementId<'i>>,
         values_count: u16,
@@ -183,8 +183,8 @@ pub struct BatchTemplate {
 }
 
 impl BatchTemplate {
-    /// Encodes the constant parts. Only the version, consistency, serial consistency and presence
-    /// of a timestamp in `params` are used, because a BATCH has no other parameters.
+    /// Encodes the constant parts. Uses only the version, consistency, serial consistency and
+    /// presence of a timestamp in `params`, because a BATCH has no other parameters.
     pub fn new(kind: BatchKind, params: &QueryParams) -> BatchTemplate {
         let params = QueryParams {
             version: params.version,

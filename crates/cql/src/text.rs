@@ -3,7 +3,7 @@
 //!
 //! Invariants: an accepted text has the same meaning for a server, and no comment is ever sent to
 //! one (the encoders of [`crate::request`] ensure this). If programs disagree on the end of a line,
-//! the text is refused ([`AMBIGUOUS`]).
+//! this module refuses the text ([`AMBIGUOUS`]).
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub enum TokenKind {
 pub struct Token {
     /// Its kind.
     pub kind: TokenKind,
-    /// Words in lower case, names and texts without their quotes.
+    /// Words in lower case; names and texts without their quotes.
     pub text: String,
     /// Offset of its first byte.
     pub at: usize,
@@ -44,8 +44,8 @@ pub struct CqlMistake {
 }
 
 impl CqlMistake {
-    /// Returns the mistake with its line and column in the text, both from 1. A line feed ends a
-    /// line.
+    /// Returns the mistake with its line and column in the text, both counted from 1. A line feed
+    /// ends a line.
     pub fn describe(&self, text: &str) -> String {
         let before = &text[..self.at];
         let line_at = before.rfind('\n').map_or(0, |end| end + 1);
@@ -134,7 +134,7 @@ pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
     tokens.collect()
 }
 
-/// Returns a text as it is sent: each comment is replaced by a blank.
+/// Returns a text in the form in which it is sent: with a blank instead of each comment.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -168,7 +168,7 @@ pub(crate) fn append_statement_text(out: &mut Vec<u8>, cql: &str) -> Result<(), 
     Ok(())
 }
 
-/// The token forms of Cassandra's lexer that matter here.
+/// The important token forms of Cassandra's lexer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Blank,
@@ -262,7 +262,7 @@ impl Pieces<'_> {
             Ok((Form::Symbol, 1))
         } else {
             let named = first.escape_unicode();
-            Err((0, format!("the character {named} stands outside of quotes")))
+            Err((0, format!("the character {named} is outside of quotes")))
         }
     }
 }
@@ -298,7 +298,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote stands
-/// for one.
+/// for one quote.
 fn quoted(rest: &str, quote: &str) -> Option<usize> {
     let mut at = quote.len();
     loop {
@@ -311,8 +311,8 @@ fn quoted(rest: &str, quote: &str) -> Option<usize> {
 }
 
 /// Returns the length of a comment up to the end of its line, without that end. Cassandra also ends
-/// it at a carriage return, which other programs treat as part of the comment. Only blanks may
-/// therefore stand between a lone carriage return and the end of the line.
+/// it at a carriage return, which other programs treat as part of the comment. Therefore, only
+/// blanks may follow a lone carriage return before the end of the line.
 fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
     let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
     is_read_in_one_way(&rest[..length])?;
@@ -320,8 +320,8 @@ fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
     if line.chars().all(is_white) {
         return Ok(length);
     }
-    let message = "a carriage return ends this comment for Cassandra, and a line feed does for \
-                   other programs: end the line with one, or remove the comment";
+    let message = "this comment ends at a carriage return for Cassandra, but at a line feed for \
+                   other programs: end the line with a line feed, or remove the comment";
     Err((length, message.to_owned()))
 }
 
@@ -330,8 +330,8 @@ fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
     found.map_or(Ok(()), |(at, c)| {
         let named = c.escape_unicode();
         let message = format!(
-            "the character {named} stands in a comment: some programs end or turn the line \
-             there, and Cassandra does not; remove it"
+            "the character {named} is in a comment: some programs end or turn the line at this \
+             character, but Cassandra does not; remove it"
         );
         Err((at, message))
     })

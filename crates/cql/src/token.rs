@@ -57,8 +57,8 @@ fn halves(block: &[u8; 16]) -> (u64, u64) {
 fn signed_tail(tail: &[u8]) -> (u64, u64) {
     let count = tail.len();
     match (tail.first_chunk::<8>(), tail.last_chunk::<8>()) {
-        // The last 8 bytes overlap the first; shifting removes the bytes that are in the low half.
-        // Exactly 8 bytes have no high half, and a shift by all 64 bits is undefined.
+        // The last 8 bytes overlap the first 8. The shift removes the bytes that are in the low
+        // half. Exactly 8 bytes have no high half, and a shift by all 64 bits is undefined.
         (Some(low), Some(last)) if count > 8 => {
             let high = u64::from_le_bytes(*last) >> (8 * (16 - count));
             (extend_signs(u64::from_le_bytes(*low)), extend_signs(high))
@@ -72,8 +72,8 @@ fn signed_tail(tail: &[u8]) -> (u64, u64) {
 }
 
 /// For each byte of 0x80 or more, flips every bit above that byte, which equals XORing
-/// sign-extended bytes. Bytes above an odd number of such bytes are flipped; the prefix parity of
-/// the sign bits tells which. ASCII keys have none.
+/// sign-extended bytes. The result flips the bytes above an odd number of such bytes. The prefix
+/// parity of the sign bits shows which these are. ASCII keys have none.
 #[inline]
 fn extend_signs(bytes: u64) -> u64 {
     const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
@@ -107,8 +107,9 @@ mod tests {
 
     use super::*;
 
-    /// Computed by an independent implementation in Python, itself checked against other clients'
-    /// vectors. Tails of every kind: none, short, 8, 9, 15; signed and not; whole blocks.
+    /// Computed by an independent implementation in Python, which was checked against other
+    /// clients' vectors. The tails cover every kind: none, short, 8, 9, 15; signed and not; whole
+    /// blocks.
     #[rustfmt::skip]
     const VECTORS: &[(&[u8], i64)] = &[
         (b"", 0),
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(murmur3(&[0xFF; 15]), -2_195_530_867_418_009_455);
     }
 
-    /// The definition, byte by byte.
+    /// The definition, applied byte by byte.
     fn signed_tail_by_definition(tail: &[u8]) -> (u64, u64) {
         let mut halves = [0u64; 2];
         for (index, &byte) in tail.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! CQL types and values: decoded and encoded cells of the control plane.
 //!
-//! The data plane does not use this; it compares and writes bytes. Decoding reserves at most a
-//! small multiple of the cell's own bytes, whatever counts they contain.
+//! The data plane does not use this module, since it compares and writes bytes. Decoding reserves
+//! at most a small multiple of the cell's own bytes, regardless of the counts in them.
 
 mod class;
 mod decode;
@@ -84,7 +84,7 @@ pub struct UdtType {
     pub keyspace: String,
     /// Its name.
     pub name: String,
-    /// Names and types of its fields. Names are shared with every value of the type.
+    /// Names and types of its fields. All values of the type share these names.
     pub fields: Vec<(Arc<str>, CqlType)>,
 }
 
@@ -93,7 +93,7 @@ pub struct UdtType {
 pub enum Value {
     /// No value.
     Null,
-    /// Zero bytes for a type that needs some: a relic of Thrift that Cassandra still allows.
+    /// Zero bytes for a type that needs bytes: a relic of Thrift that Cassandra still allows.
     Empty,
     /// `ascii` and `text`.
     Text(String),
@@ -151,7 +151,7 @@ pub enum Value {
     Set(Vec<Value>),
     /// `map`.
     Map(Vec<(Value, Value)>),
-    /// `tuple`. Shorter than its type if it was written before the type grew.
+    /// `tuple`. It is shorter than its type if it was written before the type grew.
     Tuple(Vec<Value>),
     /// User-defined type: fields by name, without fields that were added to the type after the
     /// value was written.
@@ -178,7 +178,7 @@ impl Value {
     }
 
     /// Returns the value as a floating point number, for floats, doubles, decimals and the types of
-    /// [`as_i64`](Self::as_i64). Large numbers are rounded.
+    /// [`as_i64`](Self::as_i64). The result rounds large numbers.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Double(v) => Some(*v),
@@ -196,7 +196,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as a boolean. `None` if it is not one.
+    /// Returns the value as a boolean. `None` if it is not a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Boolean(value) => Some(*value),
@@ -210,8 +210,8 @@ impl Value {
     }
 }
 
-/// Returns the integer in 1 to 8 bytes of two's complement, or in a longer one that only has sign
-/// bytes in front.
+/// Returns the integer in 1 to 8 bytes of two's complement. More bytes are allowed if the
+/// additional ones in front are only sign bytes.
 fn i64_of(bytes: &[u8]) -> Option<i64> {
     let sign = if bytes.first()? & 0x80 == 0 {
         0x00
@@ -260,7 +260,7 @@ mod code {
 }
 
 impl CqlType {
-    /// Reads a type of at most `depth` levels. Each type takes one from `types_left`.
+    /// Reads a type of at most `depth` levels. Each type subtracts one from `types_left`.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         depth: usize,

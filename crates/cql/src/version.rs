@@ -1,4 +1,4 @@
-//! Versions of the native protocol, and the differences that matter here.
+//! Versions of the native protocol, and their important differences.
 //!
 //! Version 3 does not describe the partition key of a prepared statement. Version 5 has flags of 4
 //! bytes instead of one, sends the id of the result metadata with EXECUTE, and gives the reason of
@@ -22,7 +22,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// All versions, in the order in which they are tried.
+    /// All versions, in the order in which cassay tries them.
     pub const ALL: [Version; 3] = [Version::V4, Version::V5, Version::V3];
 
     /// Returns its number, which is its byte in requests.

@@ -1,7 +1,7 @@
 //! Reads and appends the primitive notations of section 3 of the protocol specification.
 //!
-//! `Reader` is a cursor that checks before it advances. Nothing here reserves memory based on a
-//! count alone: `Reader::count` refuses a count that the remaining bytes could not hold.
+//! `Reader` is a cursor that checks before it advances. No function here reserves memory because of
+//! a count alone: `Reader::count` refuses a count that the remaining bytes could not hold.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -41,7 +41,7 @@ pub enum ParseError {
         offset: usize,
     },
     /// A word that the protocol does not have in this place.
-    #[error("{what} `{word}` is not known here")]
+    #[error("{what} `{word}` is unknown")]
     Word {
         /// Item that was read.
         what: &'static str,

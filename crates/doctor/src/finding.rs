@@ -4,11 +4,11 @@ measure::word_enum! {
     /// Severity of a finding.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// It reduces performance or stability, or something is lost.
+        /// The setting reduces performance or stability, or may lose data.
         Warning = "warning",
-        /// Another value is recommended, and matters in some cases.
+        /// Another value is recommended. It is important in some cases.
         Advice = "advice",
-        /// It could not be determined.
+        /// The value could not be determined.
         NotTold = "not told",
         /// The value is good.
         Ok = "ok",
@@ -30,7 +30,7 @@ pub struct Finding {
     pub level: Severity,
     /// Reason for the recommendation.
     pub why: String,
-    /// Command that sets it, or advice on what to do.
+    /// Command that sets it, or advice on the next step.
     pub fix: String,
     /// Source of the recommendation.
     pub source: &'static str,

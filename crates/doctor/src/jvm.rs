@@ -1,5 +1,5 @@
-//! The settings of a node's JVM, as reported by itself or by its command line, and its view of its
-//! CPUs.
+//! The settings of a node's JVM, from its own report or its command line, and the CPUs that it
+//! sees.
 
 use cluster::NodeConfiguration;
 use host::settings::{FactResult, ProcessSettings};
@@ -8,7 +8,7 @@ use target_spec::java_major;
 use topology::CpuSet;
 use versions::Release;
 
-/// The relevant arguments. Only a number can follow one.
+/// The relevant arguments. Only a number can follow such an argument.
 pub(super) const ARGUMENTS: &[&str] = &[
     "-Xms",
     "-Xmx",
@@ -41,7 +41,7 @@ const OTHERS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 pub(super) struct Jvm<'a> {
     pub process: &'a ProcessSettings,
     flags: BTreeMap<String, String>,
-    /// Number of CPUs that it reports.
+    /// Number of CPUs that the JVM reports.
     processors: Option<usize>,
     /// The release of Cassandra that it runs, and its major version of Java.
     runs: Option<(Release, u32)>,
@@ -58,8 +58,8 @@ pub(super) fn concurrent_threads(parallel: usize) -> usize {
 }
 
 impl<'a> Jvm<'a> {
-    /// Returns the JVM of a process. `told` are the nodes' own reports, which take precedence over
-    /// arguments.
+    /// Returns the JVM of a process. `told` contains the nodes' own reports, which take precedence
+    /// over arguments.
     pub fn read(process: &'a ProcessSettings, told: &[NodeConfiguration]) -> Jvm<'a> {
         let arguments = process.arguments.as_deref().unwrap_or_default();
         let mut flags: BTreeMap<String, String> =
@@ -106,7 +106,8 @@ impl<'a> Jvm<'a> {
         usize::try_from(self.number(flag)?).ok()
     }
 
-    /// Returns the number of CPUs that the kernel lets it use, limited by its quota of CPU time.
+    /// Returns the number of CPUs that the kernel lets the JVM use, limited by its quota of CPU
+    /// time.
     pub fn allowed(&self) -> Option<usize> {
         let cpus = self.cpus()?.len();
         let quota = self.process.cpu_quota.map(|quota| quota.ceil().max(1.0) as usize);
@@ -118,22 +119,23 @@ impl<'a> Jvm<'a> {
         list(&self.process.cpus)
     }
 
-    /// Returns the number of CPUs on which it bases its settings.
+    /// Returns the number of CPUs on which the JVM bases its settings.
     pub fn reckons_with(&self) -> Option<usize> {
         let told = self.count("ActiveProcessorCount").filter(|count| *count > 0);
         told.or(self.processors).or_else(|| self.allowed())
     }
 
-    /// Returns the number of CPUs on which its collector should be based: those that it may use, or
-    /// a smaller number if it was set. Another rule judges the latter.
+    /// Returns the number of CPUs on which the settings of its collector should be based. These are
+    /// the CPUs that the JVM may use, or a smaller number if the user has set one. Another rule
+    /// judges the user's number.
     pub fn counted(&self) -> Option<usize> {
         let allowed = self.allowed()?;
         let told = self.count("ActiveProcessorCount").filter(|count| (1..allowed).contains(count));
         Some(told.unwrap_or(allowed))
     }
 
-    /// Returns true if its collector computes its threads in the usual way. The default one of Java
-    /// 17 does.
+    /// Returns true if its collector computes its threads in the usual way. The default collector
+    /// of Java 17 does.
     pub fn reckons(&self) -> bool {
         RECKONING.iter().any(|one| self.is_on(one)) || !OTHERS.iter().any(|one| self.is_on(one))
     }

@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 pub struct HostExamination {
     /// Its name.
     pub host: String,
-    /// Description: CPUs, memory, and its programs.
+    /// Description of the host: CPUs, memory, and its programs.
     pub about: Vec<String>,
-    /// True if it was examined from inside a container, whose kernel is the machine's.
+    /// True if the examination ran inside a container, whose kernel is the machine's.
     pub is_contained: bool,
     /// All settings, the worst first.
     pub findings: Vec<Finding>,
@@ -35,7 +35,7 @@ pub struct HostExamination {
 /// Argument by which a JVM runs Cassandra.
 const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 
-/// Data folder of Cassandra's packages, which is examined if no node reports its own.
+/// Data folder of Cassandra's packages. The doctor examines it if no node reports its own.
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
 /// Examines this machine, with all nodes that run on it.
@@ -47,7 +47,7 @@ pub fn here() -> HostExamination {
 /// Examines the machine of an agent, with all nodes that run on it.
 ///
 /// # Errors
-/// The agent is gone.
+/// The agent has ended.
 pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
     let settings = agent
         .settings(&about_all())
@@ -59,7 +59,7 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
 /// their JVMs. The hosts of an attached cluster cannot be reached, unless it is this machine.
 ///
 /// # Errors
-/// An agent is gone, or no host can be reached.
+/// An agent has ended, or no host can be reached.
 pub fn examine_cluster(
     cluster: &Cluster,
     told: &[NodeConfiguration],
@@ -80,7 +80,7 @@ pub fn examine_cluster(
     Ok(hosts.map(|(name, settings)| examine(name, settings, told)).collect())
 }
 
-/// Returns the question for every host.
+/// Returns the query for every host.
 fn question() -> Question {
     Question {
         arguments: jvm::ARGUMENTS.iter().map(|one| (*one).to_owned()).collect(),
@@ -89,7 +89,7 @@ fn question() -> Question {
     }
 }
 
-/// Returns the question for a host whose nodes are not named.
+/// Returns the query for a host whose nodes are not named.
 fn about_all() -> Question {
     let file = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     Question {

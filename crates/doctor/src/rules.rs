@@ -15,7 +15,7 @@ use cluster::NodeConfiguration;
 use host::settings::HostSettings;
 use rule::{Bound, Check, Rule, SettingResult, View, unless};
 
-/// Judges all settings of a host. `told` are its nodes' reports on their JVMs, if available.
+/// Judges all settings of a host. `told` contains its nodes' reports on their JVMs, if available.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
     let jvms = facts.processes.iter().map(|one| Jvm::read(one, told));
     let view = View {

@@ -1,6 +1,6 @@
 //! Tests the rules with tables of facts.
 //!
-//! Long because every rule has its cases beside those of the others.
+//! Long because the cases of all rules are together.
 
 use super::*;
 use host::settings::{ClockState, Device, Interrupt, Mount, ProcessSettings, Queue};
@@ -223,7 +223,7 @@ const OF_KERNEL: &[(Change, &[&str])] = &[
                 error_us: 0,
             })
         },
-        &["warning clock.sync: no program keeps it, as far as the kernel knows"],
+        &["warning clock.sync: the kernel reports that no program keeps it"],
     ),
     (
         |f| f.governors = [("powersave".into(), 4)].into(),
@@ -256,7 +256,7 @@ fn disk(facts: &mut HostSettings) -> &mut Device {
     &mut facts.mounts[0].devices[0]
 }
 
-/// The same for disks and their interrupts.
+/// Changes of disks and their interrupts, and the expected findings.
 const OF_DISKS: &[(Change, &[&str])] = &[
     (
         |f| disk(f).read_ahead_kib = Ok(128),
@@ -328,7 +328,7 @@ fn only_on_cpu_0() -> Vec<Interrupt> {
     vec![first]
 }
 
-/// The same of Java machines.
+/// Changes of Java machines, and the expected findings.
 const OF_JVMS: &[(Change, &[&str])] = &[
     (
         |f| {
@@ -375,7 +375,7 @@ const OF_JVMS: &[(Change, &[&str])] = &[
         &["advice jvm.use_numa node1: off, with several NUMA nodes"],
     ),
     (
-        // Two groups of 16 GiB have 32 in total; a shared group has 16.
+        // Two groups of 16 GiB have 32 GiB in total, and a shared group has 16 GiB.
         |f| in_groups(f, ["/a", "/b"]),
         &["advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs"],
     ),
@@ -446,7 +446,7 @@ fn in_groups(facts: &mut HostSettings, groups: [&str; 2]) {
     }
 }
 
-/// The JVM's computation, as observed with Java 17 and 25.
+/// This is the JVM's computation, as observed with Java 17 and 25.
 #[test]
 fn threads_are_reckoned_as_the_jvm_does() {
     let expected = [
@@ -520,7 +520,7 @@ fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
     }
 }
 
-/// Without any facts, no setting counts as good, and every finding says why.
+/// Without facts, no setting counts as good, and every finding states the reason.
 #[test]
 fn an_unreadable_setting_is_neither_good_nor_wrong() {
     let no = || Err("no permission".to_owned());

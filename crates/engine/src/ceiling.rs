@@ -1,10 +1,10 @@
 //! Measures the ceiling of the client: the same program at full speed against a null target on this
 //! machine.
 //!
-//! The ceiling is measured repeatedly, because one second by itself gave 132,000 op/s in the
+//! The engine measures the ceiling repeatedly, because a single second gave 132,000 op/s in the
 //! morning and 970,000 at noon. There are three short measurements before a program's first trial,
-//! and one before each of its other trials. The measurements around a trial judge it; their spread
-//! tells how reliable they are.
+//! and one before each of its other trials. The measurements around a trial judge it, and their
+//! spread shows how reliable they are.
 
 use super::load_run::{self, Offer};
 use super::running_target::Running;
@@ -19,17 +19,18 @@ use study::settings::Settings;
 use target_spec::{NullSpec, Target};
 use workload::{Program, Stage};
 
-/// Operations in flight while the ceiling is measured: enough to keep both sides busy, as in the
+/// Number of operations in flight during the measurement: enough to keep both sides busy, as in the
 /// runs of comparable tools.
 const IN_FLIGHT: u32 = 128;
-/// Length of a slice. The first one warms up, the others count. A slice has about 10,000
-/// operations.
+/// Length of a slice. The first slice is the warm-up, and the others count. A slice has about
+/// 10,000 operations.
 const SLICE: Duration = Duration::from_millis(100);
-/// Number of whole slices that are counted.
+/// Number of whole slices that count.
 const SLICES: u32 = 3;
-/// Longest time of a measurement. After it, client or null target have lacked CPU all the time.
+/// Maximum time of a measurement. If it takes longer, the client or the null target lacked CPU all
+/// the time.
 const AT_MOST: Duration = Duration::from_secs(5);
-/// Measurements before the first trial of a program: fewer give no spread.
+/// Number of measurements before the first trial of a program: fewer show no spread.
 const FIRST_COUNT: usize = 3;
 /// Number of latest measurements that judge a trial: older ones describe another state of the
 /// machine.
@@ -38,9 +39,9 @@ const LATEST_COUNT: usize = 5;
 /// One measured ceiling, op/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ceiling {
-    /// All clients together, op/s.
+    /// Throughput of all clients together, op/s.
     pub ops_per_s: f64,
-    /// Each client, op/s, if there are several.
+    /// Throughput of each client, op/s, if there are several.
     pub clients: Vec<f64>,
 }
 
@@ -53,8 +54,8 @@ pub struct Ceilings {
 }
 
 impl Ceilings {
-    /// Returns how many measurements are due before the next trial. One is enough on a null target,
-    /// where the trial itself measures the client.
+    /// Returns the number of measurements that are due before the next trial. On a null target, one
+    /// is enough, because the trial itself measures the client.
     pub fn due(&self, is_null: bool) -> usize {
         match (self.measured.is_empty(), is_null) {
             _ if self.is_refused => 0,
@@ -64,9 +65,9 @@ impl Ceilings {
         }
     }
 
-    /// Measures `times` times by `measure`, which returns op/s, or `None` if there was no time.
-    /// Returns a sentence if the ceiling cannot be measured. The null target knows less CQL than
-    /// Cassandra: a statement that it refuses says nothing about the measured target.
+    /// Calls `measure` `times` times. It returns op/s, or `None` if there was no time. Returns a
+    /// sentence if the ceiling cannot be measured. The null target supports less CQL than
+    /// Cassandra, so its refusal of a statement says nothing about the measured target.
     pub fn measure(
         &mut self,
         times: usize,
@@ -96,9 +97,9 @@ impl Ceilings {
     }
 }
 
-/// Counts of one measurement. On a busy machine the first slice may last as long as all of them
-/// should, and nothing may end in another. That says nothing about the client, so counting
-/// continues until there are enough usable slices.
+/// Counts of one measurement. On a busy machine, the first slice may take the expected time of all
+/// slices, so that no operation ends in another slice. This says nothing about the client, so the
+/// count continues until there are enough usable slices.
 #[derive(Debug, Default)]
 struct SliceCount {
     slices: u32,
@@ -127,7 +128,7 @@ impl SliceCount {
     }
 }
 
-/// Measures the ceilings of several clients at the same time. `None` if a machine left one of them
+/// Measures the ceilings of several clients at the same time. `None` if a machine left one client
 /// no time.
 pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
@@ -138,7 +139,7 @@ pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
 }
 
 /// Measures op/s of `program` with the client of `settings` on a fresh null target. `None` if the
-/// machine left it no time.
+/// machine left the client no time.
 pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<Option<f64>> {
     let target = Target::Null(NullSpec::default());
     let running = Running::start(&target, dirs, &mut |_| {})?;
@@ -168,8 +169,8 @@ mod tests {
     use super::*;
     use measure::KindInterval;
 
-    /// Counts the intervals of a measurement with slices of one second. Returns how many were used,
-    /// and op/s.
+    /// Counts the intervals of a measurement with slices of one second. Returns the number of used
+    /// intervals, and op/s.
     fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
         let mut counted = SliceCount::default();
         let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;
@@ -192,7 +193,7 @@ mod tests {
             ..second(index, 7)
         };
         assert_eq!(counted(&undisturbed), (3, Some(20.0)));
-        // Nothing ended in some slices: other work kept the client waiting.
+        // No operation ended in some slices: other work kept the client waiting.
         let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)]
             .map(|(index, ended)| second(index, ended));
         assert_eq!(counted(&stalled), (5, Some(20.0)));

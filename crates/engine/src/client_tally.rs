@@ -1,10 +1,10 @@
-//! Sums up, for each of several clients, its part of the measured window.
+//! Adds up the part of the measured window that each of several clients performed.
 
 use analysis::rules::Window;
 use fleet::{ClientEnd, ClientSecond};
 use measure::{Histogram, Interval, KindInterval, SummedInterval};
 
-/// Clients of a trial, while it is measured.
+/// Clients of a trial during the measurement.
 #[derive(Debug, Default)]
 pub struct ClientTallies {
     /// True while the measured load is offered.
@@ -16,16 +16,16 @@ pub struct ClientTallies {
 /// Tally of one client.
 #[derive(Debug, Default)]
 pub struct ClientTally {
-    /// This client's part of the measured window, without latencies.
+    /// Counts of this client in the measured window, without latencies.
     pub window: Window,
     /// Release lag of this client in the window.
     pub lag: Histogram,
-    /// Facts about the client, completed at the end of the load.
+    /// Facts about the client, which the end of the load completes.
     pub end: ClientEnd,
 }
 
 impl ClientTally {
-    /// Adds a second of the measured load. Latencies are left out: the rules judge only the time of
+    /// Adds a second of the measured load, without latencies: the rules judge only the latencies of
     /// a single client.
     pub fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
         let kind = KindInterval {

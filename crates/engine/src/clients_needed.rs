@@ -1,8 +1,9 @@
-//! Estimates how many client machines the highest point of a study needs, before anything starts.
+//! Estimates the number of client machines for the highest point of a study, before the start.
 //!
 //! The estimate uses the measured ceiling of a client, half of which V3 allows, and the rate of the
-//! network links. It contacts no machine: ceilings come from the files of the study's earlier runs,
-//! and the link rate of this machine from the kernel. Assumed values are reported as assumed.
+//! network links. It does not contact machines. Ceilings come from the files of earlier runs of the
+//! study, and the link rate of this machine comes from the kernel. The estimate marks assumed
+//! values as assumed.
 
 mod earlier_runs;
 mod facts;
@@ -30,7 +31,7 @@ pub struct ClientsNeeded {
     /// Highest point: `{"rate": 1200000}`.
     #[serde(serialize_with = "axis_and_value")]
     pub point: Point,
-    /// Throughput at that point, op/s. Absent for threads of which no run has shown it.
+    /// Throughput at that point, op/s. Absent for a number of threads that no run has measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// Number of machines needed. A lower bound if no ceiling is known. Absent if unknown.
@@ -41,20 +42,20 @@ pub struct ClientsNeeded {
     /// Measured ceiling of a client. Absent if no finished run of the study has measured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<MeasuredClient>,
-    /// Largest share of the ceiling that V3 allows.
+    /// Maximum share of the ceiling that V3 allows.
     pub ceiling_share_max: f64,
     /// Bytes of an operation's requests on the wire.
     pub request_bytes: f64,
     /// Approximate bytes of the responses to them.
     pub answer_bytes: f64,
-    /// Rate of the slowest link of its machines, bit/s. Absent if the target is on this machine.
+    /// Rate of the slowest link of the machines, bit/s. Absent if the target is on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
     /// True if that rate is assumed.
     pub link_is_assumed: bool,
-    /// The same as a sentence.
+    /// The estimate as a sentence.
     pub sentence: String,
-    /// Advice if the point needs more machines than offer the load. Absent if it does not.
+    /// Advice if the point needs more machines than the study provides. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -63,9 +64,9 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
     to.collect_map([(point.axis(), point.value())])
 }
 
-/// Estimates the clients that each variant of a study needs. Null targets are left out, because
-/// there the client itself is measured; so is recorded traffic, which one client offers. `results`
-/// is the folder of all runs.
+/// Estimates the clients that each variant of a study needs. It leaves out null targets, because
+/// there the study measures the client itself. It also leaves out recorded traffic, which one
+/// client offers. `results` is the folder of all runs.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
     let known = KnownRuns::read(&study.name, results);
     let variants = study.variants.iter().zip(&plan.works);
@@ -76,9 +77,9 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
     needed.collect()
 }
 
-/// Returns the sentence for a plan, and its warning. The sentence is that of the variant that needs
-/// most machines, or of one with an unknown need. It names the variant if the others need something
-/// else.
+/// Returns the sentence for a plan, and its warning. It describes the variant that needs the most
+/// machines, or one whose need is unknown. It names the variant if other variants have another
+/// need.
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
@@ -89,8 +90,8 @@ pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> 
     Some((sentence, most.warning.clone()))
 }
 
-/// Returns the first of the variants that need most machines. Variants with an unknown need come
-/// before those that need a single machine.
+/// Returns the first of the variants that need the most machines. Variants whose need is unknown
+/// come before those that need a single machine.
 fn most_needed(all: &[ClientsNeeded]) -> Option<&ClientsNeeded> {
     let rank = |one: &&ClientsNeeded| match one.machines {
         Some(machines) if machines > 1 => (2, machines),
@@ -111,7 +112,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // A machine whose client was measured is assumed to have as many workers again.
+    // A machine whose client was measured is assumed to have the same number of workers again.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))

@@ -8,11 +8,11 @@ use study::resolve::resolve;
 use study::settings::{GrantedPermissions, Overrides, Study};
 
 /// Returns the study of a screening's run with every combination of the chosen factors, in blocks,
-/// in the place of `screen`. Scale and files stay the same.
+/// in the place of `screen`. Scale and files remain the same.
 ///
 /// # Errors
-/// The run is not finished, it screened nothing, or chose nothing. Or the study needs more than is
-/// `granted`, as when a run is resumed.
+/// The run is not finished, did not screen anything, or did not choose anything. Or the study needs
+/// more than is `granted`, as when a run is resumed.
 pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {
@@ -28,7 +28,7 @@ pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let Some(screen) = screens.find(|screen| !screen.matrix.is_empty()) else {
         let refused = first.refused.as_deref();
         let why = refused.unwrap_or("no setting showed an effect");
-        bail!("{path} has nothing to confirm: {why}");
+        bail!("{path} has no factors to confirm: {why}");
     };
     let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm)
         .map_err(|why| anyhow!("{path}: {why}"))?;

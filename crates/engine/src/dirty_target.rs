@@ -1,5 +1,5 @@
-//! Handles a target that a trial has left in another state than it began with: the next trial would
-//! measure a system that the study did not ask for.
+//! Handles a target that a trial has left in a state other than its initial one. The next trial
+//! would measure a system that the study does not describe.
 
 use super::preflight::NotAllowed;
 use super::schema_check::OtherTypes;
@@ -15,12 +15,12 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
     let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
     let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
     not_whole
-        .map(|fault| format!("{} was not seen to be whole again", fault.name()))
+        .map(|fault| format!("{} was not observed to be healthy again", fault.name()))
         .collect()
 }
 
-/// Returns true if every later trial of the same variant would fail with the same error: its cause
-/// is the study, and not chance.
+/// Returns true if every later trial of the same variant would fail with the same error: the cause
+/// is the study, not chance.
 pub fn is_of_the_study(error: &anyhow::Error) -> bool {
     let is_config = |error: &LoadError| matches!(error, LoadError::Config(_));
     error.is::<OtherTypes>()
@@ -29,14 +29,14 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 }
 
 impl Engine<'_> {
-    /// Returns why a trial is left out, if it is.
+    /// Returns the reason why a trial is left out, if it is.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variants[turn.variant].settings.target;
         if self.refused.contains(target) {
             return Some("its target could not be started for an earlier trial".to_owned());
         }
         let is_same = self.hopeless.contains(&turn.variant);
-        is_same.then(|| "it would fail as an earlier trial of the same did".to_owned())
+        is_same.then(|| "it would fail like an earlier trial of the same kind".to_owned())
     }
 
     /// Records a failed trial, with its finding and the reason.
@@ -59,8 +59,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Stops the nodes, to start new ones for the next trial, if this trial's faults were not seen
-    /// to heal or upgraded the nodes. On an attached cluster, returns the end of the run instead.
+    /// Stops the nodes if the healing of this trial's faults was not observed, or if the faults
+    /// upgraded the nodes.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,
@@ -93,7 +93,7 @@ impl Engine<'_> {
         Ok(None)
     }
 
-    /// Fetches the releases that this trial's upgrades need, before its load begins.
+    /// Fetches the releases for this trial's upgrades before its load begins.
     pub(super) fn ready_upgrades(&mut self, trial: &Trial) -> Result<()> {
         let faults = &self.study.variants[trial.variant].settings.faults;
         let Some(running) = &mut self.running else {
@@ -109,7 +109,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Returns true if the target cannot be used any more because a restart has failed.
+    /// Returns true if the target can no longer be used because a restart has failed.
     pub(super) fn is_broken(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.broken)
     }
@@ -135,10 +135,10 @@ mod tests {
             ..FaultRecord::default()
         };
         let said = |fault: FaultRecord| not_whole(&[fault]).join("");
-        let sick = "node-pause of node2 was not seen to be whole again";
+        let sick = "node-pause of node2 was not observed to be healthy again";
         assert_eq!(said(fault(Some(1.0), Some(2.0), None)), sick);
         assert_eq!(said(fault(Some(1.0), Some(2.0), Some(3.0))), "");
-        // It was never injected, or is not to be healed.
+        // The fault was never injected, or will not be healed.
         assert_eq!(said(fault(None, None, None)), "");
         assert_eq!(said(fault(Some(1.0), None, None)), "");
     }

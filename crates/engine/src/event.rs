@@ -1,7 +1,7 @@
 //! Events that a run reports to its observer: a closed list, given to one callback.
 //!
-//! The callback is called on the run's own thread and must not block. A slow terminal would delay
-//! the end of a phase, though never the load, which has threads of its own.
+//! The engine calls the callback on the run's own thread, so it must not block. A slow terminal
+//! would delay the end of a phase, but never the load, which has its own threads.
 
 use fleet::{ClientNow, Population};
 use measure::{Interval, SummedInterval};
@@ -12,12 +12,12 @@ use store::record::TrialFinding;
 /// Event of a run.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The run has its folder; nothing has been started yet.
+    /// The run has its folder, but no processes have been started.
     RunStarted {
         /// Folder of the run.
         path: PathBuf,
-        /// Number of trials left, at least and at most. A procedure, or a study that ends when it
-        /// is answered, may not need the whole plan.
+        /// Number of trials left, at least and at most. A procedure, or a study that ends at its
+        /// answer, may not need the whole plan.
         left: (usize, usize),
         /// Name of the study.
         study: String,
@@ -25,7 +25,7 @@ pub enum Event {
         names: Vec<String>,
         /// Numbers of the trials that an earlier attempt finished.
         finished: Vec<usize>,
-        /// Expected length of the rest, seconds, at least and at most.
+        /// Minimum and maximum expected length of the remaining run, seconds.
         seconds: (f64, f64),
     },
     /// Message from a part of the run about its work.
@@ -34,29 +34,29 @@ pub enum Event {
     TargetReady(Vec<String>),
     /// The target is stopped.
     TargetStopped,
-    /// Nodes have ended that were not taken down on purpose: their names.
+    /// Nodes have ended that no fault took down: their names.
     NodesDied(Vec<String>),
     /// CPU use of this machine in the last second.
     CpuUsed(CpuShares),
     /// State of each of several clients while they offer load, in their order, once a second. Empty
     /// when the load has ended.
     ClientsNow(Vec<ClientNow>),
-    /// Last seen use of the nodes' hosts, once a second while load is offered. Empty when the load
+    /// Latest use of the nodes' hosts, once a second while clients offer load. Empty when the load
     /// has ended, or where no probe reads the hosts.
     HostsNow(Vec<HostNow>),
-    /// Faults planned for the phase that is measured, by number. Empty in most phases.
+    /// Faults that the study plans for the measured phase, by number. Empty in most phases.
     FaultsPlanned(Vec<PlannedFault>),
-    /// The phase's fault of this number has reached this stage.
+    /// The fault with this number has reached this stage.
     FaultReached(usize, FaultStage),
     /// A trial begins.
     TrialStarted {
-        /// Number of the trial, from 0.
+        /// Number of the trial, starting at 0.
         index: usize,
         /// Number of trials in the plan.
         trials: usize,
         /// Name of the trial: `writes, 28 threads, block 2`.
         name: String,
-        /// Expected length of the trials after it, seconds.
+        /// Expected total length of the later trials, seconds.
         seconds_after: f64,
     },
     /// A phase begins.
@@ -67,7 +67,7 @@ pub enum Event {
         what: String,
         /// Expected length, seconds.
         seconds: f64,
-        /// Expected length of the trial's phases after it, seconds.
+        /// Expected total length of the trial's later phases, seconds.
         seconds_after: f64,
     },
     /// An interval has ended.
@@ -79,21 +79,21 @@ pub enum Event {
         /// All counts of the interval.
         interval: Arc<Interval>,
     },
-    /// The measured load of a trial with several clients has ended: the times of each client, in
-    /// their order.
+    /// The measured load of a trial with several clients has ended. Holds the latencies of each
+    /// client, in their order.
     ClientsMeasured(Arc<[ClientTimes]>),
     /// A trial has its finding.
     TrialFinished {
-        /// Number of the trial, from 0.
+        /// Number of the trial, starting at 0.
         index: usize,
         /// Name of the trial.
         name: String,
         /// Finding of the trial.
         finding: Box<TrialFinding>,
     },
-    /// A trial failed; the others go on unless `RunFinished` says otherwise.
+    /// A trial failed. The other trials continue, unless `RunFinished` follows.
     TrialFailed {
-        /// Number of the trial, from 0.
+        /// Number of the trial, starting at 0.
         index: usize,
         /// Name of the trial.
         name: String,
@@ -102,7 +102,7 @@ pub enum Event {
     },
     /// A trial is left out.
     TrialSkipped {
-        /// Number of the trial, from 0.
+        /// Number of the trial, starting at 0.
         index: usize,
         /// Name of the trial.
         name: String,
@@ -111,12 +111,12 @@ pub enum Event {
     },
 }
 
-/// Times that one of several clients measured.
+/// Latencies that one of several clients measured.
 #[derive(Clone, Debug)]
 pub struct ClientTimes {
     /// Name of the client: `client1`, ….
     pub name: String,
-    /// Its own times, by kind.
+    /// Latencies of this client, by kind.
     pub population: Population,
 }
 
@@ -131,27 +131,27 @@ pub struct CpuShares {
     pub others: f64,
 }
 
-/// Host of the cluster, as its probe saw it last.
+/// Host of the cluster, according to its latest readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostNow {
     /// Name of the host: `host1`, or the address of an attached one.
     pub name: String,
     /// Nodes on the host.
     pub nodes: Vec<String>,
-    /// CPU used by the host. `None` if no probe has read it.
+    /// CPU use of the host. `None` if no probe has read it.
     pub cpu: Option<HostCpu>,
-    /// Bytes per second that its disks read and wrote.
+    /// Bytes per second that the host's disks read and wrote.
     pub disk_bytes_per_s: Option<f64>,
-    /// Busy time of the busiest of its disks, percent.
+    /// Busy time of the host's busiest disk, percent.
     pub disk_busy: Option<f64>,
 }
 
-/// CPU used by a host.
+/// CPU use of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostCpu {
-    /// Percent of all CPUs of a machine.
+    /// Percentage of all CPUs of a machine.
     OfMachine(f64),
-    /// Cores, of a host that is a part of this machine.
+    /// Number of cores, for a host that is a part of this machine.
     Cores(f64),
 }
 
@@ -160,13 +160,13 @@ pub enum HostCpu {
 pub struct PlannedFault {
     /// Kind of the fault, as a study names it.
     pub kind: String,
-    /// Target of the fault, in words.
+    /// Description of the fault's target.
     pub place: String,
     /// Begin, seconds after the begin of the measured window.
     pub at_s: f64,
     /// Duration, seconds.
     pub for_s: f64,
-    /// Nodes that are down meanwhile.
+    /// Nodes that are down during the fault.
     pub takes_away: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ measure::word_enum! {
         Healing = "being healed",
         /// The fault is over: healed, or never to be healed.
         Over = "over",
-        /// The fault was omitted: there was no time left for it.
+        /// The fault was omitted, because no time was left for it.
         Omitted = "left out",
     }
 }
@@ -191,7 +191,7 @@ measure::word_enum! {
 pub struct Progress {
     /// Seconds since the begin of the phase.
     pub seconds: f64,
-    /// Operations that ended since the begin of the phase, whatever their outcome.
+    /// Operations that ended since the begin of the phase, regardless of their outcome.
     pub operations: u64,
     /// Successful operations per second in the interval.
     pub ops_per_s: f64,
@@ -205,7 +205,8 @@ pub struct Progress {
 
 impl Progress {
     /// Returns the remaining time of a phase that ends after a number of operations, in seconds. It
-    /// assumes the average rate so far: a plan cannot know how fast a node is in its first minutes.
+    /// assumes the average rate so far, because a plan cannot know the speed of a node in its first
+    /// minutes.
     #[must_use]
     pub fn left_s(&self) -> Option<f64> {
         let left = self.of?.saturating_sub(self.operations);

@@ -1,9 +1,10 @@
-//! Decides what is done while load is offered, and when: one loop, on any clock.
+//! Decides the actions during a load and their times, in one loop on any clock.
 //!
-//! [`Conduct`] decides: it is told the events and the time, and returns the actions. It neither
-//! waits nor acts itself. A [`World`] has the clock and the load, and performs the actions.
+//! [`Conduct`] makes the decisions: it receives the events and the time, and returns the actions.
+//! It neither waits nor acts itself. A [`World`] has the clock and the load, and performs the
+//! actions.
 //!
-//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does.
+//! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], regardless of the load.
 //! Scheduled actions run on time. So no call to the world may take longer than a tick: a longer
 //! action has a thread of its own, and its result comes back as an event.
 
@@ -20,17 +21,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use study::plan::PhaseKind;
 
-/// Time between two checks of the nodes and Ctrl-C: short enough to look immediate to a person, and
-/// long enough that checking costs nothing.
+/// Time between two checks of the nodes and of Ctrl-C: short enough to seem immediate to a person,
+/// and long enough to cost almost nothing.
 pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
 /// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
 
-/// Time between deciding to end the load and its end, so that each of several clients hears of it
+/// Time between the decision to end the load and its end, so that all clients receive the decision
 /// in time.
 const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
 
-/// Event that the loop is told.
+/// Event that the loop receives.
 #[derive(Debug)]
 pub enum LoopEvent {
     /// Time has passed: run all scheduled actions that are due.
@@ -39,15 +40,14 @@ pub enum LoopEvent {
     Interval(Box<SummedInterval>),
     /// The load has ended.
     Over,
-    /// One of several clients is lost; the reason.
+    /// One of several clients is lost. Holds the reason.
     ClientLost(String),
     /// Nodes are down.
     Died(Vec<DeadNode>),
-    /// The fault of this number is in force since a time of the monotonic clock. The time is that
-    /// of the injection, once the fault's target is whole, or of its completion if the injection
-    /// takes a while.
+    /// The fault with this number has been in force since this time of the monotonic clock. It is
+    /// the time of the injection, or of its completion if the injection takes a while.
     FaultHolds(usize, u64),
-    /// The fault of this number is over, healed or not.
+    /// The fault with this number is over, healed or not.
     FaultOver(usize),
     /// The user pressed Ctrl-C.
     Interrupted,
@@ -58,11 +58,11 @@ pub enum LoopEvent {
 pub struct DeadNode {
     /// Name of the node.
     pub node: String,
-    /// Name of the node, how it ended, and its last log lines.
+    /// Name of the node, the way in which it ended, and its last log lines.
     pub how: String,
 }
 
-/// Action for the world.
+/// Action for the world to perform.
 #[derive(Debug)]
 pub enum Act {
     /// Write an interval to disk, and show it.
@@ -76,7 +76,7 @@ pub enum Act {
     },
     /// Begin a phase at this time of the monotonic clock.
     Begin(PhaseKind, u64),
-    /// Tell the load how to go on.
+    /// Tell the load how to continue.
     Steer(Flow),
     /// Check that all nodes are up.
     LookAtNodes,
@@ -84,11 +84,11 @@ pub enum Act {
     LookAtFaults,
     /// Write the probes' readings to disk.
     KeepReadings,
-    /// Inject the fault of this number, as soon as its target is whole.
+    /// Inject the fault with this number, as soon as its target is whole.
     Inject(usize),
-    /// Record that the window leaves no time for the fault of this number.
+    /// Record that the window has no time left for the fault with this number.
     Omit(usize),
-    /// Heal the fault of this number.
+    /// Heal the fault with this number.
     Heal(usize),
 }
 
@@ -106,7 +106,7 @@ pub trait World {
     /// Performs an action, and returns the resulting event.
     ///
     /// # Errors
-    /// The action failed, and the load makes no sense without it.
+    /// The action failed, and the load is meaningless without it.
     fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
@@ -150,7 +150,7 @@ impl Agenda {
         self.0.first().map_or(u64::MAX, |(at_ns, _)| *at_ns)
     }
 
-    /// Removes and returns the actions that are due. One that was due several times meanwhile is
+    /// Removes and returns the actions that are due. An action that was due several times is
     /// returned once.
     fn take(&mut self, now_ns: u64) -> Vec<Due> {
         let later = self.0.split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
@@ -165,7 +165,7 @@ impl Agenda {
     }
 }
 
-/// A fault that is planned while load is measured.
+/// A fault that the study plans during the measured load.
 #[derive(Clone, Debug)]
 pub struct Breaking {
     /// Begin of the fault, ns after the begin of the measured window.
@@ -184,7 +184,7 @@ pub struct Decision {
     pub phase: &'static str,
     /// Instruction to the load.
     pub flow: Flow,
-    /// Phase that begins with the next interval, if one does.
+    /// Phase that begins with the next interval, if any.
     pub next: Option<PhaseKind>,
 }
 
@@ -198,7 +198,7 @@ impl Decision {
         }
     }
 
-    /// Continue the load in `phase`; the drain is a phase of its own.
+    /// Continue the load in `phase`; the drain is a separate phase.
     pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
         Decision::in_phase(if interval.draining { "drain" } else { phase })
     }
@@ -209,15 +209,15 @@ impl Decision {
 pub enum EarlyEnd {
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// A node has died: its name, how, and its last log lines.
+    /// A node has died. Holds its name, the way in which it ended, and its last log lines.
     NodeDied(String),
-    /// The load was too much for other users of the target.
+    /// The load was too high for other users of the target.
     Guarded(String),
-    /// One of several clients was lost: its name, how, and when.
+    /// One of several clients was lost. Holds its name, the reason and the time.
     ClientLost(String),
 }
 
-/// Loop state of one phase under load: its results so far, and the scheduled actions.
+/// State of the loop in one phase under load: its results up to now, and the scheduled actions.
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
@@ -228,24 +228,24 @@ pub struct Conduct<'c> {
     over: BTreeSet<usize>,
     /// Length of the measured window, ns, if known.
     measured_ns: Option<u64>,
-    /// Measured time after the last fault, which then ends the load, ns.
+    /// Time to measure after the last fault, ns. It then ends the load.
     after_faults_ns: Option<u64>,
     /// Begin of the measured window, monotonic clock.
     measured_from_ns: Option<u64>,
     /// End of the load, if known, ns.
     ends_ns: Option<u64>,
     progress: Progress,
-    /// Counts so far.
+    /// Counts up to now.
     pub tally: Tally,
-    /// Why the load ends early.
+    /// Reason why the load ends early.
     pub cut: Option<EarlyEnd>,
-    /// Ends the load if it is too much for the target. `None` without a guard.
+    /// Guard that ends the load if it is too high for the target. `None` without a guard.
     pub guard: Option<Watch>,
 }
 
 impl<'c> Conduct<'c> {
-    /// Begins at the start line, `start_ns`. `decide` sees each interval, names the phase that it
-    /// belongs to, and says whether to go on. `faults` begin once load is measured.
+    /// Begins at the start line, `start_ns`. For each interval, `decide` names its phase and
+    /// decides if the load continues. `faults` begin with the measured window.
     pub fn new(
         start_ns: u64,
         tally: Tally,
@@ -276,19 +276,19 @@ impl<'c> Conduct<'c> {
         self.progress.of = Some(operations);
     }
 
-    /// Ends the load at `at_ns`, if nothing ends it earlier. The load has known this time since its
-    /// start line.
+    /// Ends the load at `at_ns`, unless another event ends it earlier. The load has known this time
+    /// since its start line.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
     }
 
-    /// Ends the load when `length` has been measured.
+    /// Ends the load when it has measured for `length`.
     pub fn measures_for(&mut self, length: Duration) {
         self.measured_ns = Some(length.as_nanos() as u64);
     }
 
-    /// Ends the load `length` after its last fault has ended, in whole intervals, if nothing ends
-    /// it earlier.
+    /// Ends the load `length` after its last fault has ended, in whole intervals, unless another
+    /// event ends it earlier.
     pub fn ends_after_faults(&mut self, length: Duration) {
         self.after_faults_ns = Some(length.as_nanos() as u64);
     }
@@ -324,7 +324,7 @@ impl<'c> Conduct<'c> {
                     happened.push_back(LoopEvent::Over);
                 }
             }
-            // Once an end is wanted, nothing more is begun.
+            // Once the load is to end, the loop begins nothing new.
             if world.is_interrupted() {
                 happened.push_back(LoopEvent::Interrupted);
             }
@@ -338,7 +338,7 @@ impl<'c> Conduct<'c> {
         Ok(())
     }
 
-    /// Returns the actions for an event, in the order to perform them.
+    /// Returns the actions for an event, in the order in which to perform them.
     fn take(&mut self, now_ns: u64, happened: LoopEvent) -> Vec<Act> {
         match happened {
             LoopEvent::Time => {
@@ -346,7 +346,7 @@ impl<'c> Conduct<'c> {
                 due.filter_map(|due| self.due(now_ns, due)).collect()
             }
             LoopEvent::Interval(summed) => self.interval(&summed),
-            // Check once more: a node may have died since the last check.
+            // Checks once more, because a node may have died since the last check.
             LoopEvent::Over => {
                 let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
                 acts.extend(self.left_out());
@@ -364,7 +364,7 @@ impl<'c> Conduct<'c> {
                 let end = self.end_after_faults(now_ns);
                 [Act::LookAtNodes].into_iter().chain(end).collect()
             }
-            // A node that is expected to be down does not hide another one.
+            // An expected failure of one node does not hide an unexpected one.
             LoopEvent::Died(died) => {
                 let mut died = died.into_iter();
                 let missed = died.find(|died| !self.is_away(&died.node));
@@ -375,9 +375,8 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Ends the load that its last fault ends, once all faults are over. The end is at a whole
-    /// interval: after the time that the study asks for, and late enough for all clients to hear of
-    /// it.
+    /// Ends a load that lasts until its last fault, once all faults are over. The end is at a whole
+    /// interval, after the time in the study, and late enough for all clients to receive it.
     fn end_after_faults(&mut self, now_ns: u64) -> Option<Act> {
         let (after_ns, from_ns) = self.after_faults_ns.zip(self.measured_from_ns)?;
         if self.cut.is_some() || self.over.len() < self.faults.len() {
@@ -392,8 +391,8 @@ impl<'c> Conduct<'c> {
         Some(Act::Steer(Flow::StopAt(at_ns)))
     }
 
-    /// Returns the action that is due, unless it is void. Nodes are no longer checked and faults no
-    /// longer injected once the load is ending; a fault that is not in force needs no healing.
+    /// Returns the action that is due, unless it is obsolete. Once the load is ending, the loop no
+    /// longer checks nodes or injects faults. A fault that is not in force needs no healing.
     fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
         let wanted = match due {
             Due::LookAtNodes => self.cut.is_none(),
@@ -404,8 +403,8 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// Begins a fault once the one before it is over. Omits it if less than half of its time is
-    /// left until the load ends.
+    /// Begins a fault once the previous one is over. Omits it if less than half of its time is left
+    /// until the load ends.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;
@@ -469,7 +468,7 @@ impl<'c> Conduct<'c> {
             return Vec::new();
         }
         self.cut = Some(cut);
-        // Heal first: the next load must find everything whole.
+        // The faults are healed first, because the next load needs a target without faults.
         let heal = self.open.iter().map(|number| Act::Heal(*number));
         heal.chain([Act::Steer(Flow::Abandon)]).collect()
     }

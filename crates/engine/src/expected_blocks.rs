@@ -1,4 +1,4 @@
-//! Estimates how many blocks a study will take, before anything is measured.
+//! Estimates the number of blocks of a study, before the first measurement.
 //!
 //! The estimate uses the noise of the study's last run, if there is one. The smallest difference
 //! that a comparison can detect depends on the machine and the workload, and cannot be known in
@@ -11,13 +11,14 @@ use study::settings::{PrimaryMetric, Study};
 
 /// Difference to detect if the study names none.
 const DETECT: f64 = 0.05;
-/// Typical noises, used if nothing has been measured yet.
+/// Typical noises for a first run.
 const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
-/// Smallest share of studies that must find a difference for it to count as detectable.
+/// Minimum share of studies that must find a difference for it to count as detectable.
 const SHARE_MIN: f64 = 0.5;
 
-/// Returns sentences on what to expect of a study's blocks. Empty if nothing is compared, or if the
-/// study does not ask for it. `last` is the name and the findings of the last run.
+/// Returns sentences about the expected result of a study's blocks. Empty if there is no
+/// comparison, or if the study does not request them. `last` has the name and the findings of the
+/// last run.
 pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<String> {
     let blocks = study.repeat.blocks;
     let has_question = study.repeat.detect.is_some() || study.repeat.first_look.is_some();
@@ -34,7 +35,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
             Some((name, _)) => format!("The run {name} has no two blocks to compare"),
         };
         let mut said = vec![format!(
-            "{why}, so its noise (the scatter of the ratio of two trials of a block) is not known:"
+            "{why}, so its noise (the scatter of the ratio of two trials of a block) is unknown:"
         )];
         let each = NOISES.map(|noise| noise_sentence(study, noise));
         said.extend(each.map(|words| format!("  {words}")));
@@ -46,7 +47,8 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
     )]
 }
 
-/// Says, for a noise, how many blocks find the difference, and whether equivalence can be shown.
+/// Describes the number of blocks that find the difference at this noise, and states whether they
+/// can show equivalence.
 fn noise_sentence(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
     let (looks, least) = match study.repeat.first_look {
@@ -95,7 +97,8 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     format!("with {noise} % scatter {found}; {same}.")
 }
 
-/// Returns the metric of the primary comparison, as far as it is known before anything is measured.
+/// Returns the metric of the primary comparison, as far as it is known before the first
+/// measurement.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);
@@ -127,7 +130,7 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// Findings of a run whose pairs' ratios scatter by `noise`.
+    /// Findings of a run in which the ratios of pairs scatter by `noise`.
     fn ran(noise: f64) -> FindingsRecord {
         let trial = |block: usize, variant: &str, ops: f64| {
             let mut finding = TrialFinding {
@@ -140,7 +143,7 @@ mod tests {
             finding.all.ops_per_s = ops;
             finding
         };
-        // ±1 has a deviation of 1.15 among four.
+        // Four values of ±1 have a standard deviation of 1.15.
         let side = |block: usize| [1.0, -1.0][block % 2] * noise / 1.1547;
         let both = (0..4).flat_map(|block| {
             let ratio = side(block).exp();

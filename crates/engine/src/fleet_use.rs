@@ -1,9 +1,9 @@
-//! Sets up clients on several machines for a study's load: which clients there are, what each is
-//! told, and how it builds its load from that.
+//! Sets up clients on several machines for a study's load: the choice of clients, the messages to
+//! them, and the construction of the load from these messages.
 //!
 //! A client resolves the study again, from the recorded text and files, and compiles the variant's
-//! program. The run adds what it alone knows: rows that were loaded, reads that cannot be judged,
-//! and access to the cluster.
+//! program. The run adds information that only it has: the loaded rows, the reads that cannot be
+//! judged, and the access to the cluster.
 
 use crate::ceiling;
 use crate::load_run::Offer;
@@ -30,21 +30,22 @@ use study::settings::{
 use target_spec::SecretSource;
 use workload::{Program, Stage};
 
-/// Clients of a run, kept as long as its trials want the same ones.
+/// Clients of a run. They remain connected as long as its trials need the same clients.
 #[derive(Debug)]
 pub struct FleetUse {
     /// Connected clients.
     pub clients: Clients,
-    /// Client settings that were asked for.
+    /// Requested client settings.
     asked: Client,
-    /// Pods of the clients, if they run in pods. Removed after the clients.
+    /// Pods of the clients, if they run in pods. They are removed after the clients.
     _pods: Option<ClientJob>,
     /// True once the run has reported its clients.
     pub is_told: bool,
 }
 
 impl FleetUse {
-    /// Connects to all clients that a trial wants, at once. `None` if this process offers the load.
+    /// Connects in parallel to all clients that a trial needs. `None` if this process applies the
+    /// load.
     ///
     /// # Errors
     /// All clients that are not available, each with the reason.
@@ -74,8 +75,8 @@ impl FleetUse {
         }))
     }
 
-    /// Connects to all clients that the trials of a study want, before anything is started or
-    /// created. Those of the first variant stay connected.
+    /// Connects to all clients that the trials of a study need, before the run starts processes or
+    /// creates files. Clients of the first variant remain connected.
     ///
     /// # Errors
     /// All clients that are not available, each with the reason.
@@ -96,7 +97,7 @@ impl FleetUse {
         Ok(first)
     }
 
-    /// Returns true if another trial wants these same clients, and all are still connected.
+    /// Returns true if another trial needs the same clients, and all are still connected.
     pub fn serves(&self, client: &Client) -> bool {
         are_seated_alike(&self.asked, client) && self.clients.lost().is_none()
     }
@@ -124,7 +125,7 @@ impl FleetUse {
         )
     }
 
-    /// Returns true if some clients run on other machines, which have wall clocks of their own.
+    /// Returns true if some clients run on other machines, which have their own wall clocks.
     pub fn has_others(&self) -> bool {
         self.clients.all().iter().any(|one| one.seat.far.is_some())
     }
@@ -136,7 +137,7 @@ impl FleetUse {
     }
 }
 
-/// Returns true if the clients of one variant's load also serve the other's.
+/// Returns true if the clients of one variant's load can also serve the other's.
 fn are_seated_alike(one: &Client, other: &Client) -> bool {
     let seated = |client: &Client| {
         (
@@ -148,7 +149,7 @@ fn are_seated_alike(one: &Client, other: &Client) -> bool {
     seated(one) == seated(other)
 }
 
-/// Returns the places where the clients of a study's load are to run.
+/// Returns the places where the clients of a study's load will run.
 fn seats(client: &Client) -> Result<Vec<Seat>> {
     client.machines.iter().map(|machine| seat(machine, client)).collect()
 }
@@ -162,8 +163,8 @@ fn seat(machine: &ClientMachine, client: &Client) -> Result<Seat> {
     })
 }
 
-/// Starts clients in pods, and connects to each as soon as its pod runs: an unconnected client ends
-/// itself.
+/// Starts clients in pods, and connects to each as soon as its pod runs. A client without a
+/// connection ends itself.
 fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, ClientJob)> {
     let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
     let mut job = ClientJob::begin(&kubectl, &pods(wanted))?;
@@ -192,7 +193,7 @@ fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
     }
 }
 
-/// Returns true if a fleet offers this load. Rows are read back by this process.
+/// Returns true if a fleet applies this load. This process always reads rows back itself.
 pub fn is_shared(offer: &Offer<'_>) -> bool {
     matches!(offer.stage, Stage::Load | Stage::Main)
 }
@@ -204,11 +205,11 @@ struct Sources {
     source: String,
     study: String,
     overrides: OverridesRecord,
-    /// Names of the secrets that the study has. Their values come with the access below.
+    /// Names of the secrets in the study. Their values come with the access below.
     secrets: Vec<String>,
     /// Number of the variant.
     variant: usize,
-    /// Number of rows, if only loading could tell it.
+    /// Number of rows, if only the load phase could determine it.
     rows: u64,
     /// For each statement, true if its rows are judged.
     judged: Vec<bool>,
@@ -251,7 +252,7 @@ fn sources(study: &Study, variant: usize, program: &Program, running: &Running) 
         tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
         version: access.spoken.now().number(),
     };
-    serde_json::to_string(&sources).context("write down what clients make their load of")
+    serde_json::to_string(&sources).context("encode the sources of the clients' load")
 }
 
 /// Builds a client's load from a study's sources.
@@ -280,7 +281,7 @@ impl Sources {
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
-            // Trust was checked where the run was started. Nothing that it allows is done here.
+            // The start of the run has checked trust. This client does nothing that needs it.
             granted: GrantedPermissions {
                 trust: true,
                 secrets: self.secrets.iter().map(named).collect(),

@@ -1,9 +1,9 @@
 //! The only crate that knows how to run a plan: trials in order on a target that is kept if it
 //! fits, resuming.
 //!
-//! Invariants: the journal records each action before it happens. A target that the engine starts
-//! is stopped on every way out. A failed trial hides no other. A run can be resumed where it
-//! stopped.
+//! Invariants: the journal records each action before it happens. The engine stops every target
+//! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
+//! run can continue where it stopped.
 
 mod ceiling;
 mod client_tally;
@@ -78,11 +78,12 @@ pub struct Options<'a> {
     pub results: PathBuf,
     /// Folders of the target: cache and data.
     pub dirs: Dirs,
-    /// Set by Ctrl-C: ends the current phase and tears everything down.
+    /// Ctrl-C sets this flag. It ends the current phase and stops everything.
     pub interrupt: &'a AtomicBool,
-    /// Version of cassay, with the commit that it was built from. Stands in the records.
+    /// Version of cassay, with the commit from which it was built, as records contain it.
     pub version: &'a str,
-    /// True if the machine is declared as shared: use by other programs then only warns.
+    /// True if the user declared the machine as shared: use by other programs then only causes a
+    /// warning.
     pub shared_machine: bool,
 }
 
@@ -100,8 +101,8 @@ pub struct RunEnd {
 /// Runs a plan from its begin.
 ///
 /// # Errors
-/// The run needs something that is not available, or cannot be recorded. Failures on the target are
-/// in the findings.
+/// The run needs something that is not available, or its files cannot be written. Failures of the
+/// target are in the findings.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -134,26 +135,26 @@ struct Engine<'a> {
     events: &'a mut dyn FnMut(Event),
     writer: RunWriter,
     findings: BTreeMap<usize, TrialFinding>,
-    /// Number of starts of the run, this one included.
+    /// Number of starts of the run, including this one.
     start: u64,
-    /// Failed trials: shown, and repeated by a resume.
+    /// Failed trials. The run shows them, and a resume repeats them.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Clients on other machines, if the trials want some.
+    /// Clients on other machines, if a trial needs them.
     fleet: Option<FleetUse>,
-    /// Folder name of the last trial on the running target: its logs go there.
+    /// Folder name of the last trial on the running target, for the target's logs.
     logs: Option<String>,
-    /// Ceilings, by the first variant with the same program; measured when first needed.
+    /// Ceilings, by the first variant with the same program. They are measured when first needed.
     ceilings: Vec<Ceilings>,
-    /// Trials that the procedures have seen so far.
+    /// Trials that the procedures have already used.
     histories: Histories<'a>,
-    /// True if the last trial on the running target was too much for it.
+    /// True if the load of the last trial was too high for the running target.
     too_much: bool,
-    /// Targets that could not be started: not tried again for every trial.
+    /// Targets that could not be started. The run does not try them again for every trial.
     refused: Vec<Target>,
-    /// Variants of which every trial would fail as one did.
+    /// Variants of which every trial would fail in the same way.
     hopeless: Vec<usize>,
-    /// Tables that stay on clusters that cassay did not start, by cluster.
+    /// Tables that remain on clusters that cassay did not start, by cluster.
     remains: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -191,7 +192,8 @@ impl<'a> Engine<'a> {
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
-        // Stop the target whatever happened; a failure to stop hides no other error.
+        // The target is stopped even after a failure, and a failure to stop it hides no other
+        // error.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {
@@ -240,7 +242,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Returns how many of the turns are unfinished and may still be asked for, and their expected
+    /// Returns the number of unfinished turns that procedures may still request, and their expected
     /// length in seconds.
     fn left_of<'t>(&self, turns: impl IntoIterator<Item = &'t Turn>) -> (usize, f64) {
         let left = turns
@@ -291,7 +293,7 @@ impl<'a> Engine<'a> {
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            // The earlier finding is at a point that would not be asked for now.
+            // The procedure would not request the point of the earlier finding now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
                 (Ok(ask), None) => turn.trial_for(ask, &self.study.variants[turn.variant].settings),
@@ -307,7 +309,7 @@ impl<'a> Engine<'a> {
         Ok(End::Done)
     }
 
-    /// Runs a trial and records its outcome. Returns the end of the run if it ends here.
+    /// Runs a trial and records its outcome. Returns the end of the run, if it ends here.
     fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
         let name = trial_name(self.study, trial);
         let record = plan_record::trial_record(self.study, trial);
@@ -331,7 +333,7 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Other targets may still start: only this configuration is not tried again.
+                    // Other targets may still start. Only this configuration is not tried again.
                     let target = &self.study.variants[trial.variant].settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

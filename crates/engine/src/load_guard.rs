@@ -1,7 +1,7 @@
-//! Ends the load if it is too much for a target that others use.
+//! Ends the load if it is too high for a target with other users.
 //!
-//! Invariant: a second that exceeds a limit ends the load at the end of that second. One operation
-//! that is slow or fails ends nothing: one of few operations is not a share.
+//! Invariant: a second that exceeds a limit ends the load at the end of that second. A single slow
+//! or failed operation never ends the load, since one of few operations is not a meaningful share.
 
 use super::running_target::Running;
 use anyhow::Result;
@@ -11,14 +11,15 @@ use measure::{ClientCount, Outcome, SummedInterval, clock};
 use std::time::Duration;
 use study::settings::{Guard, GuardLimits, GuardedClusters, Settings};
 
-/// Time over which requests of other clients are counted: one second tells none from many.
+/// Time for counting the requests of other clients: one second suffices to distinguish no requests
+/// from many.
 const LOOKED_FOR: Duration = Duration::from_secs(1);
 
 /// Checks each second of the load.
 #[derive(Clone, Debug)]
 pub struct Watch {
     limits: GuardLimits,
-    /// Operations in flight when the previous second ended.
+    /// Operations in flight at the end of the previous second.
     awaited: u64,
 }
 
@@ -28,7 +29,7 @@ impl Watch {
         Watch { limits, awaited: 0 }
     }
 
-    /// Returns why the load has to end, if it has to.
+    /// Returns the reason why the load must end, if it must.
     pub fn see(&mut self, summed: &SummedInterval) -> Option<String> {
         let awaited_before = std::mem::replace(
             &mut self.awaited,
@@ -58,7 +59,7 @@ impl Watch {
                 limits.p99_ms
             ));
         }
-        // By Little's law, operations in flight have waited that long on average.
+        // By Little's law, operations in flight have waited for this time on average.
         let seconds = summed.interval.seconds();
         let in_limit = ended as f64 / seconds * limits.p99_ms / 1e3;
         let awaited = self.awaited;
@@ -66,8 +67,8 @@ impl Watch {
         let is_silent = silent && seconds * 1e3 >= limits.p99_ms;
         if is_silent || (awaited > 1 && awaited as f64 > in_limit.max(1.0) && !silent) {
             return Some(format!(
-                "{awaited} operations were awaited at the end of a second in which {ended} ended, \
-                 so that they take longer than {} ms",
+                "{awaited} operations were in flight at the end of a second in which {ended} \
+                 ended, so they take longer than {} ms",
                 limits.p99_ms
             ));
         }
@@ -78,7 +79,7 @@ impl Watch {
 /// Use of a target by other clients, if the guard depends on it.
 #[derive(Clone, Debug)]
 pub enum GuardState {
-    /// Other clients do not matter: the guard is on or off regardless.
+    /// Other clients have no effect, because the guard is on or off regardless of them.
     Unasked,
     /// Connections of other clients; the list may be empty.
     Others(OtherClients),
@@ -90,7 +91,7 @@ impl GuardState {
     /// Looks for other clients of a target, if the guard depends on them.
     ///
     /// # Errors
-    /// A node cannot be asked.
+    /// A node does not answer.
     pub fn look(guard: &Guard, running: &Running) -> Result<GuardState> {
         if guard.when != GuardedClusters::Auto
             || !running.cluster.is_attached()
@@ -127,16 +128,16 @@ pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>
     Ok(seen.is_guarded(&guard).then_some(guard))
 }
 
-/// Returns how long the load takes to rise.
+/// Returns the time that the load takes to rise.
 pub fn rise(guard: Option<&Guard>) -> Duration {
     guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
 }
 
-/// Says which other clients use a target, what they send now, and what a guard does about it.
-/// `None` if there is nothing to say.
+/// Describes which other clients use a target, the load that they send now, and the effect of the
+/// guard. `None` if there are no such clients.
 ///
 /// # Errors
-/// A node cannot be asked.
+/// A node does not answer.
 pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;
     let there = match &before {
@@ -182,8 +183,8 @@ mod tests {
         error_rate: 0.01,
     };
 
-    /// A second: `answered` lists counts and their latency in ms, with failures and operations in
-    /// flight at its end.
+    /// Builds a second. `answered` lists counts with their latency in ms; then come failures, and
+    /// operations in flight at its end.
     fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> SummedInterval {
         let mut kind = KindInterval::default();
         for (count, ms) in answered {
@@ -208,11 +209,11 @@ mod tests {
         let calm = [
             second(&[(1000, 1)], 0, 3),
             second(&[(990, 1), (10, 900)], 10, 3),
-            // One slow or failed operation of few.
+            // One slow or failed operation among few.
             second(&[(1, 900)], 0, 1),
             second(&[(1, 1)], 1, 1),
             second(&[], 1, 0),
-            // One that has just been sent, of a load of one every two seconds.
+            // An operation that has just been sent, in a load of one every two seconds.
             second(&[], 0, 1),
             second(&[(1, 1)], 0, 0),
             // A closed loop of 100 whose responses take 400 ms.
@@ -239,12 +240,12 @@ mod tests {
         );
     }
 
-    /// Nothing that is recorded is slow yet: requests are not answered at all.
+    /// No recorded operation is slow yet, because the server answers no requests at all.
     #[test]
     fn silence_ends_it_before_anything_has_timed_out() {
         let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);
-        let words = "4 operations were awaited at the end of a second in which 0 ended, so that \
-                     they take longer than 500 ms";
+        let words = "4 operations were in flight at the end of a second in which 0 ended, so they \
+                     take longer than 500 ms";
         assert_eq!(silent.as_deref(), Some(words));
         let one = why(&[second(&[(1000, 1)], 0, 1), second(&[], 0, 1)]);
         assert!(one.is_some(), "a closed loop of one");

@@ -15,9 +15,9 @@ use workload::{Program, Stage};
 /// Length of an interval; all records and rules assume it.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Retries for each row that is loaded. There the row counts and not its time, and one timeout in a
-/// million rows must not fail the trial. A server that refuses five times in a row, each time after
-/// its own timeout, has more than a passing problem.
+/// Number of retries for each row in the load phase. In that phase, the row is important and not
+/// its latency, and one timeout in a million rows must not fail the trial. A server that refuses
+/// five times in a row, each time after its own timeout, has a lasting problem.
 pub const LOAD_RETRIES: u8 = 4;
 
 /// Load of one phase.
@@ -28,13 +28,13 @@ pub struct Offer<'o> {
     pub retries_min: u8,
     /// Times at which operations are due.
     pub schedule: Schedule,
-    /// When the load stops.
+    /// Condition that stops the load.
     pub limit: Limit,
     /// Operations that are measured.
     pub window: Window,
-    /// Length of the measured window, if it is given as a time.
+    /// Length of the measured window, if the study gives it as a time.
     pub measures_for: Option<Duration>,
-    /// Measured time after the last fault, which then ends the load.
+    /// Time to measure after the last fault, which then ends the load.
     pub ends_after_faults: Option<Duration>,
     /// Number of the first operation.
     pub first_operation: u64,
@@ -44,9 +44,9 @@ pub struct Offer<'o> {
     pub keeps: LedgerMode,
     /// Earlier writes, if they were recorded.
     pub written: Option<Arc<EarlierWrites>>,
-    /// Faults while the load is measured.
+    /// Faults during the measured load.
     pub faults: &'o [StudyFault],
-    /// True if the load may rise slowly: the rise is in no window.
+    /// True if the load may rise slowly: no window contains the rise.
     pub may_rise: bool,
 }
 
@@ -54,9 +54,9 @@ pub struct Offer<'o> {
 pub struct PhaseResult {
     /// Summary of the load generator.
     pub summary: Summary,
-    /// Why the phase ended early.
+    /// Reason why the phase ended early.
     pub cut: Option<EarlyEnd>,
-    /// Counts over its intervals.
+    /// Counts over the phase's intervals.
     pub tally: Tally,
 }
 
@@ -78,7 +78,8 @@ impl PhaseResult {
     }
 }
 
-/// Returns a closed loop of at most `in_flight` operations, and never more than there are.
+/// Returns a closed loop of at most `in_flight` operations, limited by the total number of
+/// operations.
 pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     let operations = u32::try_from(operations).unwrap_or(u32::MAX);
     Schedule::Closed {
@@ -86,7 +87,7 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
-/// Returns the schedule of a point, with the arrivals that a variant asks for.
+/// Returns the schedule of a point, with the arrivals in a variant's settings.
 pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
         Some(speed) => Schedule::Recorded { speed },
@@ -108,8 +109,8 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 }
 
 impl Offer<'_> {
-    /// Returns an offer of the operations from number 0 on: all are measured, and no read is
-    /// compared.
+    /// Returns an offer of all operations, starting at number 0. It measures all of them, and
+    /// compares no read.
     pub fn measured(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
@@ -169,7 +170,7 @@ pub fn config(
     }
 }
 
-/// Returns the number of event loops for `in_flight` operations: a worker without an operation
+/// Returns the number of event loops for `in_flight` operations. A worker without an operation
 /// would have nothing to do.
 pub fn workers(client: &Client, in_flight: usize) -> usize {
     let asked = client.workers.unwrap_or_else(workers_auto);
@@ -185,8 +186,8 @@ pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     }
 }
 
-/// Returns half of the CPUs: the other half is for the measured target, or for the kernel's
-/// network.
+/// Returns half of the CPUs. The other half is for the measured target, or for the kernel's network
+/// code.
 pub fn workers_auto() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
 }

@@ -1,5 +1,5 @@
-//! Checks, before anything starts, which needs of a study this machine or the access to a cluster
-//! does not meet.
+//! Finds the needs of a study that this machine or the access to a cluster does not meet, before
+//! the run starts.
 
 use crate::load_run::workers;
 use analysis::procedure::Point;
@@ -18,16 +18,16 @@ use target_spec::{Capability, CapabilityStatus, LocalSpec, Target};
 /// A need that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmetNeed {
-    /// The need, and what asks for it.
+    /// The need, and the part of the study that has it.
     pub need: Need,
-    /// Why it is not met, and what would help.
+    /// Reason why it is not met, and the way to meet it.
     pub detail: String,
-    /// True if the run is refused for it.
+    /// True if the run is refused because of it.
     pub refuses: bool,
 }
 
-/// Returns the unmet needs of a study on this machine, each once. It probes this machine; it starts
-/// nothing, and contacts no attached cluster.
+/// Returns the unmet needs of a study on this machine, without duplicates. It probes this machine,
+/// starts nothing, and contacts no attached cluster.
 pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     let mut all: Vec<UnmetNeed> = Vec::new();
     let mut probed: Vec<(&Target, Vec<CapabilityStatus>)> = Vec::new();
@@ -73,7 +73,7 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
 /// Refuses a study with unmet needs, all of them at once. Nothing is started.
 ///
 /// # Errors
-/// The unmet needs, each with its reason and with what asks for it.
+/// The unmet needs, each with its reason and with the part of the study that has it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
@@ -88,7 +88,7 @@ pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()
     refuse(study, others)
 }
 
-/// Returns a sentence for each machine that cannot have the nodes of a variant. It connects to the
+/// Returns a sentence for each machine that cannot host the nodes of a variant. It connects to the
 /// machines, and leaves nothing on them.
 fn unready(study: &Study) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
@@ -141,18 +141,18 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     bail!("the study needs features that are not available here:{lines}{crowded}");
 }
 
-/// Returns why this machine cannot start the nodes now, or cannot hold the loaded rows. Each
-/// sentence is there once.
+/// Returns the reasons why this machine cannot start the nodes now, or cannot hold the loaded rows.
+/// It contains no sentence twice.
 fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
-        // Other machines report this themselves, when they are connected.
+        // Other machines report this themselves, when cassay connects to them.
         let is_here = |local: &&LocalSpec| local.machines().is_empty();
         let locals = [settings.load_target().local(), settings.target.local()];
         for local in locals.into_iter().flatten().filter(is_here) {
-            // Other differences between the variants need no other room.
+            // Other differences between the variants do not change the required space.
             let is_same = |other: &&LocalSpec| {
                 let room = (local.nodes, local.heap_bytes) == (other.nodes, other.heap_bytes);
                 let from = (&local.release, &local.origin, &local.java);
@@ -172,12 +172,12 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Smallest share to which loaded rows are assumed to be compressed; most random rows compress
-/// less.
+/// Smallest size after compression that is assumed for loaded rows, as a share; most random rows
+/// compress less.
 const COMPRESSED_SHARE: f64 = 0.5;
 
-/// Says that the loaded rows do not fit on this machine's disk. `None` if they fit, or if it is
-/// unknown.
+/// Returns a sentence if the loaded rows do not fit on this machine's disk. `None` if they fit, or
+/// if this is unknown.
 fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<String> {
     let loaded = estimate::loaded_bytes(settings, &work.program)?;
     let free = cluster::free_disk_bytes(dirs)?;
@@ -194,7 +194,8 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     })
 }
 
-/// Returns a sentence for each variant whose nodes cannot be placed on this machine as it asks.
+/// Returns a sentence for each variant whose nodes this machine cannot place as the variant
+/// requires.
 fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
@@ -215,7 +216,7 @@ fn unplaceable(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns a sentence for each variant with more connections than there is room for.
+/// Returns a sentence for each variant with more connections than the limits allow.
 fn crowded(study: &Study, room: &Room) -> Vec<String> {
     let settings = study.variants.iter().map(|variant| &variant.settings);
     let mut all: Vec<String> = settings.filter_map(|s| connections(s).refusal(room)).collect();
@@ -251,13 +252,13 @@ fn points_in_flight(settings: &Settings) -> Vec<usize> {
     in_flight.collect()
 }
 
-/// Returns the connections of one variant at its point with most operations in flight.
+/// Returns the connections of one variant at the point with the most operations in flight.
 fn connections(settings: &Settings) -> Connections {
     let client = &settings.client;
     let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
     let (nodes, files_each) = match &settings.target {
         Target::Local(local) => (local.nodes, 1),
-        // The cluster may have more nodes: the engine checks again when it knows them.
+        // The cluster may have more nodes. The engine checks again when it has the list of nodes.
         Target::Attach(attach) => (attach.contact_points.len(), 1),
         Target::Null(_) => (1, 2),
     };
@@ -292,19 +293,19 @@ fn waited_share(text: &str) -> Option<f64> {
     Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
-/// Returns a note for each thing that the run of a study will go without.
+/// Returns a note for each measurement that the run of a study will lack.
 pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
     let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();
     if let Some(own) = wishes.iter().find(|one| one.need.capability == Capability::Hosts) {
-        // One reason covers all limits: listing the needs of each would add nothing.
+        // One reason covers all limits, so a list of each limit's needs would add nothing.
         let limits: String = wishes
             .iter()
             .filter(|one| one.need.strength == Strength::MustIfApart)
             .map(|one| format!(", no {}", one.need.capability.name()))
             .collect();
         notes.push(format!(
-            "no network of its own for each host{limits}: {}",
+            "no separate network for each host{limits}: {}",
             own.detail
         ));
     }
@@ -312,7 +313,7 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
         wishes.iter().filter(|one| one.need.why.starts_with(PROBES)).collect();
     if !unseen.is_empty() {
         let names: Vec<String> = unseen.iter().map(|one| format!("`{}`", one.need.why)).collect();
-        // The remedy follows the cause, and is the same for most.
+        // The remedy follows the cause, and most causes share it.
         let ways = unseen.iter().filter_map(|one| one.detail.rsplit("; ").next());
         let mut shown: Vec<&str> = Vec::new();
         for way in ways {

@@ -1,7 +1,7 @@
-//! Decides which trials the procedures of a run still ask for, from the trials seen so far.
+//! Determines the trials that the procedures of a run still request, from the trials up to now.
 //!
-//! Invariant: the decision depends on the findings alone, in the plan's order. A resumed run
-//! therefore asks for the trials that it would have asked for without the interruption.
+//! Invariant: the decision depends only on the findings, in the plan's order. So a resumed run
+//! requests the trials that it would have requested without the interruption.
 
 use analysis::procedure::{Ask, Next, Point, SeenTrial};
 use findings::StopReason;
@@ -11,13 +11,14 @@ use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
 use study::settings::{Settings, Study};
 
-/// Trials seen so far, for each variant and block, in the order in which they ran.
+/// Trials up to now, for each variant and block, in the order in which they ran.
 pub struct Histories<'a> {
     study: &'a Study,
     seen: BTreeMap<(usize, usize), Vec<SeenTrial>>,
-    /// Findings so far. Kept only if the study ends once it is answered.
+    /// Findings up to now. They are kept only if the study ends at its answer.
     found: Vec<TrialFinding>,
-    /// Last block before which the answer was looked for, and why the study has ended, if it has.
+    /// Last block before which the engine looked for the answer, and the reason why the study has
+    /// ended, if it has.
     looked: (usize, Option<StopReason>),
 }
 
@@ -33,7 +34,8 @@ impl<'a> Histories<'a> {
     }
 
     /// Adds a trial. `finding` is `None` if the trial failed. Returns true if it was a search's
-    /// trial beyond what the target can do: the target may still be working off the backlog.
+    /// trial with more load than the target can do: the target may still be working off the
+    /// backlog.
     pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
         let settings = self.settings(trial.variant);
         let seen = SeenTrial {
@@ -50,8 +52,8 @@ impl<'a> Histories<'a> {
         step.is_some_and(|step| step.is_too_much())
     }
 
-    /// Decides what happens to a turn. `found` is what the turn has already found, if anything; it
-    /// is noted if it still counts.
+    /// Decides about a turn. `found` is the turn's earlier finding, if any; the history includes it
+    /// if it still counts.
     pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
@@ -67,8 +69,8 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Returns why blocks from this one on are not measured: earlier blocks have answered the
-    /// study. `None` if the block is to be measured.
+    /// Returns the reason why the run measures no further blocks from this one on: earlier blocks
+    /// have answered the study. `None` if it measures this block.
     fn ended_before(&mut self, block: usize) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
             return None;
@@ -83,13 +85,13 @@ impl<'a> Histories<'a> {
         ended.as_ref()
     }
 
-    /// Returns true if a future turn may still bring a trial.
+    /// Returns true if a future turn may still result in a trial.
     pub fn may_come(&self, turn: &Turn) -> bool {
         let is_over = self.looked.1.is_some() && !self.study.repeat.is_certain(turn.block);
         !is_over && matches!(self.next(turn), Next::Measure(_))
     }
 
-    /// Returns true if the study has its answer, or can no longer get one.
+    /// Returns true if the study has its answer, or can no longer get it.
     pub fn is_answered(&self) -> bool {
         self.looked.1.is_some()
     }
@@ -113,27 +115,27 @@ impl<'a> Histories<'a> {
 pub enum NextStep {
     /// The trial is finished.
     Done,
-    /// Run the trial, and measure this.
+    /// Run the trial at this point.
     Here(Ask),
-    /// The procedure currently asks for other points.
+    /// The procedure currently requests other points.
     Elsewhere,
-    /// The procedure asks for nothing more; the reason.
+    /// The procedure requests nothing more. Holds the reason.
     Nowhere(String),
 }
 
 impl NextStep {
-    /// Returns what the trial measures, or the reason why it is not run.
+    /// Returns the load of the trial, or the reason why it does not run.
     pub fn here(self) -> Result<Ask, String> {
         match self {
             NextStep::Here(ask) => Ok(ask),
             NextStep::Done => Err("it is done".to_owned()),
-            NextStep::Elsewhere => Err("its procedure asks for other points".to_owned()),
+            NextStep::Elsewhere => Err("its procedure requests other points".to_owned()),
             NextStep::Nowhere(reason) => Err(reason),
         }
     }
 }
 
-/// Decides about a turn that is planned at a point, or at no point yet.
+/// Decides about a turn, whose point may be planned or still open.
 fn decide(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
         (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
@@ -148,9 +150,9 @@ fn decide(planned: Option<Point>, next: Next) -> NextStep {
     }
 }
 
-/// Returns the finding of a turn and what it was measured for, if it still counts. A finding at a
-/// planned point always counts. A finding at a point that was chosen during the run counts only if
-/// the procedure would choose that point again.
+/// Returns the finding of a turn and its purpose, if it still counts. A finding at a planned point
+/// always counts. A finding at a point that was chosen during the run counts only if the procedure
+/// would choose that point again.
 fn still_counts<'f>(
     finding: &'f TrialFinding,
     turn: &Turn,
@@ -168,8 +170,8 @@ fn still_counts<'f>(
     is_asked.then_some((finding, ask))
 }
 
-/// Returns how many trials are left after those that are `finished`. Trials that depend on results
-/// still to be measured all count.
+/// Returns the number of trials that are left after the `finished` ones. It counts every trial that
+/// may depend on later results.
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);
     let mut left = 0;
@@ -198,7 +200,7 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// Finding of a trial in which requests time out beyond `limit` threads.
+    /// Finding of a trial in which requests time out above `limit` threads.
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
             point: Some(trial.point),
@@ -214,8 +216,8 @@ mod tests {
         finding
     }
 
-    /// Runs the engine's loop over the plan, killing it after each number of further trials in
-    /// `kills`. Returns the slugs of the trials that were begun.
+    /// Runs the engine's loop over the plan, and kills it after each number of further trials in
+    /// `kills`. Returns the slugs of the trials that began.
     fn run(study: &Study, kills: &[usize]) -> (Vec<String>, usize) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -232,7 +234,7 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.slug.clone());
-                // Variant b breaks one step earlier.
+                // Variant b fails one step earlier.
                 let limit = [4.0, 2.0][turn.variant];
                 let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
                 let found = finding(&trial, limit);
@@ -285,8 +287,8 @@ mod tests {
         found
     }
 
-    /// Runs the engine's loop over a study that ends when it is answered, killing it after each
-    /// number of further trials in `kills`. Returns the trials begun, and why it ended.
+    /// Runs the engine's loop over a study that ends at its answer, and kills it after each number
+    /// of further trials in `kills`. Returns the trials that began, and the reason why it ended.
     fn run_until_answered(study: &Study, effect: f64, kills: &[usize]) -> (Vec<usize>, String) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -378,7 +380,7 @@ mod tests {
             }
         }
         ran.dedup();
-        // Two of six may be lost: it goes on until it has the pairs that it needs, and has its
+        // Two of six may be lost: the study continues until it has the pairs that it needs, and its
         // answer.
         assert_eq!(ran, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(why, "");

@@ -1,7 +1,8 @@
 //! Reads hosts and nodes of a trial, as they describe themselves.
 //!
-//! Read when the configuration of the measured window is in place. A value that cannot be read is
-//! recorded as unseen, with the reason: a number without its configuration is still a number.
+//! The engine reads them when the configuration of the measured window is in effect. It records a
+//! value that it cannot read as unseen, with the reason: a number without its configuration is
+//! still a number.
 
 mod machines;
 mod places;
@@ -23,8 +24,8 @@ use study::settings::{Keyspace, Settings};
 use target_spec::Target;
 use workload::Program;
 
-/// Returns `nodes.json` of a trial whose keyspace exists. `asked` is what the study asks of its
-/// tables; `None` if an import's own statements define them.
+/// Returns `nodes.json` of a trial whose keyspace exists. `asked` contains the study's options of
+/// its tables. `None` if an import's own statements define them.
 pub fn record(
     running: &Running,
     settings: &Settings,
@@ -77,7 +78,7 @@ pub fn record(
     note("ownership", ownership(running, keyspace, &mut record.nodes));
     let of_nodes = observed.or_else(|error| {
         unseen.push(format!("configuration: {error:#}"));
-        // Nodes that cassay did not start were asked for nothing.
+        // The study requests no settings of nodes that cassay did not start.
         match running.settings {
             Target::Local(_) => Err(error),
             _ => Ok(Vec::new()),
@@ -94,7 +95,7 @@ pub fn record(
     record
 }
 
-/// Returns the nodes as they are when their target is ready, with all settings that can be read.
+/// Returns the nodes in their state when the target is ready, with all settings that can be read.
 pub fn at_start(running: &Running) -> Vec<NodeRecord> {
     let mut nodes = nodes(running);
     for (name, settings) in &running.node_settings {
@@ -112,7 +113,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .filter(|proof| proof.outcome() == ProofOutcome::NotInEffect)
         .map(|proof| {
             format!(
-                "{} of {} is {}, and {} was asked for ({})",
+                "{} of {} is {}, but {} was requested ({})",
                 proof.key, proof.node, proof.effective, proof.wanted, proof.source
             )
         })
@@ -162,8 +163,8 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
     Ok(())
 }
 
-/// Converts a host's settings to records. Reason and remedy are given only for settings that are
-/// not fine.
+/// Converts a host's settings to records. Only settings that are not good have a reason and a
+/// remedy.
 fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Severity::Ok;
@@ -222,8 +223,8 @@ fn ownership(running: &Running, keyspace: &str, nodes: &mut [NodeRecord]) -> Res
     Ok(())
 }
 
-/// Returns each requested setting, with the value that each node reports. `asked` is what the study
-/// asks of the tables of `program`.
+/// Returns each requested setting, with the value that each node reports. `asked` are the settings
+/// that the study requests for the tables of `program`.
 ///
 /// # Errors
 /// A node does not answer.
@@ -274,13 +275,13 @@ fn proof_record(proof: Proof) -> ProofRecord {
     }
 }
 
-/// Stands for all proofs if none could be read. Without it, the trial would look as if no setting
-/// had been requested.
+/// Replaces all proofs if none could be read. Without it, the trial would look as if the study had
+/// requested no setting.
 fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
     proof_record(Proof {
         node: "the nodes".to_owned(),
         key: "every setting".to_owned(),
-        wanted: "as the study says".to_owned(),
+        wanted: "as in the study".to_owned(),
         effect: Effect::NotShown(format!("{error:#}")),
         source: "",
     })
@@ -316,7 +317,7 @@ mod tests {
         );
         assert_eq!(
             not_in_effect(&proofs),
-            ["b of node1 is 2, and 1 was asked for (here)"]
+            ["b of node1 is 2, but 1 was requested (here)"]
         );
         assert_eq!(
             not_shown(&proofs),

@@ -1,8 +1,8 @@
-//! Reads an existing table of a user: its columns from the schema, and keys and a few rows from
-//! places all over its token ring. Builds a workload from them.
+//! Reads an existing table of a user: its columns from the schema, and keys and a few rows from all
+//! parts of its token ring. Builds a workload from them.
 //!
-//! Invariants: only SELECT is sent. The requested number of partitions per second is kept, and only
-//! a few rows of each partition are read, however large it is.
+//! Invariants: the reader sends only SELECT. It remains within the requested number of partitions
+//! per second, and reads only a few rows of each partition, however large it is.
 
 mod keys;
 mod schema;
@@ -57,7 +57,7 @@ impl TableReader<'_> {
     /// It takes at most `keys_max` keys of each table.
     ///
     /// # Errors
-    /// As [`TableReader::read`]; or a CSV of the study lacks a column that it needs.
+    /// As [`TableReader::read`]; or a CSV file of the study lacks a required column.
     pub fn files(
         &self,
         study: &Study,
@@ -85,7 +85,8 @@ impl TableReader<'_> {
         Ok(files)
     }
 
-    /// Builds the workload of a table whose keys are in a CSV: only its schema is read.
+    /// Builds the workload of a table whose keys are in a CSV file. It reads only the table's
+    /// schema.
     fn build_from_csv(
         &self,
         study: &Study,

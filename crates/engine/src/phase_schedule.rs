@@ -1,5 +1,5 @@
-//! Warm-up and measured window: decides when the warm-up ends, and when the window begins and is
-//! full.
+//! Warm-up and measured window: decides when the warm-up ends, when the window begins, and when it
+//! is full.
 
 use super::event_loop::Decision;
 use analysis::warmup_end::{Steady, SteadyLimits, SteadyState};
@@ -15,29 +15,29 @@ use study::settings::{Settings, Warmup};
 
 /// Warm-up and measured window as a sequence of intervals.
 pub struct PhaseSchedule {
-    /// Number of intervals of a fixed warm-up. `None` if the warm-up ends by itself.
+    /// Number of intervals of a fixed warm-up. `None` if a steady state ends the warm-up.
     pub warmup_count: Option<u64>,
     /// Length of the measured window, ns: whole seconds, except for recorded traffic.
     pub measure_ns: u64,
     steady: Steady,
-    /// Number of intervals in which the load still rises: none of them can be steady.
+    /// Number of intervals in which the load still rises. None of them can be steady.
     rising: u64,
     /// True once the measured window has begun.
     pub measuring: bool,
-    /// End of an auto warm-up.
+    /// End of an automatic warm-up.
     pub ended: Option<SteadyState>,
     warmup_s: f64,
 }
 
 impl PhaseSchedule {
-    /// Begins at the start line of a load that takes `rise` to reach its rate, which is part of the
-    /// warm-up. `is_first` is true for the first load measured on these node processes.
+    /// Begins at the start line of a load that takes the time `rise` to reach its rate. The rise is
+    /// part of the warm-up. `is_first` is true for the first load measured on these node processes.
     pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> PhaseSchedule {
         let window = settings.window;
         let warmup = window.warmup_of(is_first);
         let rising = (rise.as_nanos() as u64).div_ceil(SECOND_NS);
         let warmup_count = match warmup {
-            // Whole seconds: the study refuses other values.
+            // The time is in whole seconds: the study refuses other values.
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS).max(rising)),
             Warmup::Auto(_) => None,
         };
@@ -52,7 +52,7 @@ impl PhaseSchedule {
         }
     }
 
-    /// Returns when the engine's window begins.
+    /// Returns the time at which the engine's window begins.
     pub fn window(&self) -> Window {
         match self.warmup_count {
             Some(count) => Window::After(Duration::from_secs(count)),
@@ -73,9 +73,9 @@ impl PhaseSchedule {
         }
     }
 
-    /// Takes the next interval, names its phase, and says whether to go on. The begin of the window
-    /// is decided in advance: it begins with the interval after the one in which a steady state is
-    /// reported.
+    /// Takes the next interval, names its phase, and decides if the load continues. The begin of
+    /// the window is known in advance: it begins with the interval after the one that reports a
+    /// steady state.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
@@ -117,7 +117,7 @@ impl PhaseSchedule {
 }
 
 /// Step of an imported command, as a sequence of intervals. The load generator ends it by
-/// operations or time; here it ends once its rate is known accurately enough.
+/// operations or time. This type ends it once its rate is known accurately enough.
 pub struct RecordedArrivals {
     limit: StepLimit,
     /// Standard error of the mean of operations per second, over whole intervals.
@@ -143,7 +143,7 @@ impl RecordedArrivals {
         }
     }
 
-    /// Takes the next interval, and says whether to go on.
+    /// Takes the next interval, and decides if the load continues.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let mut decision = Decision::go_on("measure", &summed.interval);
         if let StepLimit::Uncertainty { target, min, max } = self.limit
@@ -159,8 +159,8 @@ impl RecordedArrivals {
 }
 
 /// Limits of the steady-state detector. The second in which the detector reports still belongs to
-/// the warm-up, and to its limit. A limit that comes before the detector can report makes every
-/// warm-up a forced one.
+/// the warm-up, and to its limit. If the limit comes before the detector can report, it forces the
+/// end of every warm-up.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
@@ -199,8 +199,8 @@ mod tests {
         Interval::second(index, vec![kind])
     }
 
-    /// Returns the phases of intervals with these numbers of operations, and when the measurement
-    /// is to begin.
+    /// Returns the phases of intervals with these numbers of operations, and the time at which the
+    /// measurement begins.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = PhaseSchedule::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(count("{warmup: 2s, measure: 3s}", true), Some(2));
     }
 
-    /// While the load rises, no interval has the load that is to be measured.
+    /// While the load rises, no interval has the load that the study measures.
     #[test]
     fn a_load_that_rises_is_warmed_up_no_sooner_than_it_has_risen() {
         let rise = Duration::from_millis(2500);
@@ -311,8 +311,8 @@ mod tests {
         );
     }
 
-    /// The step ends by the figure that the tool prints. Ours was larger by √(n / (n - 1)): the
-    /// printed figure fell below the target and the step did not end.
+    /// The number that the tool prints ends the step. cassay's number was larger by √(n / (n - 1)):
+    /// the printed number fell below the target, but the step did not end.
     #[test]
     fn a_step_ends_by_the_standard_error_that_is_printed() {
         let limit = StepLimit::Uncertainty {
@@ -329,8 +329,8 @@ mod tests {
         assert_eq!(stops_at, Some(3));
     }
 
-    /// The statements of a read-modify-write are parts of an operation. If they counted, a steady
-    /// rate would look unsteady, and would be another rate.
+    /// The statements of a read-modify-write are parts of an operation. If they counted separately,
+    /// a steady rate would look unsteady, and would be a different rate.
     #[test]
     fn the_rate_of_a_step_leaves_parts_out() {
         let limit = StepLimit::Uncertainty {
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(course.uncertainty, steady);
     }
 
-    /// Four equal seconds counted as a "steady state" where the limit was five.
+    /// Four equal seconds counted as a "steady state", although the limit was five.
     #[test]
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
         for (limit, ended_after, how) in [(5, 4, WarmupEnd::Forced), (30, 10, WarmupEnd::Detected)]
@@ -379,7 +379,8 @@ mod tests {
             interval.window_from_ns = u64::MAX;
             flows.push(course.see(&summed(interval)).flow);
         }
-        // The window cannot begin before the third second's report, which is the last one allowed.
+        // The window cannot begin before the report of the third second, which is the last
+        // permitted one.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
         assert_eq!(course.warmup_record().steady, WarmupEnd::Forced);
     }

@@ -1,4 +1,4 @@
-//! Converts the plan to its form on disk, and back: the one place that knows both forms.
+//! Converts the plan to its form on disk, and back. Only this module contains both forms.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -139,7 +139,7 @@ pub(crate) fn settings_json(tree: &Tree) -> Value {
     settings
 }
 
-/// Returns every statement of each variant, with all that decides how it is sent and judged.
+/// Returns all statements of each variant, with all settings for sending and judging them.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;
@@ -185,7 +185,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     }
 }
 
-/// Returns `trial.json` of a trial, or its entry in `plan.json`, where it may lack a point.
+/// Returns `trial.json` of a trial, or its entry in `plan.json`, which may lack a point.
 pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,
@@ -240,14 +240,14 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
     path.ok().filter(|_| !folder.open)
 }
 
-/// Returns the overrides of a recorded plan, for resolving its study again. The record may come
-/// from an untrusted source, as a study may. It is not trusted, nor is its folder of files, unless
-/// `granted` says so.
+/// Returns the overrides of a recorded plan, for resolving its study again. Like a study, the
+/// record may come from an untrusted source. Neither it nor its folder of files is trusted, unless
+/// `granted` permits it.
 pub fn overrides_of(plan: &PlanRecord, granted: GrantedPermissions) -> Overrides {
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
-/// Does the same with recorded overrides alone.
+/// Does the same with only the recorded overrides.
 pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {

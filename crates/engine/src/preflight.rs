@@ -1,8 +1,8 @@
-//! Finds out what a run would do to an attached cluster, before anything is done. A mistake then
-//! costs nothing, and a cluster that cannot be reached leaves no folder.
+//! Finds the changes that a run would make to an attached cluster, before it makes any. So a
+//! mistake costs nothing, and an unreachable cluster leaves no folder.
 //!
-//! Invariant: only queries are sent. Every statement that a trial would send passes the same
-//! permission check as when it is sent.
+//! Invariant: the check sends only queries. Every statement of a trial passes the same permission
+//! check as later in the run.
 
 mod pods;
 
@@ -21,23 +21,24 @@ use study::units;
 use target_spec::Target;
 use workload::{Program, Stage};
 
-/// State of an attached cluster, and what the run would do to it.
+/// State of an attached cluster, and the effects of the run on it.
 #[derive(Clone, Debug, Default)]
 pub struct Preflight {
-    /// Sentences on what exists, and on what would be sent.
+    /// Sentences on existing objects, and on the statements that the run would send.
     pub says: Vec<String>,
-    /// Actions that are not allowed, each once, with the option that would allow it.
+    /// Actions that are not permitted, without duplicates, each with the option that would permit
+    /// it.
     pub refusals: Vec<String>,
 }
 
-/// Actions on an attached cluster that are not allowed.
+/// Actions on an attached cluster that are not permitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct NotAllowed(pub Vec<String>);
 
-/// Returns the runs whose tables a run of `study` takes for its own: those in `results`, and those
-/// of its name unless the study is a command line of another tool. `stamp` is the stamp of this
-/// run, once it has one.
+/// Returns the runs whose tables a run of `study` treats as its own: the runs in `results`, and the
+/// runs with the study's name. The name does not count if the study is a command line of another
+/// tool. `stamp` is the stamp of this run, once it has one.
 ///
 /// # Errors
 /// The results folder cannot be read.
@@ -55,17 +56,16 @@ pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     let overrides = &study.overrides;
     running.cluster.permit(Permit {
         allow: overrides.granted.allow.clone(),
-        // The command line comes from the user and not from a record, and that tool creates its
-        // tables.
+        // The command line comes from the user and not from a record, and its tool creates tables.
         makes: overrides.command.is_some() && !overrides.recorded,
         own,
     });
 }
 
-/// Checks a plan on every attached cluster of its study, without changing anything.
+/// Checks a plan on every attached cluster of its study, without changing the clusters.
 ///
 /// # Errors
-/// A cluster cannot be reached or asked.
+/// A cluster cannot be reached, or does not answer.
 pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Preflight> {
     let mut found = Preflight {
         refusals: pods::refused(study)?,
@@ -76,7 +76,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
         let target = &variant.settings.target;
         if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
             seen.push(target);
-            // Attaching is reported when the run does it.
+            // The run itself reports that it attaches.
             let says = &mut found.says;
             let running = Running::start(target, dirs, &mut |text| {
                 if !text.starts_with("attached to ") {
@@ -104,11 +104,11 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
     Ok(found)
 }
 
-/// Ends a run before it begins if its cluster would refuse it, or if it would do something that is
-/// not allowed.
+/// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
+/// that is not allowed.
 ///
 /// # Errors
-/// All actions that are not allowed, or why the cluster cannot be asked.
+/// All actions that are not permitted, or the reason why the cluster does not answer.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {
         bail!("the table {} was not read before the run", table.name);
@@ -121,7 +121,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
     }
 }
 
-/// Says that the run takes over a table of an earlier run.
+/// Reports that the run takes over a table of an earlier run.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
         "{} exists since the run {}, with the rows of that run; this run uses it as its own \
@@ -130,7 +130,7 @@ fn rewritten(earlier: &MarkedTable) -> String {
     )
 }
 
-/// Name of the snapshot that the rehearsal supposes: it is never taken.
+/// Name of a snapshot that exists only in the rehearsal.
 const REHEARSED: &str = "rehearsed";
 
 struct Rehearsal<'a> {
@@ -250,7 +250,7 @@ impl Rehearsal<'_> {
                     self.found.says.push(format!("would send: {cql}"));
                 }
                 Ok(_) => {}
-                // An existing table is fine for a statement that creates it.
+                // An existing table is no problem for a statement that creates it.
                 Err(why) if says_that_it_exists(&why) => {}
                 Err(why) => {
                     self.refuse(format!("{why:#}"));
@@ -273,7 +273,7 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cluster::ServerError::says_that_it_exists)
 }
 
-/// Says what a keyspace holds.
+/// Describes the content of a keyspace.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::text::literal(keyspace);
@@ -303,7 +303,7 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     })
 }
 
-/// Says how much a table holds, if the server has an estimate.
+/// Describes the size of a table, if the server has an estimate.
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
@@ -318,7 +318,7 @@ fn estimated(estimate: Option<&Estimate>) -> String {
 /// Checks that the load of a stage may be offered to an attached cluster.
 ///
 /// # Errors
-/// The load would write to existing data, which is not allowed.
+/// The load would write to existing data, which is not permitted.
 pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<()> {
     if !running.cluster.is_attached() {
         return Ok(());
@@ -330,8 +330,8 @@ pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<(
     Ok(())
 }
 
-/// Checks that the rows exist that a study says are present: each table of the workload exists and
-/// has at least one row.
+/// Checks the rows that a study declares as present: each table of the workload must exist and have
+/// at least one row.
 ///
 /// # Errors
 /// A table is missing or empty.
@@ -343,12 +343,16 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     for table in program.tables() {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
         let found = session.query_rows(&query).with_context(|| {
-            format!("look for the rows of {keyspace}.{table}, which `data.present` says are there")
+            format!(
+                "look for the rows of {keyspace}.{table}, which exist according to \
+                     `data.present`"
+            )
         })?;
         if found.rows.is_empty() {
             bail!(
-                "{} has no row in {keyspace}.{table}, and `data.present` says that rows are there\n\
-                 hint: name the keyspace and table that have them, or load rows with `data.load`",
+                "{} has no row in {keyspace}.{table}, but `data.present` states that rows \
+                 exist\nhint: name the keyspace and table that have them, or load rows with \
+                 `data.load`",
                 session.node()
             );
         }
@@ -373,9 +377,8 @@ fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
         ))?;
         if found.rows.is_empty() {
             bail!(
-                "{} has no table {keyspace}.{table}, which recorded traffic asks for\n\
-                 hint: make it first, or name the statements that make it: \
-                 `workload.recorded.schema: FILE`",
+                "{} has no table {keyspace}.{table}, which recorded traffic uses\nhint: create it \
+                 first, or name the statements that create it: `workload.recorded.schema: FILE`",
                 session.node()
             );
         }

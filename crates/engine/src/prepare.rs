@@ -1,8 +1,8 @@
-//! Checks a workload file against a cluster: every statement is prepared there, none executed.
+//! Checks a workload file against a cluster, which prepares every statement and executes none.
 //!
-//! Invariant: no existing keyspace is changed. If all tables of the workload exist, the statements
-//! are prepared on them. If one is missing, the schema is created in a scratch keyspace, which is
-//! dropped however the check ends.
+//! Invariant: the check changes no existing keyspace. If all tables of the workload exist, it
+//! prepares the statements on them. If one is missing, it creates the schema in a scratch keyspace,
+//! which it drops however the check ends.
 
 use super::running_target::Running;
 use anyhow::{Context, Error, Result, anyhow};
@@ -25,13 +25,13 @@ pub struct PrepareResult {
     pub node: String,
     /// Cassandra version of the node.
     pub version: String,
-    /// Keyspace in which they were prepared.
+    /// Keyspace in which it prepared them.
     pub keyspace: String,
     /// True if that was a scratch keyspace, which has been dropped.
     pub is_scratch: bool,
     /// Number of prepared statements.
     pub statements_count: usize,
-    /// Statements that the server refuses, or understands in another way than cassay.
+    /// Statements that the server refuses, or interprets differently from cassay.
     pub mistakes: Diagnostics,
     /// True if the check was ended before the last statement.
     pub is_interrupted: bool,
@@ -50,7 +50,7 @@ pub fn prepare(
     say: &mut dyn FnMut(&str),
 ) -> Result<PrepareResult> {
     let running = Running::start(target, dirs, say)?;
-    // It creates only a scratch keyspace.
+    // The check creates only a scratch keyspace.
     running.cluster.permit(Permit {
         makes: true,
         own: OwnRuns {
@@ -75,8 +75,8 @@ impl Ask<'_> {
         let mut session = cluster.session()?;
         for keyspace in scratches(&mut session)? {
             say(&format!(
-                "note: the keyspace {keyspace} is of another check; if none is running now, that \
-                 one was killed: DROP KEYSPACE {keyspace}"
+                "note: the keyspace {keyspace} belongs to another check; if no check is running \
+                 now, drop it: DROP KEYSPACE {keyspace}"
             ));
         }
         let there = tables(&mut session, program.keyspace())?;
@@ -114,14 +114,15 @@ impl Ask<'_> {
         Ok(prepared)
     }
 
-    /// Returns true if the check goes on: not after Ctrl-C, nor after a mistake that causes others.
+    /// Returns true if the check continues. It ends after Ctrl-C, and after a mistake that causes
+    /// others.
     fn goes_on(&self, prepared: &mut PrepareResult) -> bool {
         prepared.is_interrupted = self.stop.load(Ordering::Relaxed);
         !prepared.is_interrupted
     }
 
-    /// Creates the tables. A refusal ends the check: later statements would be refused because of
-    /// it.
+    /// Creates the tables. A refusal ends the check, because it would cause the refusal of later
+    /// statements.
     fn schema(
         &self,
         session: &mut Session,
@@ -193,7 +194,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Returns the scratch keyspaces that checks have not dropped yet.
+/// Returns the scratch keyspaces that checks have not yet dropped.
 fn scratches(session: &mut Session) -> Result<Vec<String>> {
     let rows = session
         .query("SELECT keyspace_name FROM system_schema.keyspaces")
@@ -219,7 +220,7 @@ impl<'a> Scratch<'a> {
             name: format!("{SCRATCH}{number:016x}"),
             is_there: true,
         };
-        // Without IF NOT EXISTS: an existing keyspace would belong to another user.
+        // Without IF NOT EXISTS, because an existing keyspace would belong to another user.
         let create = format!(
             "CREATE KEYSPACE {} WITH replication = \
              {{'class': 'SimpleStrategy', 'replication_factor': '1'}}",
@@ -233,16 +234,16 @@ impl<'a> Scratch<'a> {
             scratch.is_there = false;
         }
         let error = error.context(
-            "make a keyspace for the check, as not all tables of the workload are there\n\
-             hint: create them first; or use a user who may CREATE on ALL KEYSPACES",
+            "create a keyspace for the check, because some tables of the workload do not \
+             exist\nhint: create them first; or use a user who may CREATE on ALL KEYSPACES",
         );
-        // Without an answer the keyspace may exist. That it cannot be dropped either is the lesser
-        // problem.
+        // Without an answer, the keyspace may exist. If it cannot be dropped either, that is the
+        // lesser problem.
         let _ = scratch.drop_keyspace();
         Err(error)
     }
 
-    /// Drops the keyspace. The first error is that of the check.
+    /// Drops the keyspace. An error of the check takes precedence over an error of the drop.
     fn end(mut self, result: Result<()>) -> Result<()> {
         match (result, self.drop_keyspace()) {
             (result, Ok(())) => result,
@@ -259,7 +260,7 @@ impl<'a> Scratch<'a> {
         // The other session may have failed.
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
-        dropped.with_context(|| format!("{drop}, which is to be done by hand now"))
+        dropped.with_context(|| format!("{drop}; do that by hand now"))
     }
 }
 

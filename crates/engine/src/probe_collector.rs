@@ -1,8 +1,8 @@
 //! Collects the readings of a trial's probes: writes them to disk as they come, and keeps those
 //! that the rules need.
 //!
-//! A probe watches processes, so it ends before they are restarted and begins again afterwards. The
-//! files go on.
+//! A probe watches processes, so it ends before they restart, and begins again afterwards. Its
+//! files continue.
 
 mod hosts_now;
 mod readings_buffer;
@@ -27,7 +27,7 @@ use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
-/// Period of the probe: a window of a few seconds must have several looks.
+/// Period of the probe: even a window of a few seconds must contain several readings.
 const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Probes of one trial.
@@ -35,9 +35,9 @@ const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 pub struct ProbeCollector {
     /// Running probes.
     probes: Vec<Probes>,
-    /// Why the other users of the machine cannot be seen.
+    /// Reason why the load of other users of the machine cannot be measured.
     others_unseen: Option<String>,
-    /// Time since which the probes run.
+    /// Time at which the present probes began.
     began_ns: u64,
     /// Total running time of the probes that have ended, ns.
     ran_ns: u64,
@@ -53,7 +53,8 @@ pub struct ProbeCollector {
 
 impl ProbeCollector {
     /// Starts the probes that `settings` ask for, and the one that watches the machine for
-    /// processes other than the nodes and our own. `clients` are some of our processes.
+    /// processes other than the nodes and those of cassay. `clients` are some of cassay's
+    /// processes.
     ///
     /// # Errors
     /// A thread could not be started. Data that cannot be read is not an error: see
@@ -76,7 +77,7 @@ impl ProbeCollector {
         };
         match host::probe::others(&ours, OTHERS_PERIOD) {
             Ok(others) => self.probes.push(others),
-            // A machine that does not report this makes a rule unknown, not a trial impossible.
+            // If a machine does not report this, a rule is unknown, but the trial is possible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
         let start = || -> Result<Vec<Probes>> {
@@ -98,7 +99,7 @@ impl ProbeCollector {
         self.keep(files, readings)
     }
 
-    /// Ends the probes, before the processes that they watch end.
+    /// Ends the probes before the end of the processes that they watch.
     pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
         if self.probes.is_empty() {
             return Ok(());
@@ -113,7 +114,7 @@ impl ProbeCollector {
         self.keep(files, last)
     }
 
-    /// Starts keeping the readings of a long window.
+    /// Starts to keep the readings of a long window.
     pub fn watch(&mut self) {
         self.watched = Some(WindowReadings::default());
     }
@@ -188,7 +189,7 @@ impl ProbeCollector {
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
 
-    /// Returns description and cost of each probe, merged by name and place.
+    /// Returns the description and cost of each probe, merged by name and place.
     pub fn records(&self) -> Vec<ProbeRecord> {
         let mut records: Vec<ProbeRecord> = Vec::new();
         for cost in &self.costs {
@@ -238,7 +239,7 @@ fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     }
 }
 
-/// Returns the last CPU use that the probe [`OTHERS`] reported, if it has looked.
+/// Returns the last CPU use that the probe [`OTHERS`] reported, if any.
 fn cpu_shares(readings: &[Reading]) -> Option<CpuShares> {
     let last = |name: &str| {
         let mut newest = readings.iter().rev();
@@ -259,8 +260,8 @@ fn with_name<'a>(
     series.iter().copied().filter(move |one| one.name == name)
 }
 
-/// Returns the period in which a series has readings, seconds since the window began at
-/// `window_ns`.
+/// Returns the period in which a series has readings, in seconds since `window_ns`, the begin of
+/// the window.
 fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStatePeriod {
     let began_s = kept.since_s(window_ns);
     let bins = series.stretches.iter().map(|(_, bin)| bin);
@@ -271,7 +272,7 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
     }
 }
 
-/// Summarizes the looks of the probe [`OTHERS`] in the window.
+/// Summarizes the readings of the probe [`OTHERS`] in the window.
 fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
     let of = |name: &str| share(with_name(series, name));
     let cpu = || {
@@ -304,7 +305,7 @@ pub struct DatabaseProbes {
     pub tables: Vec<String>,
 }
 
-/// Converts the probe settings to the target's form. `None` if nothing is to be read.
+/// Converts the probe settings to the target's form. `None` if there is nothing to read.
 pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     let probes = settings.probes.as_ref()?;
     let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
@@ -368,7 +369,7 @@ mod tests {
         assert!((others - 0.5).abs() < 0.001, "{others}");
     }
 
-    /// Returns the evidence that the rules get for a window.
+    /// Returns the evidence that the rules receive for a window.
     fn evidence(gather: &ProbeCollector, window_ns: (u64, u64)) -> Evidence {
         let mut evidence = Evidence::default();
         gather.tell(&mut evidence, window_ns);
@@ -395,7 +396,8 @@ mod tests {
                 others(1.5, "cpu.count", 2.0),
                 others(1.5, "cpu.stolen", 4.0),
                 others(1.5, "psi.cpu.some", 50.0),
-                // From the probe of the hosts: not about the machine as a whole.
+                // This comes from the probe of the hosts, and does not describe the machine as a
+                // whole.
                 reading(1.5, "psi.io.some", "host1", 99.0),
             ]),
             ..ProbeCollector::default()

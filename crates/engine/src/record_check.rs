@@ -3,10 +3,10 @@
 use store::Run;
 use store::record::{JournalEvent, MachineFacts, NodesRecord};
 
-/// Returns, in words, what is missing of the trial `index` of the run at `path`. Empty if nothing
-/// is.
+/// Describes the missing parts of the record of trial `index` in the run at `path`. Empty if it is
+/// complete.
 pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<String> {
-    // Each trial calls this: comparing every byte of all earlier trials would take longer and
+    // Each trial calls this. A comparison of every byte of all earlier trials would take longer and
     // longer.
     let run = match Run::look(path) {
         Ok(run) => run,
@@ -37,7 +37,7 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
     missing
 }
 
-/// Returns facts about the machine for the report: those that decide its speed.
+/// Returns the facts about the machine that decide its speed, for the report.
 pub fn machine() -> MachineFacts {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
@@ -63,9 +63,9 @@ fn missing_of_machine(machine: &MachineFacts) -> Vec<String> {
 /// A null target has no settings except those of the plan.
 fn missing_of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
     match nodes {
-        None => vec!["what the nodes are".to_owned()],
+        None => vec!["the description of the nodes".to_owned()],
         Some(_) if is_null => Vec::new(),
-        Some(nodes) if nodes.nodes.is_empty() => vec!["what the nodes are".to_owned()],
+        Some(nodes) if nodes.nodes.is_empty() => vec!["the description of the nodes".to_owned()],
         Some(nodes) => {
             let bare = nodes.nodes.iter().filter(|node| node.settings.is_empty());
             bare.map(|node| format!("settings of {}", node.name)).collect()
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(missing_of_machine(&MachineFacts::default()).len(), 4);
     }
 
-    /// One node with settings was enough for the settings of all to count as recorded.
+    /// Settings from one node were enough for the settings of all nodes to count as recorded.
     #[test]
     fn each_node_must_have_its_settings() {
         let node = |name: &str, settings: &[(&str, &str)]| NodeRecord {
@@ -114,7 +114,10 @@ mod tests {
         };
         assert_eq!(missing_of_nodes(Some(&nodes), false), ["settings of node2"]);
         assert_eq!(missing_of_nodes(Some(&nodes), true), Vec::<String>::new());
-        assert_eq!(missing_of_nodes(None, true), ["what the nodes are"]);
+        assert_eq!(
+            missing_of_nodes(None, true),
+            ["the description of the nodes"]
+        );
         assert_eq!(
             missing(std::path::Path::new("/nonexistent"), 0, true).len(),
             1

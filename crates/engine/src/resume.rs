@@ -18,12 +18,12 @@ use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
 use study::settings::{GrantedPermissions, Study};
 
-/// An interrupted run, with its study resolved as before.
+/// An interrupted run, with its study resolved in the same way as before.
 #[derive(Clone, Debug)]
 pub struct InterruptedRun {
     /// Study of the run.
     pub study: Study,
-    /// Plan of the run, made again and found equal.
+    /// Plan of the run, made again and found to be equal.
     pub plan: Plan,
     path: PathBuf,
     finished: BTreeMap<usize, TrialFinding>,
@@ -38,13 +38,13 @@ pub struct InterruptedRun {
 }
 
 impl InterruptedRun {
-    /// Reads a run. The plan is made again from the copy of the study. If another version makes
-    /// another plan, the rest of the run would not fit its begin, and the run is refused. Trials
-    /// whose files are damaged count as unfinished, and are repeated.
+    /// Reads a run, and makes its plan again from the copy of the study. If another version makes
+    /// another plan, the rest of the run would not match its beginning, so the run is refused.
+    /// Trials with damaged files count as unfinished, and are repeated.
     ///
     /// # Errors
-    /// As above, or the study needs more than is `granted`. What was granted at the run's begin
-    /// does not count here, since its folder may come from anywhere.
+    /// As above, or the study needs more than is `granted`. Permissions from the start of the run
+    /// do not count here, because its folder may come from anywhere.
     pub fn read(
         salvaged: &SalvagedRun,
         version: &str,
@@ -76,7 +76,7 @@ impl InterruptedRun {
             plan,
             path: run.path.clone(),
             finished: salvaged.whole.clone(),
-            // Written again if lines of the journal are damaged, which is then recorded.
+            // The journal is written again if its lines are damaged, and then records that.
             has_findings: run.findings.is_some() && !run.is_journal_damaged,
             starts: {
                 let lines = run.journal.iter();
@@ -99,15 +99,15 @@ impl InterruptedRun {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
             bail!(
-                "{path} is not finished: nothing can be added to it yet\nhint: continue it first: \
-                 cassay resume {path}"
+                "{path} is not finished, so no blocks can be added to it yet\nhint: continue it \
+                 first: cassay resume {path}"
             );
         };
         if !self.study.repeat.interleaved {
             bail!(
-                "{path} has `repeat.order: sequential`: blocks that are added later cannot be \
-                 told from what has changed meanwhile\n\
-                 hint: run the study with `--set repeat.order=interleaved`"
+                "{path} has `repeat.order: sequential`: the effect of blocks that are added later \
+                 cannot be distinguished from other changes\nhint: run the study with `--set \
+                 repeat.order=interleaved`"
             );
         }
         let mut primary = findings.comparisons.iter().filter(|one| one.primary);
@@ -133,8 +133,8 @@ impl InterruptedRun {
         Ok(())
     }
 
-    /// Returns true if nothing is left to do except, perhaps, the report: every trial is finished,
-    /// and the findings are written.
+    /// Returns true if every trial is finished and the findings are written. The report may still
+    /// be missing.
     pub fn is_done(&self) -> bool {
         self.trials_left() == 0 && self.has_findings
     }
@@ -144,13 +144,13 @@ impl InterruptedRun {
         &self.damages
     }
 
-    /// Returns how many trials are left. Trials that depend on results still to be measured all
-    /// count.
+    /// Returns the number of trials that are left. It counts every trial that may depend on later
+    /// results.
     pub fn trials_left(&self) -> usize {
         next_trials::left(&self.study, &self.plan, &self.finished)
     }
 
-    /// Runs the trials that are left.
+    /// Runs the remaining trials.
     ///
     /// # Errors
     /// As [`super::run`]; or another process still writes the run.

@@ -1,7 +1,7 @@
-//! The running target, of any kind: started, asked, stopped.
+//! A running target of any kind: starts it, queries it and stops it.
 //!
-//! The null target is a CQL server inside cassay. It is attached to like any other cluster, so that
-//! a run without Java takes the same path as one with it.
+//! The null target is a CQL server inside cassay. The engine attaches to it like to any other
+//! cluster, so a run without Java takes the same path as a run with Java.
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, RestoreResult};
@@ -22,26 +22,26 @@ pub struct Running {
     pub settings: Target,
     /// Nodes of the target, and access to them.
     pub cluster: Cluster,
-    /// State of the data on it.
+    /// State of the target's data.
     pub standing: DataState,
     /// Acknowledged writes to the present data, if all of them were recorded.
     pub written: Option<EarlierWrites>,
-    /// Names of the snapshots taken.
+    /// Names of the existing snapshots.
     pub snapshots: Vec<String>,
-    /// Result of the settling before the snapshots were taken.
+    /// Result of settling before the snapshots.
     pub settled: Option<analysis::rules::Settle>,
-    /// Release that nodes were upgraded to, if any.
+    /// Release to which nodes were upgraded, if any.
     pub upgraded: Option<Release>,
-    /// True if a restart has failed: the target cannot be used any more.
+    /// True if a restart has failed: the target can no longer be used.
     pub broken: bool,
     /// Settings of each node when it was ready. Empty if they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
-    /// Node processes on which load was last measured: name, and PID if known. `None` before the
-    /// first trial.
+    /// Node processes under the last measured load: name, and PID if known. `None` before the first
+    /// trial.
     pub warmed: Option<Vec<(String, Option<u32>)>>,
     /// Position up to which the logs of its nodes were copied.
     pub logs: LogsTaken,
-    /// Topology of its machines, once read: a large machine has thousands of files.
+    /// Topology of its machines. It is read once, because a large machine has thousands of files.
     pub machines: OnceLock<Vec<MachineTopologyRecord>>,
 }
 
@@ -66,10 +66,10 @@ impl Running {
         })
     }
 
-    /// Gives the nodes another configuration; the data stays.
+    /// Gives the nodes another configuration, and keeps the data.
     ///
     /// # Errors
-    /// A node did not come back; the target cannot be used then.
+    /// A node is not up afterwards. The target then cannot be used.
     pub fn reconfigure(
         &mut self,
         target: &Target,
@@ -77,14 +77,14 @@ impl Running {
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let Target::Local(local) = target else {
-            bail!("only nodes of our own can be given another configuration");
+            bail!("only nodes that cassay started can get another configuration");
         };
         self.broken = true;
         self.cluster
             .reconfigure(local, restarts, say)
             .context("restart the nodes with another configuration")?;
         self.node_settings = node_settings(&self.cluster)?;
-        // The hosts may use another part of the machines now.
+        // The hosts may now use another part of the machines.
         self.machines = OnceLock::new();
         self.settings = target.clone();
         self.broken = false;
@@ -141,7 +141,7 @@ impl Running {
         matches!(self.settings, Target::Null(_))
     }
 
-    /// Returns the CPUs that the workers are pinned to: those of the study, or those that the
+    /// Returns the CPUs to which the workers are pinned: those of the study, or those that the
     /// placement of the nodes reserves for them. Empty if the workers are not pinned.
     pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
         if client.cpus.is_empty() {
@@ -151,8 +151,8 @@ impl Running {
         }
     }
 
-    /// Returns true if nodes run on this machine, on cores that the client uses too. If hosts or
-    /// nodes have CPUs of their own, the client has those that it is pinned to.
+    /// Returns true if nodes run on this machine, on cores that the client also uses. If hosts or
+    /// nodes have their own CPUs, the client has the CPUs to which it is pinned.
     pub fn shares_cores(&self, client: &Client) -> bool {
         let client_cpus = self.client_cpus(client);
         let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
@@ -172,7 +172,7 @@ impl Running {
         !is_apart
     }
 
-    /// Returns true if nodes run on this machine that cassay did not start.
+    /// Returns true if nodes that cassay did not start run on this machine.
     pub fn has_strange_nodes(&self) -> bool {
         matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
     }
@@ -190,7 +190,7 @@ impl Running {
         let Target::Local(local) = &self.settings else {
             return None;
         };
-        // If hosts are isolated, a host's limit covers its nodes' page cache too.
+        // If hosts are isolated, a host's limit also covers its nodes' page cache.
         let is_apart = self.cluster.hosts_are().are_apart();
         let limit = local.hosts.as_ref().filter(|_| is_apart);
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
@@ -210,9 +210,9 @@ impl Running {
         Some(kib * 1024 / local.nodes.max(1) as u64)
     }
 
-    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. Two
-    /// kinds are left out: settings of how a node enters its ring, which differ when it comes back
-    /// empty, and addresses of a node that has moved.
+    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. It
+    /// leaves out settings of how a node enters its ring, which differ if it was replaced without
+    /// data. It also leaves out addresses of a node that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
         // Another release has other settings.
         if self.node_settings.is_empty() || self.upgraded.is_some() {
@@ -234,7 +234,7 @@ impl Running {
         Ok(changed)
     }
 
-    /// Returns true if a node has another address than at first.
+    /// Returns true if the address of a node has changed.
     fn has_moved(&self, name: &str) -> bool {
         let moves = &self.cluster.access().moves;
         let mut nodes = self.cluster.nodes().iter();
@@ -269,8 +269,8 @@ impl Running {
         }
     }
 
-    /// Removes snapshots that this run has left on an attached cluster when it was killed. `stamp`
-    /// is the prefix of their names.
+    /// Removes snapshots that this run left on an attached cluster when it was killed earlier.
+    /// `stamp` is the prefix of their names.
     pub fn remove_strays(&self, stamp: &str) -> Result<()> {
         if !self.cluster.is_attached() {
             return Ok(());
@@ -310,7 +310,8 @@ impl Running {
             Some(into) => self.collect_logs(into, LogsUntil::Now),
             None => Vec::new(),
         };
-        // Snapshots of local nodes go with the nodes. An attached cluster is left as it was.
+        // Snapshots of local nodes disappear with the nodes. An attached cluster gets its original
+        // state back.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),
             Target::Local(_) | Target::Null(_) => Ok(()),
@@ -339,7 +340,7 @@ fn is_address(name: &str) -> bool {
     ADDRESSES.contains(&name)
 }
 
-/// Returns true if a setting only says how a node enters its ring.
+/// Returns true if a setting only describes how a node enters its ring.
 fn is_of_entry(name: &str) -> bool {
     name == "auto_bootstrap" || name.starts_with("seed_provider")
 }

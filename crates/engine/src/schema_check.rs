@@ -1,9 +1,9 @@
-//! Checks that the tables have the types that the statements expect, by preparing every statement
-//! on the server before any is executed.
+//! Checks that the tables have the types that the statements expect. It prepares every statement on
+//! the server before the load executes any.
 //!
-//! Invariants: nothing is executed. A value of another type than the column's is refused before it
-//! is sent, because a server may read its bytes as something else. Reads whose rows the workload
-//! cannot know are not compared, which is reported.
+//! Invariants: the check executes nothing. It refuses a value whose type differs from the column's,
+//! because a server may misread its bytes. Reads whose rows the workload cannot know are not
+//! compared, and the check reports this.
 
 use anyhow::{Context, Result};
 use cluster::Session;
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{Definitions, Expectation, Program, Statement, is_taken, table_of};
 
-/// Maximum number of statements to prepare: a workload may have one for each of thousands of
+/// Maximum number of statements to prepare. A workload may have one for each of thousands of
 /// fields.
 const STATEMENTS_MAX: usize = 500;
 
 /// Sentences on columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}\nhint: the table was made by another definition; use another keyspace or table, or make \
-     the workload's types those of the table",
+    "{}\nhint: the table was made by another definition; use another keyspace or table, or use \
+     the table's types in the workload",
     .0.join("\n")
 )]
 pub struct OtherTypes(Vec<String>);
@@ -78,14 +78,14 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
         .map(|(at, why)| {
             let kind = usize::from(program.statements()[at].kind);
             let name = program.kinds().get(kind).map_or("", |kind| &kind.name);
-            format!("rows that {name} reads are not compared: {why}")
+            format!("cassay does not compare the rows that {name} reads: {why}")
         })
         .collect();
     why.dedup();
     (Arc::new(program.without_judging(&statements)), why)
 }
 
-/// Returns the seconds after which rows expire, by name of table, for tables whose rows do.
+/// Returns the seconds after which rows expire, by name of table, for tables whose rows expire.
 fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
@@ -125,8 +125,8 @@ fn other_types(
     differing.collect()
 }
 
-/// Returns true if a marker for a column of the type `made` may have the type `takes`: `IN ?` takes
-/// a list, `CONTAINS ?` and `m[?]` an element.
+/// Returns true if a marker for a column of type `made` may have the type `takes`. `IN ?` takes a
+/// list; `CONTAINS ?` and `m[?]` take an element.
 fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     let is_element = match made {
         CqlType::List(element) | CqlType::Set(element) => is_taken(takes, element),
@@ -137,7 +137,7 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     is_element || is_list || is_taken(takes, made)
 }
 
-/// Returns why the rows of a read are not those that the workload knows.
+/// Returns the reason why the workload does not know the rows of a read.
 fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();
@@ -152,7 +152,7 @@ fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<St
         .collect();
     Some(if added.is_empty() {
         format!(
-            "it selects *, and the table's columns are not those of the workload's definition ({})",
+            "it selects *, and the table's columns differ from the workload's definition ({})",
             names(shown.iter().map(|column| column.name.as_str()).collect())
         )
     } else {

@@ -1,8 +1,8 @@
-//! Imports series that other tools recorded during a run. They are read when the run ends, and
-//! added to the trials at the same time.
+//! Imports series that other tools recorded during a run. The engine reads them when the run ends,
+//! and adds them to the trials.
 //!
-//! A file that cannot be read does not invalidate the run: it is reported and recorded in the
-//! journal, and the rest goes on.
+//! A file that cannot be read does not invalidate the run: the engine reports it, records it in the
+//! journal, and continues.
 
 pub mod import;
 
@@ -17,8 +17,8 @@ use store::{Run, RunWriter};
 use study::inputs::located;
 use study::settings::{Import, Study};
 
-/// Adds the study's imports to the trials. Returns a sentence for each import: what was added, or
-/// why nothing was.
+/// Adds the study's imports to the trials. Returns a sentence for each import: the added series, or
+/// the reason why there are none.
 pub fn lay_beside(
     study: &Study,
     trials: &[(String, &TrialFinding)],
@@ -69,18 +69,18 @@ fn add(
     )
 }
 
-/// First text of a file of `esxtop -b`. A byte order mark and a quote may stand before it.
+/// First text of a file of `esxtop -b`. A byte order mark and a quote may precede it.
 const ESXTOP: &[u8] = b"(PDH-CSV";
 
-/// Number of bytes that tell a file of `esxtop -b`.
+/// Number of bytes that identify a file of `esxtop -b`.
 const HEAD_BYTES: u64 = 16;
 
-/// Adds a file of another tool to the trials of a finished run. The first bytes of the file tell
-/// which tool wrote it. `columns` selects the columns, or the usual ones if it is empty. Returns a
-/// sentence about the result.
+/// Adds a file of another tool to the trials of a finished run. The first bytes of the file
+/// identify the tool. `columns` selects the columns; if it is empty, the usual columns are
+/// selected. Returns a sentence about the result.
 ///
 /// # Errors
-/// The file is of no known tool, has no time in common with the run, or was added before. Or the
+/// The file is of no known tool, has no time in common with the run, or was already added. Or the
 /// run is not finished, or another process writes it.
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
@@ -122,7 +122,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
 /// Returns the names of the series in a file of another tool, as [`import_file`] would add them.
 ///
 /// # Errors
-/// The file is of no known tool, or `columns` match none of its series.
+/// The file is of no known tool, or `columns` matches none of its series.
 pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
     let (_, series) = read(file, columns)?;
     Ok(series.into_iter().map(|one| one.name).collect())
@@ -143,7 +143,7 @@ fn read(file: &Path, columns: &[String]) -> Result<(&'static str, Vec<Series>)> 
     })
 }
 
-/// Returns true if a file with these first bytes is of `esxtop -b`.
+/// Returns true if a file with these first bytes is an output of `esxtop -b`.
 fn is_esxtop(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
@@ -157,7 +157,7 @@ struct Laid<'l> {
     series: Vec<Series>,
 }
 
-/// Returns a name for the probe: two files of one kind must not have the same name.
+/// Returns a name for the probe. Two files of one kind must have different names.
 fn probe_name(probe: &str, file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy());
     format!("{probe}-{}", plain(&stem.unwrap_or_default()))
@@ -178,7 +178,7 @@ fn lay(
     let from_ns = spans.iter().map(|span| span.0).min();
     let to_ns = spans.iter().map(|span| span.1).max();
     let whole = from_ns.zip(to_ns).context("no trial has ended")?;
-    // Compared with the whole run first, for the message if no point fits.
+    // The whole run is compared first, for the message if no point fits.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
         // A trial between two points has none.
@@ -192,14 +192,14 @@ fn lay(
     ))
 }
 
-/// Returns begin and end of a trial, ns since 1970.
+/// Returns the begin and end of a trial, ns since 1970.
 fn span(trial: &TrialFinding) -> (u64, u64) {
     let seconds = trial.phases.last().map_or(trial.seconds, |phase| phase.to_s);
     let begin = trial.started_unix_ns;
     (begin, begin + (seconds * SECOND_NS as f64) as u64)
 }
 
-/// Returns a text that can be part of a file's name.
+/// Returns the text in a form that can be part of a file name.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let plain: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();

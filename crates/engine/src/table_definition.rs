@@ -1,4 +1,4 @@
-//! Asks a cluster for the definition of a table, for workloads that leave it to the cluster.
+//! Asks a cluster for the definition of a table, for workloads that do not contain the definition.
 
 use super::running_target::Running;
 use anyhow::{Context, Result};
@@ -16,15 +16,15 @@ pub struct TableDescription {
     pub from: String,
 }
 
-/// Result of asking a cluster for a table's definition.
+/// Result of a request to a cluster for a table's definition.
 #[derive(Clone, Debug)]
 pub enum Definition {
     /// The cluster has the table.
     Found(TableDescription),
-    /// The cluster does not have the table, or cannot describe any (before 4.0). The words say
-    /// which node was asked, and for what.
+    /// The cluster does not have the table, or cannot describe any table (before 4.0). The text
+    /// names the node and the request.
     Absent(String),
-    /// The cluster is still to be started, and was not asked.
+    /// The cluster has not started yet, so it was not asked.
     Unasked,
 }
 
@@ -52,7 +52,7 @@ pub fn describe(
         .to_string();
     let mut session = running.cluster.session()?;
     let absent = |why: &str| {
-        let asked = format!("{from} was asked for the table {keyspace}.{table} and {why}");
+        let asked = format!("cassay asked {from} for the table {keyspace}.{table}, but {why}");
         Ok(Definition::Absent(asked))
     };
     let name = cql::text::quoted_name(keyspace);
@@ -72,7 +72,7 @@ pub fn describe(
         name == quoted || name == folded
     });
     let Some(table) = tables.next() else {
-        return absent("has none of this name");
+        return absent("has no such table");
     };
     let types = all.iter().filter(|one| one.kind == "type");
     Ok(Definition::Found(TableDescription {

@@ -4,8 +4,7 @@ use measure::clock;
 use store::record::PhaseTimeRecord;
 use study::plan::{Phase, PhaseKind};
 
-/// Phases so far, on the monotonic clock. A kind may come twice (a restart for the load phase and
-/// one for the rest): the second has words and a length of its own.
+/// Phases up to now, on the monotonic clock.
 #[derive(Debug)]
 pub struct Timeline {
     start_ns: u64,
@@ -24,9 +23,9 @@ impl Timeline {
         }
     }
 
-    /// Returns, of the `planned` phases, the next one of `kind` and those after it. If a kind comes
-    /// more often than planned (a round of loading), it has the words of the previous one. An
-    /// unplanned phase has none.
+    /// Of the `planned` phases, returns the next one of `kind` and those after it. If a kind occurs
+    /// more often than planned (a round of loading), the phase has the description of the previous
+    /// one. An unplanned phase has none.
     pub fn advance<'p>(
         &mut self,
         kind: PhaseKind,
@@ -40,14 +39,14 @@ impl Timeline {
         (Some(&left[at]), &left[at + 1..])
     }
 
-    /// Begins a phase, which ends the one before.
+    /// Begins a phase, which ends the previous one.
     pub fn begin(&mut self, name: &'static str, at_ns: u64) {
         self.end_at(at_ns);
         self.phases.push((name, at_ns, None));
     }
 
-    /// Ends the measured window, if it was on: operations that were due in it are followed to their
-    /// ends.
+    /// Ends the measured window, if it was active. The client follows operations that were due in
+    /// it to their ends.
     pub fn begin_drain(&mut self, at_ns: u64) {
         if let Some(("measure", _, None)) = self.phases.last() {
             self.begin("drain", at_ns);
@@ -65,7 +64,7 @@ impl Timeline {
         }
     }
 
-    /// Returns begin and end of the last phase of that name.
+    /// Returns the begin and end of the last phase with that name.
     pub fn last(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))
@@ -105,7 +104,8 @@ mod tests {
         assert_eq!(timeline.last("verify"), None);
     }
 
-    /// The second restart of a trial had the first one's words, and its time counted again.
+    /// The second restart of a trial had the description of the first one, whose time counted
+    /// twice.
     #[test]
     fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
         let phase = |kind, what: &str, seconds| Phase {

@@ -1,4 +1,5 @@
-//! Runs one trial on a running target: prepares the data, offers load, verifies, judges.
+//! Runs one trial on a running target: prepares the data, offers load, verifies the rows, and
+//! judges the trial.
 
 mod clients;
 mod cost;
@@ -55,19 +56,20 @@ pub struct TrialRun<'a> {
     pub record: TrialRecord,
     /// Settings of the trial.
     pub settings: &'a Settings,
-    /// Program of the trial. It changes for data that is loaded to a size, once its rows are known.
+    /// Program of the trial. If the data is loaded up to a size, the program changes once the
+    /// number of rows is known.
     pub program: Arc<Program>,
     /// Seed of the study.
     pub seed: u64,
     /// Files that the workload names.
     pub inputs: &'a Inputs<'a>,
-    /// Step of an import that it runs. `None` for other workloads.
+    /// Step of an import that the trial runs. `None` for other workloads.
     pub step: Option<&'a ImportStep>,
     /// True if it is the first trial of its variant.
     pub is_first: bool,
     /// Rows that exist before the trial.
     pub rows: RowsBefore,
-    /// True if the trial before it was too much for the target.
+    /// True if the load of the previous trial was too high for the target.
     pub after_too_much: bool,
     /// Ceilings of the client, one for each measurement.
     pub ceilings: Vec<Ceiling>,
@@ -75,7 +77,7 @@ pub struct TrialRun<'a> {
     pub fleet: Option<&'a FleetUse>,
     /// Study of the trial.
     pub study: &'a Study,
-    /// True if the machine is declared as shared.
+    /// True if the user declared the machine as shared.
     pub shared_machine: bool,
     /// Files of the run.
     pub writer: &'a mut RunWriter,
@@ -83,7 +85,7 @@ pub struct TrialRun<'a> {
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
     pub interrupt: &'a AtomicBool,
-    /// Ends the load if it is too much for others. `None` without a guard.
+    /// Guard that ends the load if it is too high for other users. `None` without a guard.
     pub guard: Option<Guard>,
 }
 
@@ -91,21 +93,21 @@ pub struct TrialRun<'a> {
 pub enum TrialEnd {
     /// The trial ended as planned.
     Finished(Box<TrialFinding>),
-    /// Ctrl-C: it counts as not done.
+    /// The user pressed Ctrl-C: the trial counts as not done.
     Interrupted,
-    /// A node died, or the load was too much for other users of the target, as the words say. The
-    /// finding is invalid, and the run does not go on with this target.
+    /// A node died, or the load was too high for other users of the target. Holds the description.
+    /// The finding is invalid, and the run does not continue with this target.
     Stopped(Box<TrialFinding>, String),
 }
 
-/// State of a running trial: evidence and finding so far, and the data for the rest of them.
+/// State of a running trial: its evidence and finding up to now, and the data to complete them.
 struct State {
     writer: TrialWriter,
     answered: AnsweredCounts,
     counting: Counting,
     storage: Storage,
     gather: ProbeCollector,
-    /// Series of an endurance's long trial. `None` for other trials.
+    /// Series of the long trial of an endurance study. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
     /// The measured window.
@@ -116,17 +118,17 @@ struct State {
     finding: TrialFinding,
     /// Outcomes of the writes of the main stage, if they are recorded.
     outcomes: Outcomes,
-    /// Number of operations on registers beyond those recorded.
+    /// Number of operations on registers, except the recorded ones.
     beyond: u64,
-    /// Processes of the nodes when the measured part began.
+    /// Processes of the nodes at the begin of the measured part.
     pids: Vec<(String, Option<u32>)>,
-    /// Ends of their logs at that time.
+    /// Ends of the nodes' logs at that time.
     log_marks: LogMarks,
-    /// Self-reports of the nodes before anything was measured.
+    /// Self-reports of the nodes before the measurement.
     told: SelfReport,
 }
 
-/// Size of the tables on disk, before load was offered and after it.
+/// Size of the tables on disk, before the load and after it.
 #[derive(Debug, Default)]
 struct Storage {
     before: Option<TableStorage>,
@@ -137,10 +139,10 @@ struct Storage {
     bytes_per_write: Option<f64>,
 }
 
-/// Adds the nodes' own reports to an error: a node that is full, or was killed, answers with
+/// Adds the nodes' own reports to an error, because clients of a full or killed node see only
 /// refused connections.
 fn explained(error: Error, running: &Running, state: &State) -> Error {
-    // Without marks, their logs would also report earlier trials.
+    // Without marks, the nodes' logs would also report earlier trials.
     if state.pids.is_empty() {
         return error;
     }
@@ -152,8 +154,8 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     behind(error, &causes)
 }
 
-/// Copies the nodes' logs up to now, before the trial is judged and counts as done. Returns what
-/// can no longer be read.
+/// Copies the nodes' logs up to now, before the trial is judged and counts as done. Returns the
+/// logs that can no longer be read.
 fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
     let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
     let unheard = running.cluster.unheard();
@@ -187,7 +189,8 @@ impl TrialRun<'_> {
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked, &self.own_pids())?;
         let end = self.phases(running, &mut state);
-        // The probes' last readings are kept whatever happened, and hide no other error.
+        // The probes' last readings are kept even after a failure, and a failure to keep them hides
+        // no other error.
         let stopped = state.gather.stop(&mut state.writer);
         let gaps = missing(running, state.writer.path());
         state.finding.gaps = gaps.clone();
@@ -201,7 +204,7 @@ impl TrialRun<'_> {
             }
         };
         if let TrialEnd::Finished(finding) | TrialEnd::Stopped(finding, _) = &mut end {
-            // A trial that was cut is judged before the gaps are known.
+            // If a trial was cut short, it is judged before the gaps are known.
             finding.gaps = gaps;
             self.recovered(finding, state.writer.path())?;
             state.writer.write_overview(finding)?;
@@ -243,7 +246,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Runs all phases. Returns the end of the trial if they did not all end as planned.
+    /// Runs all phases. Returns the end of the trial if any phase did not end as planned.
     fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         match self.step {
             Some(step) => {
@@ -280,8 +283,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the tables are those that the statements were made for. A null target has the
-    /// tables that it was given, and no rows: it says nothing about Cassandra.
+    /// Checks that the tables match the statements. A null target needs no check, since it has the
+    /// tables of the program and no rows.
     fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
         if running.is_null() || running.cluster.is_null_server()? {
             self.rows.are_said = false;
@@ -299,7 +302,7 @@ impl TrialRun<'_> {
 
     /// Records the nodes with their settings and identities.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
-        // The tables of an import's step are its own.
+        // A step of an import has its own tables.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
         let record = nodes::record(running, self.settings, &self.program, asked);
         state.evidence.environment = Some(Environment {
@@ -320,7 +323,7 @@ impl TrialRun<'_> {
         state.writer.write_nodes(&record)
     }
 
-    /// Returns what the database's probes look at.
+    /// Returns the keyspace and tables for the database's probes.
     fn looked(&self) -> DatabaseProbes {
         DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
@@ -328,7 +331,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Warms up and measures, in one run of the load generator: nothing reconnects in between.
+    /// Warms up and measures, in one run of the load generator, so that no client reconnects in
+    /// between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = PhaseSchedule::new(
             self.settings,
@@ -365,7 +369,7 @@ impl TrialRun<'_> {
         running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
-        // Unrecorded writes may be on any row: then no row's state is known any more.
+        // Unrecorded writes may be on any row, so the state of all rows is unknown.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);
@@ -382,14 +386,14 @@ impl TrialRun<'_> {
         Ok(self.measured(offered, state))
     }
 
-    /// Returns which reads are compared while load is measured.
+    /// Returns the reads that are compared during the measured load.
     fn verified(&self) -> VerifyReads {
         let nth = self.settings.verify.every_nth;
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
     /// Reports failures under load, and looks for their causes in the nodes' logs and on their
-    /// volumes: once, when the load has ended.
+    /// volumes. It does so once, when the load has ended.
     fn note_errors(&mut self, offered: &PhaseResult, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {
             return;

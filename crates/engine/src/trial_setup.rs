@@ -14,7 +14,8 @@ use study::plan::{PhaseKind, Trial};
 use target_spec::{Change, Target};
 
 impl Engine<'_> {
-    /// Starts the trial's target, unless an equal one runs, apart from restarts.
+    /// Starts the trial's target, unless an equal one is running. Restarts do not make a
+    /// difference.
     pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
         let running = self.running.as_ref();
@@ -23,7 +24,7 @@ impl Engine<'_> {
             return Ok(());
         }
         self.stop_target()?;
-        // A new target has no data: loading comes first.
+        // A new target has no data, so the load phase comes first.
         let target = match &self.plan.works[trial.variant].step {
             Some(_) => &settings.target,
             None => settings.load_target(),
@@ -80,12 +81,12 @@ impl Engine<'_> {
         let logs = self.writer.trial_folder(&slug)?.join("logs");
         let (missing, stopped) =
             running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
-        // Logs from before a failure belong to the trial, too.
+        // Logs from before a failure also belong to the trial.
         let noted = self.writer.note_added(&slug);
         stopped.and(noted).and(self.note_missing(slug, missing))
     }
 
-    /// Records the tables that stay on an attached cluster.
+    /// Records the tables that remain on an attached cluster.
     fn note_remains(&mut self, running: &Running) {
         let left = running.cluster.left();
         if let Target::Attach(attach) = &running.settings
@@ -105,7 +106,7 @@ impl Engine<'_> {
         all.collect()
     }
 
-    /// Records which logs could not be read.
+    /// Records the logs that could not be read.
     fn note_missing(&mut self, slug: String, missing: Vec<Gap>) -> Result<()> {
         let gaps: Vec<GapRecord> = missing_files::records(GapKind::Logs, missing).collect();
         if gaps.is_empty() {
@@ -117,12 +118,12 @@ impl Engine<'_> {
         self.writer.journal(None, JournalEvent::FilesMissing { slug, gaps })
     }
 
-    /// Connects to the clients that the trial wants, unless they are connected.
+    /// Connects to the clients that the trial needs, unless they are already connected.
     pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
         let client = &self.study.variants[trial.variant].settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
         if !serves {
-            // Clients that are no longer wanted end first.
+            // Clients that no trial needs any more end first.
             self.fleet = None;
             let say = &mut |said: &str| (self.events)(Event::Said(said.to_owned()));
             self.fleet = FleetUse::open(client, say)?;
@@ -156,7 +157,7 @@ impl Engine<'_> {
         }
         let program = &self.plan.works[trial.variant].program;
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
-        // The load needs this as well, so that clients build their program once.
+        // The load also needs this, so that clients build their program only once.
         if let (Some(fleet), Some(running)) = (fleet, &self.running) {
             fleet_use::prepare(&fleet.clients, self.study, trial.variant, program, running)?;
         }

@@ -1,4 +1,4 @@
-//! Sums up the measured window of a trial, and counts the operations for comparison with the
+//! Adds up the measured window of a trial, and counts the operations for the comparison with the
 //! server.
 
 use analysis::autocorrelation;
@@ -12,7 +12,7 @@ use measure::{
 use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
 
-/// Errors after which it is unknown whether the server executed the operation.
+/// Errors that leave it unknown if the server executed the operation.
 const UNCERTAIN: [Outcome; 7] = [
     Outcome::ClientTimeout,
     Outcome::ConnectionLost,
@@ -23,9 +23,10 @@ const UNCERTAIN: [Outcome; 7] = [
     Outcome::Unavailable,
 ];
 
-/// Sums over a run of the load generator; its intervals are added up only here. Latencies and
+/// Sums over a run of the load generator. Only this type adds up its intervals. Latencies and
 /// errors are those of the population: every operation that was due in the window, however late it
-/// ended. Throughput and the client's own figures count what ended within the window's time.
+/// ended. Throughput and the client's own figures count the operations that ended within the
+/// window's time.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Window for the rules.
@@ -36,19 +37,19 @@ pub struct Tally {
     pub all: Series,
     /// Release lag.
     pub lag: Histogram,
-    /// Operations that ended in the window, whatever their outcome.
+    /// Operations that ended in the window, regardless of their outcome.
     pub ended: u64,
     /// Outcomes of all operations of the run, including those before the window.
     pub outcomes: OutcomeCounts,
-    /// Operations that the client got an answer for, over the whole run.
+    /// Operations with an answer to the client, over the whole run.
     pub answered: AnsweredCounts,
     /// For each kind, true if it writes.
     is_write: Vec<bool>,
-    /// Begin of the first interval and end of the last, monotonic clock.
+    /// Begin of the first interval and end of the last one, monotonic clock.
     span_ns: Option<(u64, u64)>,
 }
 
-/// One kind of operation, or all, in the window.
+/// One kind of operation, or all kinds, in the window.
 #[derive(Debug, Default)]
 pub struct Series {
     latency: Blocks,
@@ -56,12 +57,12 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
-    /// Sum of all counts; its histograms stay empty.
+    /// Sum of all counts; its histograms remain empty.
     counts: KindInterval,
 }
 
 impl Tally {
-    /// Returns an empty tally of a program; `is_write` tells which of its kinds write.
+    /// Returns an empty tally of a program. For each kind, `is_write` is true if it writes.
     pub fn new(is_write: &[bool]) -> Tally {
         Tally {
             kinds: is_write.iter().map(|_| Series::default()).collect(),
@@ -98,8 +99,8 @@ impl Tally {
         self.all.counts.counts[KindCount::Retries]
     }
 
-    /// Returns the operations that ended per second in the second half of the window, failed ones
-    /// too.
+    /// Returns the number of operations, including failed ones, that ended per second in the second
+    /// half of the window.
     pub fn later_ended_per_s(&self) -> f64 {
         let rates = &self.window.ops_per_s;
         let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();
@@ -146,8 +147,8 @@ impl Series {
         }
     }
 
-    /// Returns true if no operation of this kind ended in the window, and none was due there. One
-    /// that was due may end after the window, or never.
+    /// Returns true if no operation of this kind ended in the window, and none was due in it. An
+    /// operation that was due may end after the window, or never.
     pub fn is_empty(&self) -> bool {
         self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
     }
@@ -157,7 +158,7 @@ impl Series {
         &self.latency
     }
 
-    /// Returns the counts besides time. `None` if all are zero.
+    /// Returns the counts that are not times. `None` if all are zero.
     pub fn counts(&self) -> Option<KindCounts> {
         let counts = self.counts.counts;
         (counts != KindCounts::default()).then_some(counts)
@@ -187,14 +188,14 @@ impl Series {
     }
 }
 
-/// Operations that the client got an answer for, over all phases of a trial.
+/// Operations with an answer to the client, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsweredCounts {
     /// Reads that succeeded.
     pub reads: u64,
     /// Writes that succeeded.
     pub writes: u64,
-    /// Operations of which it is unknown whether the server executed them.
+    /// Operations that the server may or may not have executed.
     pub uncertain: u64,
 }
 
@@ -206,7 +207,7 @@ impl AnsweredCounts {
         self.uncertain += other.uncertain;
     }
 
-    /// Adds an interval; `is_write` by kind, in the program's order.
+    /// Adds an interval. `is_write` has a flag for each kind, in the program's order.
     pub fn push(&mut self, interval: &Interval, is_write: &[bool]) {
         for (kind, is_write) in interval.kinds.iter().zip(is_write) {
             if kind.is_part {
@@ -266,8 +267,8 @@ mod tests {
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 
-    /// The only deletion of a recording ended a millisecond after the window, and the findings had
-    /// no deletion.
+    /// The only deletion in a recording ended a millisecond after the window, so the findings
+    /// contained no deletion.
     #[test]
     fn a_kind_with_one_late_operation_is_counted() {
         let mut tally = Tally::new(&[true]);

@@ -20,10 +20,11 @@ pub(crate) trait Fault {
 
     /// Describes the healing, for the step that begins it.
     fn healing(&self) -> &'static str {
-        "what was done is undone"
+        "all changes are undone"
     }
 
-    /// Returns true if its nodes are managed, so that they are restarted if they do not come back.
+    /// Returns true if the nodes are managed. They are then restarted if they do not start again by
+    /// themselves.
     fn is_ours(&self) -> bool {
         true
     }
@@ -42,11 +43,11 @@ pub(crate) trait Fault {
         Ok(Work::Done(String::new()))
     }
 
-    /// Heals the fault, after an operation that it started has ended. `tell` receives steps of a
-    /// healing that takes a while, with their times.
+    /// Heals the fault, after an operation that it started has ended. `tell` receives the steps of
+    /// a long healing, with their times.
     ///
     /// # Errors
-    /// Something cannot be healed. Everything else is healed.
+    /// A part cannot be healed. All others are healed.
     fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<HealResult> {
         world.heal()
     }
@@ -65,8 +66,8 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 pub(crate) enum Work {
     /// It continues.
     Going,
-    /// It continues, and this was done since.
+    /// The fault continues. Holds the actions since the last call.
     Did(String),
-    /// It has ended with this result.
+    /// The fault has ended. Holds the result.
     Done(String),
 }

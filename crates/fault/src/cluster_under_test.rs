@@ -53,7 +53,7 @@ pub struct NodeSeen {
     pub cql: SocketAddr,
     /// Internode address.
     pub storage: SocketAddr,
-    /// True if the process is managed, so that an unknown process means that there is none.
+    /// True if the process is managed. Then an unknown process means that there is none.
     pub is_ours: bool,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,

@@ -2,10 +2,10 @@
 //! and confirm that.
 //!
 //! Each kind of fault has a file with its options, its injection and its observation. [`run`]
-//! performs a fault from the first observation to the last. Invariants: nothing is broken that was
-//! not seen whole before. Healing is armed at the host's agent before the injection. Independent
-//! observers decide if the target is broken or whole again: the host's kernel, another host, and a
-//! client of the node.
+//! performs a fault from the first observation to the last. Invariants: a fault is injected only
+//! into a target that was observed without faults. The host's agent is ready to heal before the
+//! injection. Independent observers decide if the fault is in effect or healed: the host's kernel,
+//! another host, and a client of the node.
 
 mod behaviour;
 mod behaviours;

@@ -10,29 +10,29 @@ use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target_spec::fault::{FaultKind, Hit, Length, Options};
 
-/// Interval between two observations: short compared with the second in which clients notice a
-/// failed node.
+/// Interval between two observations. It is short compared with the second in which clients notice
+/// a failed node.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of an answer that proves a node whole: generous, for a busy machine.
+/// Time limit of an answer that proves a node whole. It is generous, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Time without an answer after which a node is silent, if the kernel agrees. A healthy node
 /// answers within milliseconds.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Delay after the planned end until the host's agent heals by itself.
+/// Delay after the planned end before the host's agent heals by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
 /// Time without renewal after which agents heal a fault that is still being injected. The injector
 /// renews it repeatedly.
 const RENEWED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Time limit for nodes to end on a host that they were moved to.
+/// Time limit for moved nodes to end on the other host.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
-/// Maximum time without any observation of the target. The volume of a host that is being healed is
-/// mounted again within seconds.
+/// Maximum time without any observation of the target. A host in healing mounts its volume again
+/// within seconds.
 const UNSEEN_MAX: Duration = Duration::from_secs(30);
 
 /// Time limit for the traces of a finished operation to become visible.
@@ -54,7 +54,7 @@ pub struct LifeCycleStep {
 pub struct FaultResult {
     /// True if an independent observer saw the fault. `None` if no observation was possible.
     pub seen: Option<bool>,
-    /// True if the target was seen whole at the end.
+    /// True if the fault was observed as healed at the end.
     pub whole: bool,
     /// Steps in order.
     pub steps: Vec<LifeCycleStep>,
@@ -69,7 +69,7 @@ pub fn holds_from(kind: &FaultKind) -> FaultStep {
 }
 
 impl FaultResult {
-    /// Returns the verdict: confirmed if the fault was seen and healed.
+    /// Returns the verdict: confirmed if the fault was observed in effect and then healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
             (Some(true), true) => FaultVerdict::Confirmed,
@@ -95,8 +95,8 @@ struct LifeCycle<'w> {
 }
 
 /// Injects the fault, holds it until healing is ordered, and heals it. `planned` is the expected
-/// duration; a little later agents heal by themselves. `tell` receives every step at once. Heals on
-/// every path.
+/// duration. A little later, agents heal by themselves. `tell` receives every step immediately.
+/// Heals the fault on every path.
 pub fn run(
     kind: &FaultKind,
     (hit, options): (&Hit, &Options),
@@ -152,10 +152,10 @@ impl LifeCycle<'_> {
         (seen, self.heal())
     }
 
-    /// Observes until the target is whole, which it may not be yet after an earlier fault. Waits at
-    /// most as long as the fault itself may take to heal.
+    /// Observes until the target is whole; after an earlier fault, it may not be whole yet. Waits
+    /// at most as long as the fault itself may take to heal.
     fn before(&mut self) -> Observation {
-        // Includes the time for which an agent may hold a fault whose controller is gone.
+        // This includes the time for which an agent may hold a fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -187,7 +187,7 @@ impl LifeCycle<'_> {
     }
 
     /// Returns an observation if another fault has broken the target's volume. Closer observation
-    /// would be misleading, because the volume's present behaviour is not its usual one.
+    /// would be misleading, because the volume does not show its usual behaviour.
     fn taken(&mut self) -> Option<Observation> {
         let host = match self.hit {
             _ if !self.kind.takes_volume() => None,
@@ -199,7 +199,7 @@ impl LifeCycle<'_> {
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
             broken: Some(true),
             whole: Some(false),
-            words: "the host's volume is broken by something else".to_owned(),
+            words: "another fault is in force on the host's volume".to_owned(),
         })
     }
 
@@ -238,7 +238,7 @@ impl LifeCycle<'_> {
     }
 
     /// Continues the fault's operation until it ends or healing is ordered, with observations in
-    /// between. Its traces prove afterwards that it was done.
+    /// between. Its traces prove afterwards that it was performed.
     fn work(&mut self, planned: Duration) -> Option<bool> {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -262,7 +262,7 @@ impl LifeCycle<'_> {
                 self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
-                let words = format!("it was not over in time: {}", look.words);
+                let words = format!("it did not finish in time: {}", look.words);
                 self.say(FaultStep::Unfinished, words);
                 return if is_seen { Some(true) } else { look.broken };
             }
@@ -322,9 +322,9 @@ impl LifeCycle<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals the fault, and observes until the target is whole. Returns true if it became whole.
-    /// Restarts nodes that do not come back by themselves, as an operator would: some stop for good
-    /// when they meet a fault.
+    /// Heals the fault, and observes until the fault is healed. Returns true if it was healed. Like
+    /// an operator, it restarts nodes that do not start again by themselves, because some stop
+    /// permanently after a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -343,10 +343,10 @@ impl LifeCycle<'_> {
             if look.whole.is_some() {
                 seen_ns = self.world.now_ns();
             }
-            // If an agent is gone, nothing can be observed any more.
+            // If an agent has ended, nothing can be observed any more.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.whole == Some(true) {
-                let early = "; its agent had healed it by itself";
+                let early = "; its agent had already healed it";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
                 self.say(
@@ -378,7 +378,7 @@ fn is_ready(look: &Observation) -> bool {
     look.whole == Some(true) && look.broken == Some(false)
 }
 
-/// Restarts of nodes that do not come back.
+/// Restarts of nodes that do not start again by themselves.
 struct Revival {
     /// Nodes that are starting, with the time of their last start.
     started: Vec<(usize, u64)>,
@@ -386,11 +386,12 @@ struct Revival {
     restarts_count: usize,
 }
 
-/// Time that a running node, which was not restarted, may stay silent before a restart.
+/// Time for which a running node that was not restarted may stay silent before a restart.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
-/// Time that all others may consider a node down that answers clients. The node may have announced
-/// a later gossip generation than its present one. The others ignore it until it is restarted.
+/// Time for which all other nodes may consider a node down although it answers clients. The node
+/// may have announced a later gossip generation than its present one. The others then ignore it
+/// until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 
 /// Minimum interval between two starts of a node that fails to start.
@@ -408,7 +409,8 @@ impl Revival {
         }
     }
 
-    /// Restarts a node that has ended or was silent for too long. Returns the reason if it did.
+    /// Restarts a node that has ended or was silent for too long. Returns the reason, if it has
+    /// restarted the node.
     fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
@@ -422,10 +424,10 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // A node that was just started takes a while.
+            // A node that has just started needs some time.
             "it runs and answers no request, though the broken part is whole"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
-            "it answers clients, and all others hold it to be down"
+            "it answers clients, and all others consider it down"
         } else {
             return None;
         };
@@ -435,10 +437,10 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // The cause of a failed start would make the next one fail, too.
+        // The cause of a failed start would also make the next start fail.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
-            ", and told to skip what of its files cannot be read"
+            ", with the option to skip unreadable parts of its files"
         } else {
             ""
         };

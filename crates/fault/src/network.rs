@@ -166,5 +166,5 @@ fn ports(world: &dyn Agents, is_one: impl Fn(Option<usize>) -> bool) -> Vec<u16>
 }
 
 fn host_of(world: &dyn Agents, host: usize) -> Result<HostSeen> {
-    world.hosts().into_iter().nth(host).context("there is no such host")
+    world.hosts().into_iter().nth(host).context("the host does not exist")
 }

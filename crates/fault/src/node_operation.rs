@@ -1,4 +1,4 @@
-//! Operations on a node by its MBeans. Shared by several kinds of faults.
+//! Operations on a node by its MBeans. Several kinds of faults use them.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Mbeans, World};
@@ -53,16 +53,17 @@ impl Task {
             return Ok(Work::Going);
         };
         self.is_at_work = false;
-        let own = "; these are Cassandra's own: there are none of clients";
+        let own = "; these belong to Cassandra itself: no client has one";
         let is_own = self.keyspaces.iter().all(|keyspace| cluster::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Requests the node to stop the operation until it has ended. Does nothing if it has.
+    /// Asks the node repeatedly to stop the operation, until it has ended. Does nothing if it has
+    /// already ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
         while self.is_at_work {
-            // An error now is that of the stopped operation.
+            // An error at this point is that of the stopped operation.
             if world.operated(self.node).is_some() {
                 self.is_at_work = false;
                 break;
@@ -70,7 +71,7 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "it does not end, though it was told to".to_owned(),
+                    Ok(_) => "it does not end, although it was asked to".to_owned(),
                     Err(error) => format!("it cannot be ended: {error:#}"),
                 });
             }

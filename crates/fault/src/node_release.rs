@@ -19,7 +19,7 @@ impl Itself {
     /// Queries a node.
     pub fn read(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
-        let row = rows.first().context("it says nothing of itself")?;
+        let row = rows.first().context("it does not report its release")?;
         let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
         Ok(Itself {
             release: cell("release_version"),
@@ -30,7 +30,7 @@ impl Itself {
 
 /// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
-    let seen = Itself::read(world, node, LIMIT).context("ask what it is")?;
+    let seen = Itself::read(world, node, LIMIT).context("ask for its release")?;
     Ok(seen.release)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
 pub(crate) fn is_release(world: &mut dyn Client, node: usize, expected: &str) -> Result<()> {
     let release = release(world, node)?;
     if release != expected {
-        bail!("node{} says that it is Cassandra {release}", node + 1);
+        bail!("node{} reports Cassandra {release}", node + 1);
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// Combines two independent observations: broken, or whole, if both agree.
+    /// Combines two independent observations: broken or whole only if both agree.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             broken: both(one.broken, other.broken),
@@ -29,7 +29,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observer that must also confirm the whole state. It is asked only then.
+    /// Adds another observer, which must confirm the whole state. It is asked only if the others
+    /// see the target whole.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.whole != Some(true) {
             return self;
@@ -56,12 +57,12 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         broken: None,
         whole: None,
-        words: format!("{who} could not be asked ({error:#})"),
+        words: format!("cassay could not ask {who} ({error:#})"),
     }
 }
 
-/// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` if there
-/// is not a process.
+/// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` without
+/// a process.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: usize,
@@ -87,7 +88,7 @@ pub(crate) fn process(
             whole: Some(!is_broken(state)),
             words: match state {
                 Some(state) => format!("the kernel calls its process {state}"),
-                None => "the kernel knows its process no more".to_owned(),
+                None => "its process no longer exists".to_owned(),
             },
         },
     }
@@ -111,12 +112,12 @@ pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
 
-/// Refuses to wait further for a starting node whose process has ended.
+/// Refuses to wait any longer for a starting node whose process has ended.
 pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).broken == Some(true);
     ensure!(
         !ended,
-        "{name} has ended while it started: its log says why"
+        "{name} has ended during its start: its log has the reason"
     );
     Ok(())
 }
@@ -147,7 +148,7 @@ pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
-/// Returns the running nodes of a host, with the starts that bring them back.
+/// Returns the running nodes of a host, with the commands that start them again.
 pub(crate) fn restartables(
     world: &dyn World,
     host: usize,
@@ -202,7 +203,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, Socke
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = (0..world.hosts().len()).filter(|other| *other != host);
-    let other = others.next().context("there is no other host to look from")?;
+    let other = others.next().context("there is no other host for observing it")?;
     Ok((other, node.storage))
 }
 
@@ -228,8 +229,8 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
         words: match reach {
             Reach::Reached(_) => format!("{from} reaches {to}"),
             Reach::Refused => format!("{from} is refused by {to}"),
-            Reach::Silent => format!("{from} hears nothing of {to}"),
-            Reach::Unreachable => format!("{from} has no way to {to}"),
+            Reach::Silent => format!("{from} receives nothing from {to}"),
+            Reach::Unreachable => format!("{from} has no route to {to}"),
         },
     })
 }
@@ -289,7 +290,7 @@ impl DiskTest {
         took(self.write, limit)
     }
 
-    /// Returns the duration of the read likewise.
+    /// Returns the duration of the read in the same way.
     pub fn read_took(self, limit: Duration) -> Option<Duration> {
         took(self.read, limit)
     }
@@ -326,7 +327,7 @@ pub(crate) fn try_disk(
         .into_iter()
         .nth(host)
         .map(|host| host.folder)
-        .context("there is no such host")?;
+        .context("the host does not exist")?;
     let sight = Query::TryDisk {
         folder,
         work,
@@ -369,10 +370,10 @@ pub(crate) fn disk_and_nodes(
 
 /// Returns the error for an answer to another question.
 pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
-    anyhow::anyhow!("an agent has answered another question: {seen:?}")
+    anyhow::anyhow!("an agent answered another question: {seen:?}")
 }
 
-/// Converts an error of an observation into one without result.
+/// Converts an error of an observation into an observation without a result.
 pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }

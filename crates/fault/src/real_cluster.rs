@@ -32,7 +32,7 @@ pub struct Order(Sender<()>);
 impl Order {
     /// Orders healing. Repeated calls have no effect.
     pub fn heal(&self) {
-        // A receiver that is gone has healed.
+        // A receiver that no longer exists has healed the fault.
         let _ = self.0.send(());
     }
 }
@@ -47,7 +47,7 @@ pub fn orders() -> (Order, Receiver<()>) {
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// Number of the cluster's nodes. Further ones were added by the fault.
+    /// Number of the cluster's own nodes. The fault added any further ones.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
@@ -58,7 +58,7 @@ pub struct Live {
     held: Option<TcpStream>,
     /// Starts of nodes that have lost their data, by node.
     emptied: BTreeMap<usize, Restartable>,
-    /// Operations on nodes whose result was not fetched yet, by node.
+    /// Operations on nodes whose result has not been fetched, by node.
     at_work: BTreeMap<usize, JoinHandle<Result<String>>>,
 }
 
@@ -113,7 +113,7 @@ impl Live {
     fn control(&self, node: usize) -> Result<&NodeControl> {
         let known = self.node_handle(node)?;
         let control = known.control.as_ref();
-        control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
+        control.with_context(|| format!("{} offers no MBeans for this request", known.name))
     }
 
     /// Returns the agent on the machine of a node's process.

@@ -18,7 +18,7 @@ impl Renewal {
     pub fn renew(&mut self, world: &mut dyn World, within: Duration) {
         let now_ns = world.now_ns();
         if now_ns >= self.due_ns {
-            // An agent that is gone has healed, which the next observation shows.
+            // An agent that has ended has also healed, which the next observation shows.
             let _ = world.renew(within);
             self.due_ns = now_ns + RENEWED_EVERY.as_nanos() as u64;
         }

@@ -1,5 +1,5 @@
-//! Observations of a node that leaves the ring, loses its data, or comes back. Every node is asked
-//! separately, and the node that received the operation is not trusted.
+//! Observations of a node that leaves the ring, loses its data, or joins again. The observer asks
+//! every node separately, and does not trust the node that received the operation.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
@@ -44,7 +44,7 @@ pub(crate) fn member(
 /// Returns the internode address of a node.
 fn storage(world: &dyn Agents, node: usize) -> Result<SocketAddr> {
     let seen = world.nodes().into_iter().nth(node);
-    Ok(seen.context("there is no such node")?.storage)
+    Ok(seen.context("the node does not exist")?.storage)
 }
 
 /// Returns the status that each of some nodes gives to the node at an address.
@@ -66,7 +66,7 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
     said.dedup();
-    format!("the others hold it to be {}", said.join(", "))
+    format!("the others report it as {}", said.join(", "))
 }
 
 /// Observes a node's status on all other nodes: whole if all see it as up and normal.
@@ -97,7 +97,7 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
         words: if is_empty {
             "its folders are empty".to_owned()
         } else {
-            "there is data in its folders".to_owned()
+            "its folders contain data".to_owned()
         },
     });
     observation::or_unseen("its folders", looked)
@@ -114,7 +114,7 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// As `and_back`, but a node without peers needs no such confirmation.
+/// Like `and_back`, but a node without peers needs no confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,
@@ -201,15 +201,20 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<HealResult> {
         }
         // The answer may never come, if the host's network failed with the node.
         if observation::process(world, at_work, |state| state.is_some()).broken != Some(true) {
-            break Err(anyhow::anyhow!("node {} is gone", at_work + 1));
+            break Err(anyhow::anyhow!("node {} no longer exists", at_work + 1));
         }
         if world.now_ns() >= until_ns || host::process::is_interrupted() {
-            break Err(anyhow::anyhow!("node {} is still at work", at_work + 1));
+            break Err(anyhow::anyhow!("node {} is still busy", at_work + 1));
         }
         world.wait(POLL);
     };
     let mended = world.heal()?;
-    let words = ended.unwrap_or_else(|error| format!("it was told to and has not: {error:#}"));
+    let words = ended.unwrap_or_else(|error| {
+        format!(
+            "it was asked to, but has not done it: \
+                                                      {error:#}"
+        )
+    });
     let became = [Some(words), mended.became].into_iter().flatten();
     Ok(HealResult {
         became: Some(became.collect::<Vec<_>>().join("; ")),

@@ -1,5 +1,5 @@
-//! Rolling restarts: nodes restart one after the other, each once the one before is up. Shared by
-//! several kinds of faults.
+//! Rolling restarts: nodes restart one after the other, each once the previous one is up. Several
+//! kinds of faults use this module.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -54,15 +54,15 @@ impl Round {
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
 
-    /// Heals what is left, and reports the affected nodes as possibly starting.
+    /// Heals the remaining nodes, and reports the affected nodes as possibly starting.
     pub fn heal(&self, world: &mut dyn Agents) -> Result<HealResult> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
     }
 
-    /// Continues. `restart` stops and starts the next node if none is restarting. `holds` checks
-    /// further conditions of a node that is up.
+    /// Continues the restart. `restart` stops and starts the next node if none is restarting.
+    /// `holds` checks further conditions of a node that is up.
     pub fn proceed(
         &mut self,
         world: &mut dyn World,
@@ -102,7 +102,7 @@ impl Round {
             return Ok(Work::Going);
         }
         if turn.before.is_some_and(|before| lives(world, turn.node, before) != Ok(false)) {
-            bail!("{name} was not restarted: the kernel knows its process of before");
+            bail!("{name} was not restarted: its earlier process still runs");
         }
         holds(world, turn.node)?;
         self.turn = None;
@@ -118,7 +118,7 @@ impl Round {
     }
 }
 
-/// Returns true if the kernel of a node's host knows the process.
+/// Returns true if the process exists in the kernel of the node's host.
 fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
     match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
@@ -140,7 +140,7 @@ fn each_other(world: &mut dyn World) -> Result<()> {
         let live = world.live(node, LIMIT)?;
         let is_missing = |other: &usize| !live.contains(&nodes[*other].storage.ip().to_string());
         if let Some(other) = (0..nodes.len()).find(is_missing) {
-            bail!("node{} holds node{} to be down", node + 1, other + 1);
+            bail!("node{} considers node{} down", node + 1, other + 1);
         }
     }
     Ok(())
@@ -156,7 +156,7 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
         Ok(()) => Observation {
             broken: Some(false),
             whole: Some(true),
-            words: "all answer clients and hold each other to be up".to_owned(),
+            words: "all answer clients and consider each other up".to_owned(),
         },
         Err(error) => Observation {
             broken: Some(true),
@@ -166,8 +166,8 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     }
 }
 
-/// Observes which nodes have a process other than `before`, from the kernels of their hosts: broken
-/// if one does. The whole state is left to other observers.
+/// Observes from the kernels of the hosts which nodes have a process other than `before`: broken if
+/// any node does. Other observers judge the whole state.
 pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.iter().enumerate() {
@@ -181,7 +181,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     let said = if new.is_empty() {
         "every node runs as the process of before".to_owned()
     } else {
-        format!("the process of before is gone of {}", new.join(", "))
+        format!("the earlier process has ended of {}", new.join(", "))
     };
     Observation {
         broken: match (new.is_empty(), unknown.is_empty()) {
@@ -198,8 +198,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     }
 }
 
-/// Keeps the broken state of an observation, and requires that all nodes are up for the whole
-/// state.
+/// Keeps the broken state of an observation. The whole state requires that all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     let up = all_up(world, limit);
     Observation {

@@ -1,4 +1,5 @@
-//! Tests of life cycles on a simulated clock: nodes that behave as told, and nodes that do not.
+//! Tests of life cycles on a simulated clock, with nodes that behave as expected, and nodes that do
+//! not.
 
 mod named_targets;
 mod sim;
@@ -86,7 +87,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
             assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
-            // Packets of any peer may match only if the port is on our side.
+            // Packets of any peer may match only if the port is on the side of cassay.
             assert!(
                 !loss.peers.is_empty() || loss.end == PortEnd::Ours,
                 "{loss:?}"
@@ -116,7 +117,7 @@ fn nodes_of_machines_are_not_started_elsewhere() {
     let what = (&Hit::Host(HIT), &options);
     let outcome = run(&kind, what, &mut sim, Duration::from_secs(60), &mut |_| ());
     assert!(sim.injected.is_empty(), "nothing was broken");
-    let told = outcome.steps.iter().any(|step| step.words.contains("those of machines cannot"));
+    let told = outcome.steps.iter().any(|step| step.words.contains("impossible for machines"));
     assert!(told, "{outcome:#?}");
 }
 
@@ -169,7 +170,7 @@ fn a_fault_that_does_not_heal_is_a_mismatch() {
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
-/// Cassandra does so after it could not open a file, or met a failed disk.
+/// Cassandra does so after it could not open a file, or after a disk failure.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     let kind = FaultKind::find("node-descriptors").unwrap();
@@ -186,7 +187,7 @@ fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     }
 }
 
-/// They answer elsewhere while their host is off, and are back at the end.
+/// They answer on another host while their host is off, and are on their own host at the end.
 #[test]
 fn nodes_of_a_host_without_power_are_started_elsewhere() {
     let kind = FaultKind::find("host-power-off").unwrap();
@@ -232,8 +233,8 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
         ..Sim::default()
     };
     for (name, sim, said) in [
-        ("data-lost", keeps_data(), "there is data in its folders"),
-        ("node-remove", keeps_data(), "there is data in its folders"),
+        ("data-lost", keeps_data(), "its folders contain data"),
+        ("node-remove", keeps_data(), "its folders contain data"),
         ("node-remove", stays_member(), "is refused"),
         ("node-decommission", stays_member(), "is refused"),
     ] {
@@ -258,10 +259,10 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::NotWhole);
-    assert!(last.words.contains("hold it to be down"), "{last:?}");
+    assert!(last.words.contains("report it as down"), "{last:?}");
 }
 
-/// However much data it streams: only a node that does nothing is late.
+/// The amount of streamed data has no effect, because only an idle node is late.
 #[test]
 fn a_node_that_streams_is_waited_for() {
     for name in ["data-lost", "node-decommission", "node-remove"] {
@@ -277,7 +278,7 @@ fn a_node_that_streams_is_waited_for() {
     }
 }
 
-/// A ring that still has the node would not let it join.
+/// A ring that still contains the node would not let it join.
 #[test]
 fn a_node_comes_back_when_it_has_left() {
     let kind = FaultKind::find("node-decommission").unwrap();
@@ -319,8 +320,8 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
-/// A volume can have only one fault at a time. A corrupted block left by a killed command would be
-/// taken for the original.
+/// A volume can have only one fault at a time. A corrupted block from a killed command would be
+/// mistaken for the original.
 #[test]
 fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     for kind in at_once().filter(|kind| kind.takes_volume()) {
@@ -338,7 +339,8 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     assert_eq!(taking.count(), 7, "power off and all disks but a slow one");
 }
 
-/// The leftover of a killed command: if it counted as usual, the fault could not be seen.
+/// This is the leftover of a killed command. If it counted as normal, the fault could not be
+/// detected.
 #[test]
 fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
     let sim = Sim {
@@ -389,7 +391,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
     let (verdict, steps, _) = course(&KINDS[0], sim);
     assert_eq!(verdict, FaultVerdict::Confirmed);
     assert!(
-        steps[4].words.ends_with("had healed it by itself"),
+        steps[4].words.ends_with("had already healed it"),
         "{steps:?}"
     );
 }

@@ -1,29 +1,29 @@
-//! Tells which data a trial ran on, if data outlives a trial.
+//! Identifies the data of a trial, if data outlives a trial.
 //!
-//! After an interruption the target is started and loaded again. It has the same rows, but in other
-//! SSTables, compacted in another order. A trial before the interruption and one after it differ in
-//! that too, so they are not a pair.
+//! After an interruption, the engine starts the target and loads it again. The target has the same
+//! rows, but in other SSTables, compacted in another order. Trials before and after the
+//! interruption also differ in this, so they are not a pair.
 
 use store::record::TrialFinding;
 use study::settings::{Load, Reset, Settings};
 use target_spec::Target;
 
-/// Returns the generation of a trial with these settings in the run's start number `start`.
+/// Returns the generation of the data of a trial with these settings in start number `start` of the
+/// run.
 pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
     let outlives = match (&settings.target, settings.data.reset) {
-        // The null target stores nothing.
+        // The null target stores no data.
         (Target::Null(_), _) => false,
-        // Every trial loads its own data, also in an uninterrupted run.
+        // Every trial loads its own data, even in an uninterrupted run.
         (_, Reset::Truncate) => false,
-        // Existing data of an attached cluster was there before the run, and stays.
+        // The data of an attached cluster existed before the run, and remains after it.
         (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
         (_, Reset::None | Reset::Snapshot) => true,
     };
     outlives.then_some(start)
 }
 
-/// Returns true if two trials may be compared: the generation of one is unknown, or both are the
-/// same.
+/// Returns true if two trials may be compared: both generations are the same, or one is unknown.
 pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
     match (one.generation, other.generation) {
         (Some(one), Some(other)) => one == other,

@@ -1,4 +1,4 @@
-//! Proposes what to run next if a run leaves its question open: one command, with its time.
+//! Proposes the next run if a run leaves its question open: one command, with its time.
 
 use analysis::recovery::HOLD_S;
 use sentences::comparison::BLOCKS_ADDED_MAX;
@@ -15,12 +15,12 @@ use target_spec::Target;
 
 /// Warm-up lengths to propose, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Number of blocks to propose before a difference may first be judged.
+/// Number of blocks to propose before the first judgement of a difference.
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
-/// Returns what to run next. `None` if no question is open.
+/// Returns the next run to propose. `None` if no question is open.
 pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
-    // Corrupt data is looked at before anything is measured again.
+    // The user should examine corrupt data before further measurements.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
     }
@@ -46,7 +46,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     }
     if has(CauseKind::Others).is_some() {
         return Some(NextStepRecord {
-            says: "Again, while nothing else runs on this machine".to_owned(),
+            says: "Repeat it while no other program runs on this machine".to_owned(),
             command: rerun(study, &[]),
             seconds: Some(took_s),
         });
@@ -122,8 +122,8 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
     })
 }
 
-/// Says where to look at rows that were lost, wrong or resurrected, and which statement reads the
-/// first of them.
+/// Tells the user where to find the rows that were lost, wrong or resurrected, with the statement
+/// that reads the first of them.
 fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     let read_by = data::first_row(&found.trials).map(|row| match row.read_by.as_str() {
         "" => format!(", and at row {}", row.row),
@@ -142,9 +142,9 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     }
 }
 
-/// Proposes a warm-up as long as the trials took to stop getting faster, `arrived_s`. Nodes that
-/// start once need it before the first window only. `None` if no proposed length is long enough, or
-/// if the study is not a file.
+/// Proposes a warm-up that lasts until trials no longer get faster: at least `arrived_s`. Nodes
+/// that start only once need it only before the first window. `None` if no proposed length is long
+/// enough, or if the study is not a file.
 fn with_longer_warmup(
     study: &Study,
     trials: &[TrialFinding],
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// A trial in which node2 was back 4.7 s after a window of 75 s.
+    /// A trial in which node2 was up again 4.7 s after a window of 75 s.
     fn back_late() -> TrialFinding {
         let back = BackRecord {
             left_s: Some(1.0),
@@ -355,7 +355,7 @@ mod tests {
             Some((run_with(" --set repeat.blocks=5"), 300.0))
         );
         assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
-        // A node that was back after the window: the window is what to change.
+        // A node was up again only after the window, so the window must become longer.
         let mut late = found(&[CauseKind::Others], open(4, Some(9)));
         late.trials[0] = back_late();
         let step = suggest(&study(), &late, run).unwrap();

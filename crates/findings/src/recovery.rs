@@ -1,5 +1,5 @@
 //! Computes the effects of a trial's faults from its files when it has ended. So nothing needs to
-//! be kept while it runs, however long it is.
+//! remain in memory while the trial runs, however long it is.
 
 mod peers_view;
 mod window;
@@ -58,7 +58,7 @@ pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule)
     Ok(())
 }
 
-/// Stretch while a fault was on, and stretch after it. `None` for a stretch without an interval.
+/// Stretch during a fault, and stretch after it. `None` for a stretch without an interval.
 pub type FromInjection = [Option<StretchRecord>; 2];
 
 /// Returns the stretches of a trial's faults in a trial without them, in the order of the faults.
@@ -212,7 +212,7 @@ fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
     }
 }
 
-/// Returns whether a repair is needed, and why, in the form of a record.
+/// Returns the decision about a repair, with its reason, in the form of a record.
 fn repair(
     away: Option<&Away>,
     hints: Option<&Hints>,

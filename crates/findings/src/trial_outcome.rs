@@ -1,4 +1,4 @@
-//! Converts a trial's finding into the outcome by which a procedure decides.
+//! Converts a trial's finding into the outcome that a procedure uses.
 
 use crate::points::is_saturated;
 use analysis::procedure::{MeasuredFigure, Percentiles, Point, TrialJudgement, TrialOutcome};
@@ -7,14 +7,14 @@ use measure::Known;
 use store::record::{QuantilesRecord, RuleOutcome, TrialFinding};
 use study::settings::Settings;
 
-/// Rule, what its failure means, and the resulting judgement of the trial.
+/// Rule, the meaning of its failure, and the resulting judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
-/// Rules whose failure says nothing about the target, with what it says instead: the client was at
-/// its limit, or its numbers contradict each other; other programs interfered, which may not happen
-/// again; or the client itself was late. V1 does not fail where the limit in flight held operations
-/// back, because the target was slow. The order matters: a client at its limit also stalls and is
-/// late.
+/// Rules whose failure says nothing about the target, each with the meaning of its failure. The
+/// client was at its limit, or its numbers contradict each other. Or other programs interfered,
+/// which may not happen again. Or the client itself was late. V1 does not fail if the limit of
+/// operations in flight held operations back, because then the target was slow. The order is
+/// important, since a client at its limit also stalls and is late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client was at its limit", TrialJudgement::Client),
     (
@@ -24,7 +24,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ),
     (
         "V6",
-        "not every operation was counted once",
+        "some operations were not counted exactly once",
         TrialJudgement::Client,
     ),
     (
@@ -41,7 +41,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ("V1", "the client sent too late", TrialJudgement::Late),
 ];
 
-/// Returns the outcome by which a procedure decides.
+/// Returns the outcome that a procedure uses.
 pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     let failed: u64 = finding.errors.values().sum();
     let attempts = finding.all.ops + failed;
@@ -60,9 +60,9 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     }
 }
 
-/// Returns the share by which less was done than the rate asks for. Failures count as done, since
-/// they have a budget of their own. Random arrivals vary by chance: three standard deviations of a
-/// Poisson count are allowed, as by V1.
+/// Returns the shortfall of the operations from the rate, as a share. Failures count as done,
+/// because they have their own limit. Random arrivals vary by chance, so three standard deviations
+/// of a Poisson count are allowed, as in V1.
 fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
     let rate = match finding.point {
         Some(Point::Rate(rate)) if rate > 0 => rate as f64,
@@ -96,12 +96,12 @@ fn result_of(finding: &TrialFinding, rule: &str) -> Option<RuleOutcome> {
     of.map(|one| one.result)
 }
 
-/// Share of the CPUs from which other programs may explain a missed rate: twice the share at which
-/// V18 warns.
+/// Minimum share of the CPUs with which other programs may explain a missed rate: twice the share
+/// at which V18 warns.
 const OTHERS_DISTURB: f64 = 0.20;
 
 /// Returns the disturbance that may explain why a trial missed its rate. `None` if there was none.
-/// A client that stalled for 1 % of the time has that in its p99.
+/// If the client stalled for 1 % of the time, its p99 contains the stalls.
 fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     let [away_share, _] = Limits::default().silence_share;
     let others = finding.machine.as_ref().and_then(|machine| machine.cpu_others);
@@ -114,8 +114,8 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     }
 }
 
-/// Judges whether an invalid trial says something about the target. A client that cannot offer the
-/// requested load says nothing about it, whatever else went wrong.
+/// Decides if an invalid trial still gives information about the target. If the client could not
+/// apply the requested load, the trial gives none, regardless of other problems.
 fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
         return TrialJudgement::Fair;

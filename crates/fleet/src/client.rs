@@ -1,7 +1,7 @@
-//! The far side: a client that offers its share of a load, and reports its results each second.
+//! A client that applies its share of a load, and reports its results each second.
 //!
-//! Invariants: a client whose controller is gone, or silent for longer than its lease, offers no
-//! more load. It leaves nothing on its machine that would outlive it.
+//! Invariants: a client stops its load if its controller has ended, or is silent for longer than
+//! its lease. After its end, it leaves nothing on its machine.
 
 use crate::codec::{pack_client, pack_kinds};
 use crate::health::throttled_ns;
@@ -31,7 +31,7 @@ use workload::Program;
 /// Time limit for a controller to send its first request.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the load to end after the controller has gone.
+/// Time limit for the load to end after the end of the controller.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
 /// A client's result of compiling the controller's sources.
@@ -43,8 +43,8 @@ pub struct CompiledSources {
     pub access: load::Access,
 }
 
-/// Turns sources into a load. It connects a study with this crate. The near side passes sources to
-/// [`Clients`](crate::Clients) as text that only the maker understands.
+/// Turns sources into a load, and so connects a study with this crate. The controller passes
+/// sources to [`Clients`](crate::Clients) as text that only the maker understands.
 pub trait Maker: Sync {
     /// Stores a large file of this many bytes that sources name but do not contain.
     ///
@@ -197,7 +197,7 @@ impl Serve<ClientState> for TakeSources {
 
 impl Serve<ClientState> for TakeLarge {
     fn serve(self, client: &ClientState) -> Result<()> {
-        let piece = BASE64.decode(&self.piece).context("read what it was sent")?;
+        let piece = BASE64.decode(&self.piece).context("read the message to the client")?;
         let mut pieces = {
             let mut inner = client.inner();
             if self.is_first {
@@ -214,7 +214,7 @@ impl Serve<ClientState> for TakeLarge {
     }
 }
 
-/// Data that arrived in pieces. Each piece is dropped once it is read, so that nothing is held
+/// Data that arrived in pieces. Each piece is dropped after it is read, so that no data is held
 /// twice.
 #[derive(Default)]
 struct Pieces(VecDeque<io::Cursor<Vec<u8>>>);
@@ -269,7 +269,7 @@ impl Serve<ClientState> for Go {
         let armed = inner.armed.take().context("it is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
-        // This thread, which receives intervals, starts the load, since it has a high priority.
+        // This thread, which receives intervals, starts the load, because it has a high priority.
         let offering = std::thread::Builder::new()
             .name("client-load".into())
             .spawn(move || {
@@ -298,7 +298,7 @@ impl Serve<ClientState> for Steer {
             }
             Steer::Abandon => steering.abandon(),
         }
-        // Read afterwards: before, the workers did not know it.
+        // The number is read afterwards, because the workers did not know it before.
         Ok(HeardAt {
             at_ns: clock::now_ns(),
         })
@@ -355,8 +355,8 @@ fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     }
 }
 
-/// Packs kinds into texts that fit a message, and calls `with` for each, with the number of its
-/// first kind.
+/// Packs kinds into texts that fit into a message. Calls `with` for each text, with the number of
+/// its first kind.
 fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
     while at < kinds.len() {

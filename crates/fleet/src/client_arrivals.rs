@@ -38,7 +38,7 @@ impl Clients {
             let threads: Vec<_> = (0..COMING_MAX.min(count)).map(|_| scope.spawn(come)).collect();
             let mut feed = || -> Result<()> {
                 for _ in 0..count {
-                    give.send(next()?).context("give a seat away")?;
+                    give.send(next()?).context("assign a seat")?;
                 }
                 Ok(())
             };

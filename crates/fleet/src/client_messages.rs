@@ -1,6 +1,6 @@
 //! Reads the messages of clients under load, and merges them.
 //!
-//! Invariants: each interval is returned once, in order, when no client can add to it any more.
+//! Invariants: each interval is returned once, in order, when no client can add to it any longer.
 //! Every message is part of an interval.
 
 use crate::codec::{add_kinds, unpack_client};
@@ -20,13 +20,14 @@ use std::io::Read;
 /// delayed for a minute.
 const SET_NS: u64 = 30_000_000;
 
-/// Messages of one client so far.
+/// Messages of one client up to now.
 pub(crate) struct ClientCourse {
-    /// Its own start line, by its clock.
+    /// Start line of the client, by its own clock.
     pub theirs_start_ns: u64,
-    /// Lowest interval to which it may still add. `None` once it has ended, or is lost.
+    /// Lowest interval to which the client may still add. `None` once the client has ended or is
+    /// lost.
     pub next: Option<u64>,
-    /// Time when it was last heard, local monotonic clock.
+    /// Time of its last message, local monotonic clock.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -54,7 +55,7 @@ impl ClientCourse {
     }
 }
 
-/// Intervals that are not complete yet.
+/// Intervals that are not yet complete.
 pub(crate) struct Merging {
     pending: BTreeMap<u64, Interval>,
     pub seconds: Vec<ClientSecond>,
@@ -89,7 +90,10 @@ impl Merging {
         match note {
             Note::Kinds(note) => {
                 let interval = self.interval_at(note.index);
-                let kinds = interval.kinds.get_mut(note.at..).context("kinds of no program")?;
+                let kinds = interval.kinds.get_mut(note.at..).context(
+                    "kinds of an unknown \
+                                                                       program",
+                )?;
                 add_kinds(&note.packed, kinds)?;
             }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
@@ -159,7 +163,7 @@ impl Merging {
         })
     }
 
-    /// Returns the next interval to which no client can add any more.
+    /// Returns the next interval to which no client can still add.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         loop {
@@ -180,7 +184,7 @@ impl Merging {
 }
 
 fn piece(note: KeptNote) -> Result<RecordPiece> {
-    let not_ours = "what a client has written down is of another form than ours";
+    let not_ours = "the record of a client has another format than this program uses";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
     let most = crate::wire::PIECE_BYTES as u64 + 1;

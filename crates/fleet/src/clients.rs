@@ -1,5 +1,5 @@
-//! The near side of clients: connects to all at once, keeps them from load to load, and tracks
-//! their clocks.
+//! The controller's side of clients: connects to all of them in parallel, keeps them from load to
+//! load, and tracks their clocks.
 
 use crate::health::ClockReading;
 use crate::on_all_clients::{all_or_failures, at_once};
@@ -35,8 +35,8 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit for compiling a program, opening connections or measuring a ceiling.
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
-/// Number of clock exchanges at the start. The shortest of this many was within 0.1 ms of the truth
-/// over ssh on a busy machine.
+/// Number of clock exchanges at the start. On a busy machine over ssh, the fastest of this many
+/// exchanges was accurate to 0.1 ms.
 const FIRST_EXCHANGES: usize = 64;
 
 /// Interval of later clock exchanges.
@@ -57,7 +57,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Returns the place in words: `here`, the machine's name for `ssh`, or a pod and its node.
+    /// Describes the place: `here`, the machine's name for `ssh`, or a pod and its node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }
@@ -78,7 +78,7 @@ pub struct Client {
     pub(crate) clock: Arc<ClientClock>,
 }
 
-/// Knowledge about a client's clock, updated by a thread of its own.
+/// Knowledge about a client's clock. A separate thread updates it.
 #[derive(Debug, Default)]
 pub(crate) struct ClientClock {
     known: Mutex<KnownClock>,
@@ -116,7 +116,7 @@ impl ClientClock {
         known.noted.clear();
     }
 
-    /// Returns when it was set or stood still since then, and by how much.
+    /// Returns the times since then at which the clock was set or stood still, with the amounts.
     pub fn breaks(&self) -> Vec<(u64, i64)> {
         self.lock().breaks.clone()
     }
@@ -167,8 +167,8 @@ impl Clients {
     /// Starts a client on every seat, all at once.
     ///
     /// # Errors
-    /// The clients that could not be started, all with their reasons. No client is then left
-    /// running.
+    /// Some clients could not be started. The error lists all of them with their reasons. No client
+    /// is then left running.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
         let links: Vec<(usize, Arc<Link>)> =
             (1..).zip(links(seats)?.into_iter().map(Arc::new)).collect();
@@ -194,7 +194,7 @@ impl Clients {
         &self.all
     }
 
-    /// Returns the reason why one is gone. `None` while all are there.
+    /// Returns the reason for the loss of a client. `None` while all are present.
     pub fn lost(&self) -> Option<String> {
         self.all.iter().find_map(|client| {
             let why = client.link.lost()?;
@@ -206,7 +206,7 @@ impl Clients {
     /// Its name identifies its content: it is a digest. `write` writes the bytes for each client.
     ///
     /// # Errors
-    /// A client cannot store it, or is gone.
+    /// A client cannot store it, or has ended.
     pub fn give(
         &self,
         name: &str,
@@ -228,7 +228,7 @@ impl Clients {
     /// Sends all clients the sources of a program, unless they have them.
     ///
     /// # Errors
-    /// A client cannot compile them, or is gone.
+    /// A client cannot compile them, or has ended.
     pub fn prepare(&self, sources: &str) -> Result<()> {
         let mut have = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if *have == sources {
@@ -240,11 +240,11 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures each client's own ceiling, all at once: operations per second on its own null
-    /// target. `None` if its machine was too busy.
+    /// Measures the ceilings of all clients in parallel: operations per second of each on its own
+    /// null target. `None` if its machine was too busy.
     ///
     /// # Errors
-    /// A null target does not accept the program, or a client is gone.
+    /// A null target does not accept the program, or a client has ended.
     pub fn ceilings(&self) -> Result<Vec<Option<f64>>> {
         self.each(|client| {
             let call = MeasureCeiling {
@@ -255,7 +255,7 @@ impl Clients {
         })
     }
 
-    /// Runs `with` on all clients at once.
+    /// Runs `with` on all clients in parallel.
     ///
     /// # Errors
     /// All failures, each with its client.
@@ -267,7 +267,7 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends their load. A client that is gone offers none.
+    /// Ends the load of the clients. A client that has ended applies no load.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }
@@ -385,7 +385,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let mut reached = Link::to_all(&far, OtherAgents::End)?.into_iter();
     let mark = std::process::id().to_string();
     let link = |(number, seat): (usize, &Seat)| match seat.far {
-        Some(_) => reached.next().context("a machine that was reached is not there"),
+        Some(_) => reached.next().context("a machine that was reached no longer exists"),
         None => Link::open(&name_of(number), &begin(), (MARK, &mark)).context("here"),
     };
     numbered().map(link).collect()
@@ -421,7 +421,7 @@ fn watch(link: &Weak<Link>, clock: &ClientClock) {
         let next = Deadline::after(CLOCK_EVERY);
         match link.upgrade() {
             Some(link) if clock.ask(&link).is_ok() => {}
-            // A silent client is queried again. The receiver of its intervals decides whether it is
+            // A silent client is queried again. The receiver of its intervals decides if it is
             // lost.
             Some(link) if link.lost().is_none() => {}
             _ => return,

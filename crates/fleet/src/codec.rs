@@ -1,7 +1,7 @@
 //! Converts intervals to text, and back: histograms as their buckets, counters as numbers.
 //!
 //! Invariant: reading returns exactly the written counts. Both sides are the same build, so
-//! counters carry no names. All are listed here in one place, where the compiler detects a new one.
+//! counters have no names. All counters are listed here, so that the compiler detects a new one.
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -18,7 +18,7 @@ trait Visit {
     fn signed(&mut self, number: &mut i64) -> Option<()>;
     fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    /// Returns whether an optional part is present. `here` tells this on writing.
+    /// Returns true if an optional part is present. On writing, `here` gives the answer.
     fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
@@ -51,8 +51,7 @@ impl Visit for Writer {
     }
 }
 
-/// Adds the values that it reads, so that no separate value is allocated for a client's part of an
-/// interval.
+/// Adds the values that it reads, so that a client's part of an interval needs no separate value.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -213,7 +212,7 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 }
 
 /// Error for packed data of another build.
-const NOT_OURS: &str = "an interval of another form than ours";
+const NOT_OURS: &str = "an interval has another format than this program uses";
 
 /// Packs as many kinds as fit one text, at least one. Returns their number.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {

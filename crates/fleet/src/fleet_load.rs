@@ -23,11 +23,11 @@ const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// A client is lost, as the text says, and the others were told to stop.
+    /// A client is lost, and the others were told to stop. Holds the reason.
     Lost(String),
     /// The wait has reached its time limit.
     Time,
-    /// Everything has ended, and every interval was returned.
+    /// All clients have ended, and every interval was returned.
     Over,
 }
 
@@ -104,7 +104,7 @@ impl Fleet {
         }
     }
 
-    /// Waits until everything has ended, and adds up the results.
+    /// Waits until all workers have ended, and adds up the results.
     ///
     /// # Errors
     /// A worker could not wait for answers, or has panicked. A lost client is not an error.
@@ -126,9 +126,9 @@ type Heard = (usize, Word);
 enum Word {
     /// The client sent this message.
     Said(serde_json::Value),
-    /// The client is gone.
+    /// The client has ended.
     GoneNode,
-    /// The client heard too late when its window begins or its load ends, by this many ns.
+    /// The client learned too late when its window begins or its load ends, by this many ns.
     Late(u64),
 }
 
@@ -146,7 +146,7 @@ pub struct FleetLoad {
     window_from_ns: u64,
     interval_ns: u64,
     shown_ns: u64,
-    /// Losses that were not reported yet.
+    /// Losses that have not been reported.
     news: Vec<String>,
     is_over: bool,
     /// Reason why the results are invalid: a worker has failed.
@@ -198,8 +198,8 @@ impl FleetLoad {
         }
     }
 
-    /// Sets the start line: `start_ns` by the local clock, and each client's own time, with the
-    /// delay in ns with which the client heard it.
+    /// Sets the start line: `start_ns` by the local clock, and each client's own time. Also sets
+    /// the delay, in ns, after which the client learned of it.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;
@@ -266,7 +266,7 @@ impl FleetLoad {
         self.said.iter().enumerate().map(one).collect()
     }
 
-    /// Returns the time since a client was last heard, at most since the load began.
+    /// Returns the time since the last message of a client, at most the time since the load began.
     fn silent_ns(&self, number: usize, now_ns: u64) -> u64 {
         let heard_ns = self.said[number].heard_ns.max(self.clocks[number].heard_ns());
         now_ns.saturating_sub(heard_ns.max(self.merging.start_ns))
@@ -287,33 +287,33 @@ impl FleetLoad {
     }
 
     fn take(&mut self, number: usize, note: serde_json::Value, now_ns: u64) -> Result<()> {
-        let note = serde_json::from_value::<Note>(note).context("understand what it says")?;
+        let note = serde_json::from_value::<Note>(note).context("parse its message")?;
         let said = &mut self.said[number];
         if let Some(piece) = self.merging.take(number, said, note, now_ns)? {
-            let offset = self.clocks[number].offset().context("its clock is not known")?;
+            let offset = self.clocks[number].offset().context("its clock is unknown")?;
             self.kept
                 .add(&piece, their_time(offset))
-                .context("it has written down operations that it was not asked for")?;
+                .context("it has recorded operations that were not requested")?;
         }
         Ok(())
     }
 
-    /// Declares a client lost if it was silent for as long as it would itself wait. A client with
-    /// all its threads frozen sends nothing. A client that only waits for its CPUs still answers
-    /// clock queries.
+    /// Declares a client lost if it was silent for as long as the client itself would wait. A
+    /// client with all its threads frozen sends nothing. A client that only waits for its CPUs
+    /// still answers clock queries.
     fn look_for_silence(&mut self) {
         let now_ns = clock::now_ns();
         for number in 0..self.said.len() {
             let silent_ns = self.silent_ns(number, now_ns);
             if self.said[number].next.is_some() && silent_ns > SILENCE_S * clock::SECOND_NS {
-                let words = format!("was not heard of for {:.1} s", silent_ns as f64 / 1e9);
+                let words = format!("has sent no message for {:.1} s", silent_ns as f64 / 1e9);
                 self.lose(number, words);
             }
         }
     }
 
-    /// Records the loss of a client. The remaining load is not the one requested and worthless, so
-    /// all clients end.
+    /// Records the loss of a client. The remaining load differs from the requested one and is
+    /// worthless, so all clients end.
     fn lose(&mut self, number: usize, why: String) {
         let now_ns = clock::now_ns();
         let said = &mut self.said[number];
@@ -419,7 +419,8 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // A dropped load is ended, and its end awaited, so that the next one finds everything free.
+        // Dropping a load ends it and waits for its end, so that all resources are free for the
+        // next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {
@@ -429,8 +430,8 @@ impl Drop for FleetLoad {
     }
 }
 
-/// Returns the time of an event on the common clock of a trial's messages: since its window began
-/// or, before that, since its load began.
+/// Returns the time of an event for the messages of a trial: since its window began or, before
+/// that, since its load began.
 fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
     let since = |from_ns: u64| at_ns.saturating_sub(from_ns) as f64 / 1e9;
     if at_ns >= window_from_ns {

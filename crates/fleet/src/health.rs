@@ -35,7 +35,7 @@ pub struct ClientNow {
     pub place: String,
     /// Its last interval. `None` before the first.
     pub second: Option<SecondNow>,
-    /// Time since it was last heard, seconds. 0 if it has ended normally.
+    /// Time since its last message, seconds. 0 if it has ended normally.
     pub silent_s: f64,
     /// Maximum error of its estimated clock offset, ms. `None` if it is unknown.
     pub clock_bound_ms: Option<f64>,
@@ -86,7 +86,7 @@ pub struct ClientEnd {
     pub connections: usize,
     /// Number of operations that it sent.
     pub operations_sent: u64,
-    /// Delay with which it heard of the start line, ns. 0 if it was in time.
+    /// Delay with which it learned of the start line, ns. 0 if it was in time.
     pub late_ns: u64,
     /// Largest error bound of its estimated clock offset, ns.
     pub bound_ns: u64,
@@ -101,12 +101,12 @@ pub struct ClientEnd {
     pub latency: Histogram,
     /// Times of the population, by kind.
     pub population: Population,
-    /// Sentence on how and when it was lost, with its name. `None` if it stayed to the end.
+    /// Sentence on the reason and time of its loss, with its name. `None` if it stayed to the end.
     pub lost: Option<String>,
 }
 
-/// Times of one client's part of the measured population, by kind. They are packed: unpacked, those
-/// of a hundred clients and a few kinds take a GB.
+/// Times of one client's part of the measured population, by kind. They are packed, because those
+/// of a hundred clients and a few kinds would otherwise take a GB.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     kinds_count: usize,
@@ -126,7 +126,10 @@ impl Population {
         packed: String,
     ) -> Result<Vec<KindInterval>> {
         let mut kinds = vec![KindInterval::default(); kinds_count];
-        add_kinds(&packed, kinds.get_mut(at..).context("kinds of no program")?)?;
+        add_kinds(
+            &packed,
+            kinds.get_mut(at..).context("kinds of an unknown program")?,
+        )?;
         self.kinds_count = kinds_count;
         self.packed.push((at, packed));
         Ok(kinds)

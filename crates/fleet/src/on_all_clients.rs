@@ -1,9 +1,9 @@
-//! Runs an action with all clients at once, and reports the failures.
+//! Runs an action with all clients in parallel, and reports the failures.
 
 use anyhow::{Result, anyhow};
 use measure::number::counted;
 
-/// Runs `with` on all items at once, one thread each. Returns the results in their order.
+/// Runs `with` on all items in parallel, one thread each. Returns the results in their order.
 pub(crate) fn at_once<'a, A: Sync, T: Send>(
     all: &'a [A],
     with: impl Fn(&'a A) -> Result<T> + Sync,

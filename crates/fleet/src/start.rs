@@ -1,4 +1,4 @@
-//! Shares out a load to clients, and starts all of them on one start line.
+//! Distributes a load among clients, and starts all of them on one start line.
 
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
 use crate::fleet_load::{Fleet, FleetLoad};
@@ -8,21 +8,22 @@ use anyhow::{Context, Result, ensure};
 use load::{Config, OtherWorkers};
 use measure::clock;
 
-/// Number of operations that near and far side compare before they begin.
+/// Number of operations that controller and client compare before they begin.
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
-/// Base distance of the start line. `WAYS_AHEAD` times the largest error bound of a client's clock
-/// offset, which stands for the way to it, is added: each client hears of the start in time.
+/// Base distance of the start line. The distance also includes `WAYS_AHEAD` times the largest error
+/// bound of a client's clock offset, as a measure of the transit time. So each client receives the
+/// start in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
 impl Clients {
-    /// Shares out the load of `config`, whose number of workers is ignored, and starts it on one
-    /// start line. All clients must have the program's sources.
+    /// Distributes the load of `config` among the clients, and starts it on one start line. It
+    /// ignores the number of workers in `config`. All clients must have the program's sources.
     ///
     /// # Errors
-    /// A client cannot connect, makes different operations from the same sources, or is gone. The
-    /// error lists all failures with their clients. No load is then offered.
+    /// A client cannot connect, makes different operations from the same sources, or has ended. The
+    /// error lists all failures with their clients. No load is then applied.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {
@@ -53,7 +54,7 @@ impl Clients {
             let armed = client.link.call(&call, WORK_LIMIT)?;
             ensure!(
                 armed.fingerprint == expected,
-                "it makes other operations of the same sources: this is a bug in cassay"
+                "it makes other operations from the same sources: this is a bug in cassay"
             );
             Ok(armed.connections)
         });
@@ -67,7 +68,7 @@ impl Clients {
         let mut way_ns = 0;
         for client in &clients {
             client.clock.begin();
-            let offset = client.clock.offset().context("its clock is not known")?;
+            let offset = client.clock.offset().context("its clock is unknown")?;
             way_ns = way_ns.max(offset.bound_ns);
             starts.push(offset);
         }
@@ -100,8 +101,8 @@ impl Clients {
     }
 }
 
-/// Returns the CPUs of a client. A client on this machine without CPUs of its own uses the load's
-/// CPUs, beginning with one with which no earlier client began.
+/// Returns the CPUs of a client. A client on this machine without its own CPUs uses the load's
+/// CPUs. It begins with a CPU with which no earlier client began.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();

@@ -1,4 +1,4 @@
-//! Requests to a client, and messages that it sends by itself, as both sides know them.
+//! Requests to a client, and messages that it sends without a request, as both sides know them.
 
 use anyhow::{Result, bail};
 use load::{
@@ -36,20 +36,20 @@ pub(crate) struct Description {
     pub machine: serde_json::Value,
 }
 
-/// Sends a part of a program's sources. After the last part they are compiled.
+/// Sends a part of a program's sources. After the last part, the client compiles them.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeSources {
-    /// Text to append to the earlier parts. The first part starts anew.
+    /// Text to append to the earlier parts. The first part begins a new text.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
 /// Sends a part of a large file that sources name but do not contain, in base64. After the last
-/// part it is stored.
+/// part, the client stores it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeLarge {
-    /// Text to append to the earlier parts. The first part starts anew.
+    /// Text to append to the earlier parts. The first part begins a new file.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
@@ -76,8 +76,8 @@ pub(crate) struct Go {
     pub start_ns: u64,
 }
 
-/// Changes how the load continues, at times of the client's clock. The answer is the time when it
-/// was heard.
+/// Changes how the load continues, at times of the client's clock. The answer is the time at which
+/// the client received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steer {
     StopAt(u64),
@@ -108,7 +108,7 @@ impl Steer {
     }
 }
 
-/// Time when a client heard of the start line, of the window, or of the end.
+/// Time at which a client learned of the start line, of the window, or of the end.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct HeardAt {
     /// Time by its own clock.
@@ -135,7 +135,8 @@ calls! {
     Disarm = "end-its-load" -> ();
 }
 
-/// Messages that a client sends by itself under load. The parts of an interval come before its end.
+/// Messages that a client sends without a request under load. The parts of an interval come before
+/// its end.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Note {
     /// Some kinds of the next interval.
@@ -155,7 +156,7 @@ pub(crate) enum Note {
 pub(crate) struct KindsNote {
     /// Number of the interval.
     pub index: u64,
-    /// Number of the first of them.
+    /// Number of the first of these kinds.
     pub at: usize,
     pub packed: String,
 }
@@ -163,7 +164,7 @@ pub(crate) struct KindsNote {
 /// Times of the population of some kinds.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PopulationNote {
-    /// Number of the first of them.
+    /// Number of the first of these kinds.
     pub at: usize,
     pub packed: String,
 }
@@ -226,7 +227,7 @@ struct AskedNode {
     tokens: Vec<i64>,
 }
 
-/// All of a [`Config`] except the program and the access.
+/// All parts of a [`Config`] except the program and the access.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClientConfig {
     stage: String,
@@ -296,7 +297,7 @@ fn word_of<T: PartialEq>(all: &[(T, &str)], value: &T) -> String {
 fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
     match all.iter().find(|(_, one)| *one == word) {
         Some((value, _)) => Ok(*value),
-        None => bail!("a client knows no {word:?}"),
+        None => bail!("a client has no {word:?}"),
     }
 }
 

@@ -1,9 +1,9 @@
-//! The kinds of external files that are read, with a size limit for each.
+//! The kinds of external files that cassay reads, with a size limit for each.
 //!
-//! A limit depends on how a file is read. A reader that holds a tree of it needs about ten to fifty
-//! times its size, and may use 256 MiB in all. A file that is read in constant memory may be as
-//! large as such files get. The mutation run (`crates/cassay/tests/mutations/`) covers all kinds,
-//! and reads the largest file of each kind that is held.
+//! A limit depends on the reader. A reader that holds a tree of the file needs about ten to fifty
+//! times its size, and may use 256 MiB in total. A file that is read in constant memory may be as
+//! large as any file of its kind. The mutation run (`crates/cassay/tests/mutations/`) covers all
+//! kinds. For each kind that a reader holds in memory, it reads the largest file.
 
 /// Unit of the limits, bytes.
 const KIB: u64 = 1 << 10;
@@ -47,7 +47,7 @@ pub enum FileKind {
     Histograms,
     /// Any file of a run, whose bytes are counted or copied.
     RunFile,
-    /// The journal of a run, which is held in memory.
+    /// The journal of a run, which a reader holds in memory.
     Journal,
     /// The list of an exported snapshot.
     Export,
@@ -114,8 +114,8 @@ impl FileKind {
         self.row().1
     }
 
-    /// Returns true if its readers hold all of it at once, so that its size determines their
-    /// memory.
+    /// Returns true if its readers hold all of it at the same time, so that its size determines
+    /// their memory.
     pub fn is_held(self) -> bool {
         self.row().2
     }
@@ -146,7 +146,11 @@ impl FileKind {
             FileKind::Certificate => ("a file of certificates", 4 * MIB, HELD),
             FileKind::ConnectBundle => ("a secure connect bundle", 16 * MIB, HELD),
             FileKind::Password => ("a file with a password", 64 * KIB, HELD),
-            FileKind::Home => ("a file that says what is installed", 4 * MIB, HELD),
+            FileKind::Home => (
+                "a file that describes the installed software",
+                4 * MIB,
+                HELD,
+            ),
             FileKind::Jar => ("a jar", 128 * MIB, HELD),
             FileKind::Archive => ("an archive or a program", 16 * GIB, IN_PIECES),
             FileKind::Supply => ("a list of jars", 4 * MIB, HELD),

@@ -1,11 +1,11 @@
 //! The only crate that knows how to open a file that others may have made, with limits on type,
 //! size and time.
 //!
-//! Files are named by a user, a study, another tool or a shared results folder. Such a file may be
-//! a pipe that never delivers anything, a device without an end, or larger than memory. [`open`]
-//! does not wait for any of these: it refuses anything that is not a plain file, and files that are
-//! larger than their [`FileKind`] allows. The opened file reads no more than that, and fails if a
-//! disk does not answer. `cargo xtask tidy` refuses every other way to open a file.
+//! A user, a study, another tool or a shared results folder names these files. Such a file may be a
+//! pipe without data, a device without an end, or larger than memory. [`open`] does not wait for
+//! any of these. It accepts only regular files, and only up to the size that their [`FileKind`]
+//! allows. An opened file reads no more than its kind allows, and fails if a disk does not answer.
+//! `cargo xtask tidy` refuses every other way to open a file.
 
 mod kind;
 
@@ -19,7 +19,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Base time for reads of one file, whatever its size. A network disk may be unreachable for a
+/// Base time for reads of one file, regardless of its size. A network disk may be unreachable for a
 /// while. If it is unreachable for a minute, it will not return soon.
 const WAIT: Duration = Duration::from_secs(60);
 /// Minimum speed of a disk, a sixteenth of that of a bad network.
@@ -32,9 +32,9 @@ pub struct OpenFile {
     kind: FileKind,
     /// Offset of the next byte.
     at: u64,
-    /// Number of bytes read so far.
+    /// Number of bytes read up to now.
     bytes: u64,
-    /// Time that reads have taken so far, ns.
+    /// Time that reads have taken up to now, ns.
     waited_ns: u64,
 }
 
@@ -135,7 +135,7 @@ fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
     }
 }
 
-/// Refuses anything but a plain file. Returns the kernel's data on the file.
+/// Refuses files that are not regular. Returns the kernel's data about the file.
 fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     let found = rustix::fs::fstat(file)?;
     let what = match FileType::from_raw_mode(found.st_mode) {
@@ -144,7 +144,7 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
         FileType::Fifo => "a named pipe",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
         FileType::Socket => "a socket",
-        _ => "something of another kind",
+        _ => "an object of another kind",
     };
     Err(no_file(what))
 }
@@ -186,7 +186,7 @@ impl OpenFile {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Fails if the disk has not answered for too long.
+    /// Fails if the disk takes too long to answer.
     fn check_wait(&self) -> io::Result<()> {
         let allowed = WAIT + Duration::from_secs(self.bytes / BYTES_PER_S_MIN);
         if Duration::from_nanos(self.waited_ns) <= allowed {
@@ -210,14 +210,14 @@ impl Read for OpenFile {
         // Some files of the kernel are plain, but wait for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                return Err(no_file("something that has yet to say what is in it"));
+                return Err(no_file("an object whose kind is still unknown"));
             }
             read => read?,
         };
         self.at += count as u64;
         self.bytes += count as u64;
         if self.at > self.kind.bytes_max() {
-            // It has grown since it was opened, or its size was not known before.
+            // The file has grown since it was opened, or its size was unknown before.
             let what = format!("it has more than {} bytes", self.kind.bytes_max());
             return Err(too_large(self.kind, &what));
         }

@@ -26,8 +26,8 @@ use target_spec::{CapabilityStatus, RemoteHost};
 /// Environment variable that marks an agent and its guard. Its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
 
-/// Variable that marked the processes of kept hosts in versions before agents, so that such
-/// clusters can still be ended.
+/// Variable that marked the processes of kept hosts in versions without agents. With it, clusters
+/// of these versions can still be ended.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
 /// Time without contact to its controller after which an agent ends the nodes that it started, in
@@ -40,7 +40,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for an agent to end: it kills processes and unmounts a volume.
 const END_LIMIT: Duration = Duration::from_secs(120);
 
-/// Agent of a host or of this machine. Dropping it ends what it started, unless it is kept.
+/// Agent of a host or of this machine. Dropping it ends the processes that it started, unless it is
+/// kept.
 #[derive(Debug)]
 pub struct Agent {
     link: Link,
@@ -79,7 +80,8 @@ impl Agent {
     /// # Errors
     /// As [`Agent::start_on_machine`], or this machine does not permit it.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // Done before this command has a second process, because all would have to move.
+        // This happens before this command has a second process, because all of its processes would
+        // have to move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }
@@ -94,8 +96,8 @@ impl Agent {
         Ok(Agent::new(link, begin, false))
     }
 
-    /// Starts agents in several such places. Returns them in order, or why one could not be
-    /// started.
+    /// Starts agents in several such places. Returns them in order, or the reason why one could not
+    /// be started.
     pub fn to_each(wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_each(&wanted);
@@ -160,7 +162,7 @@ impl Agent {
     /// Returns the capabilities of its machine.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&Capabilities)
     }
@@ -168,7 +170,7 @@ impl Agent {
     /// Returns the capabilities of its machine to break volumes.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn volume_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&VolumeCapabilities)
     }
@@ -176,7 +178,7 @@ impl Agent {
     /// Returns the capabilities of its machine to break the machine's own network.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn machine_capabilities(&self) -> Result<Vec<CapabilityStatus>> {
         self.call(&MachineCapabilities)
     }
@@ -233,7 +235,7 @@ impl Agent {
         self.link.call(call, LIMIT)
     }
 
-    /// Makes a call that may take as long as `limit`.
+    /// Makes a call that may take up to `limit`.
     pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         self.link.call(call, limit)
     }
@@ -263,7 +265,7 @@ impl Agent {
     /// permitted to access. The process ends with the agent.
     ///
     /// # Errors
-    /// The program cannot be executed, or the agent is gone.
+    /// The program cannot be executed, or the agent has ended.
     pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
         self.call(&StartProcess::from_command(command, output)?)
     }
@@ -276,8 +278,8 @@ impl Agent {
         self.call(&start.0)
     }
 
-    /// Returns how a process that the agent started has ended. `None` while it runs. Makes no call,
-    /// because the agent reports ends by itself.
+    /// Returns the way in which a process that the agent started has ended. `None` while it runs.
+    /// It makes no call, because the agent reports ends by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -290,16 +292,16 @@ impl Agent {
         }
     }
 
-    /// Returns why the agent can no longer be reached. `None` while it can.
+    /// Returns the reason why the agent can no longer be reached. `None` while it can.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
 
-    /// Asks a process to end, kills it after `grace`, and waits until it is gone. Returns true if
-    /// it ended by itself.
+    /// Asks a process to end, kills it after `grace`, and waits until it has ended. Returns true if
+    /// it ended before it was killed.
     ///
     /// # Errors
-    /// It is still there.
+    /// The process still exists.
     pub fn end_process(&self, process: Identity, grace: Duration) -> Result<bool> {
         if self.how_ended(process).is_some() {
             return Ok(true);
@@ -338,7 +340,7 @@ impl Drop for Agent {
         if self.kept.load(Ordering::Relaxed) {
             return self.link.leave();
         }
-        // No caller can get the error. The next command removes what remains.
+        // No caller can receive the error. The next command removes the leftovers.
         let _ = self.end();
     }
 }
@@ -357,7 +359,7 @@ fn hosts_there(
             role,
             folder: folder_of(&tree, &name),
             files: vec![supply_folder(&folder), tree.join(&name)],
-            // A relay must not remove anything.
+            // A relay must not remove files.
             tree: (role == Role::Host).then_some(tree),
             lease_s: LEASE_S,
         };
@@ -371,7 +373,7 @@ fn hosts_there(
 
 fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     let folder = machine.folder.clone();
-    folder.with_context(|| format!("{}: no folder is named for nodes there", machine.ssh))
+    folder.with_context(|| format!("{}: no folder is named for nodes on it", machine.ssh))
 }
 
 /// Returns the first message to the agent of another machine. Its folder is unique there, even if
@@ -415,7 +417,7 @@ pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
 /// Creates the socket of a kept agent, in its own folder.
 ///
 /// # Errors
-/// Another process listens there, or it is not permitted.
+/// Another process listens in the folder, or the kernel does not permit it.
 pub fn listen(folder: &Path) -> Result<UnixListener> {
     with_short_path(folder, |socket| {
         UnixListener::bind(socket).context("listen for another command")
@@ -425,7 +427,7 @@ pub fn listen(folder: &Path) -> Result<UnixListener> {
 /// Connects to the kept agent that listens in its own `folder`.
 ///
 /// # Errors
-/// No process listens there.
+/// No process listens in the folder.
 pub fn knock(folder: &Path) -> Result<UnixStream> {
     with_short_path(folder, |socket| {
         UnixStream::connect(socket).context("connect")
@@ -442,7 +444,7 @@ fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Re
 }
 
 /// Kills the remaining agents of a cluster and their guards, without asking them to end. The caller
-/// must undo what they did. Call it only when their owner has ended.
+/// must undo their changes. Call it only when their owner has ended.
 ///
 /// # Errors
 /// One of them does not end.
@@ -479,7 +481,7 @@ fn name_there(host: &str, cluster: &str) -> String {
 }
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
-    // Reads the identity first: if the process id is reused later, the start time differs.
+    // The identity is read first: if the process id is reused later, the start time differs.
     let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {

@@ -23,7 +23,7 @@ calls! {
     UndoLeftovers = "undo-what-was-left" -> Vec<String>;
 }
 
-/// Returns those of these addresses that are the host's own.
+/// Returns those of these addresses that belong to the host.
 #[derive(Serialize, Deserialize)]
 pub struct OwnAddresses(pub Vec<IpAddr>);
 
@@ -44,7 +44,7 @@ pub struct StartService(pub Service);
 pub struct ReadWallClock;
 
 /// Undoes what earlier agents left behind if their guards were killed too, or their machine lost
-/// power. From now on, this agent's undo list is written to the same place.
+/// power. From now on, this agent also writes its undo list there.
 #[derive(Serialize, Deserialize)]
 pub struct UndoLeftovers {
     /// Folder of all cassay files. `None` for one of the user's.
@@ -52,10 +52,11 @@ pub struct UndoLeftovers {
 }
 
 impl Agent {
-    /// Returns those of these addresses that are its host's own: they can be bound only there.
+    /// Returns those of these addresses that belong to the host of the agent, so that only it can
+    /// bind them.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn own_addresses(&self, of: &[IpAddr]) -> Result<Vec<IpAddr>> {
         self.call(&OwnAddresses(of.to_vec()))
     }
@@ -71,7 +72,7 @@ impl Agent {
     /// Returns the process of a server on its host. `None` if it does not run.
     ///
     /// # Errors
-    /// As [`Service::process`]; or the agent is gone.
+    /// As [`Service::process`], or the agent has ended.
     pub fn find(&self, service: &Service) -> Result<Option<Identity>> {
         self.call(&FindService(service.clone()))
     }
@@ -79,7 +80,7 @@ impl Agent {
     /// Starts a server on its host unless it runs. Returns its process if it appears soon.
     ///
     /// # Errors
-    /// The start fails, or the agent is gone.
+    /// The start fails, or the agent has ended.
     pub fn start_service(&self, service: &Service) -> Result<Option<Identity>> {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
@@ -88,7 +89,7 @@ impl Agent {
     /// the duration of the call; ns.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn wall_clock(&self) -> Result<(i64, u64)> {
         let before_ns = clock::unix_ns();
         let theirs_ns = self.call(&ReadWallClock)?;
@@ -100,11 +101,11 @@ impl Agent {
         ))
     }
 
-    /// Makes the agent write its undo list, and undo what was left there. Returns one sentence for
-    /// each action.
+    /// Makes the agent write its undo list, and undo the changes that were left on the machine.
+    /// Returns one sentence for each action.
     ///
     /// # Errors
-    /// Something cannot be undone, or nothing can be written there.
+    /// A change cannot be undone, or the agent cannot write the list.
     pub fn mend(&self, folder: Option<&Path>) -> Result<Vec<String>> {
         let folder = folder.map(Path::to_owned);
         self.call_for(&UndoLeftovers { folder }, MEND_LIMIT)

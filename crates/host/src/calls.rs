@@ -19,9 +19,9 @@ pub struct Begin {
     pub role: Role,
     /// Own folder of the agent.
     pub folder: PathBuf,
-    /// Folder that is removed when it ends. `None` if it must not remove one.
+    /// Folder that the agent removes when it ends. `None` if it must not remove a folder.
     pub tree: Option<PathBuf>,
-    /// Folders whose files it may access.
+    /// Folders whose files the agent may access.
     pub files: Vec<PathBuf>,
     /// Time without contact to its controller after which it ends, in seconds.
     pub lease_s: u64,
@@ -92,7 +92,7 @@ pub struct ConnectToSwitch {
     pub process: Identity,
 }
 
-/// Makes the switch limit what it sends to a host.
+/// Makes the switch limit the traffic that it sends to a host.
 #[derive(Serialize, Deserialize)]
 pub struct LimitPort {
     /// Number of the host, counted from 1.
@@ -143,7 +143,7 @@ pub struct Limits;
 /// Limits of a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct HostLimits {
-    /// Limits of its control groups, in words by name.
+    /// Descriptions of the limits of its control groups, by name.
     pub groups: BTreeMap<String, String>,
     /// Limits of its outgoing link.
     pub link: LinkSpec,
@@ -162,7 +162,7 @@ pub struct StartProcess {
     pub arguments: Vec<String>,
     /// Environment variables to set, or to remove (`None`).
     pub environment: Vec<(String, Option<String>)>,
-    /// Changes of the environment after a second start has failed as well.
+    /// Changes of the environment after a second start has also failed.
     pub forgiving: Vec<(String, Option<String>)>,
     /// Address on which it accepts connections when up, if the agent must keep it up after healing.
     pub serves: Option<SocketAddr>,
@@ -170,7 +170,7 @@ pub struct StartProcess {
     pub folder: PathBuf,
     /// File to which its output is appended. The agent must be permitted to access it.
     pub output: PathBuf,
-    /// CPUs and memory to which it is confined. `None` for all of its host's.
+    /// CPUs and memory to which it is confined. `None` means all CPUs and memory of its host.
     #[serde(default)]
     pub confinement: Option<Box<Confinement>>,
 }
@@ -227,7 +227,7 @@ pub struct Processes;
 #[derive(Serialize, Deserialize)]
 pub struct Keep;
 
-/// Notification that an agent sends by itself.
+/// Notification that an agent sends without a request.
 #[derive(Serialize, Deserialize)]
 pub enum Note {
     /// A process has ended, with its status.

@@ -18,13 +18,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Invocation, LinkSpec};
 
-/// A fault that an agent can inject. Processes are those that it has started. A volume can have
-/// only one fault at a time, besides being slow: a second one is refused.
+/// A fault that an agent can inject. It affects only processes that the agent has started. A volume
+/// can have only one fault at a time, except slowness, and the agent refuses a second one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Injection {
     /// Stops a process (SIGSTOP), and continues it for healing.
     Pause(Identity),
-    /// Stops a process repeatedly for a while, and continues it in between.
+    /// Repeatedly stops a process for a short time, and continues it in between.
     Stutter {
         /// Process to stop.
         process: Identity,
@@ -41,16 +41,16 @@ pub enum Injection {
     Wipe {
         /// Process to restart.
         process: Restartable,
-        /// Folders to empty, which remain themselves.
+        /// Folders to empty. The folders themselves remain.
         folders: Vec<PathBuf>,
     },
     /// A process leaves its cluster by itself. For healing, once nothing accepts connections at its
-    /// address any more, it is killed, its folders are emptied, and it is restarted. A process that
-    /// has not left is not touched; [`HealAnswer::became`] says so.
+    /// address, the agent kills it, empties its folders, and restarts it. The agent does not touch
+    /// a process that has not left; [`HealAnswer::became`] reports this.
     Leave {
         /// Process to restart.
         process: Restartable,
-        /// Folders to empty, which remain themselves.
+        /// Folders to empty. The folders themselves remain.
         folders: Vec<PathBuf>,
         /// Internode address of the process.
         address: SocketAddr,
@@ -59,8 +59,8 @@ pub enum Injection {
     /// connections, a program makes it leave. Then it is killed, and its files and its address are
     /// removed.
     Join(Join),
-    /// Changes files, and changes them back for healing. A process that reads them at its start is
-    /// stopped before and started after, both times.
+    /// Changes files, and restores them for healing. A process that reads them at its start is
+    /// stopped before each change and started after it.
     Files {
         /// Process that reads the files.
         reader: Option<Restartable>,
@@ -69,13 +69,13 @@ pub enum Injection {
         /// Steps that undo the changes.
         back: Vec<FileStep>,
     },
-    /// As `Files`, but the process is started differently meanwhile.
+    /// Like `Files`, but the process has a different start during the fault.
     Instead {
         /// Start of the process for healing.
         process: Restartable,
-        /// Start of the process meanwhile.
+        /// Start of the process during the fault.
         instead: Restartable,
-        /// Changes of files for that.
+        /// Changes of files for this start.
         forth: Vec<FileStep>,
         /// Steps that undo the changes.
         back: Vec<FileStep>,
@@ -91,45 +91,45 @@ pub enum Injection {
     HostPackets(Vec<HostLoss>),
     /// Sets the switch's link to this host, counted from 1, down, as if its cable were pulled out.
     LinkDown(usize),
-    /// Limits what the switch sends to a host, and restores the limits for healing.
+    /// Limits the traffic that the switch sends to a host, and restores the limits for healing.
     LinkTo {
         /// Number of the host, counted from 1.
         number: usize,
-        /// Limits of the link. Absent ones stay as they are.
+        /// Limits of the link. Absent limits do not change.
         link: LinkSpec,
     },
-    /// Limits what the host sends, and restores the limits for healing. Absent ones stay as they
-    /// are.
+    /// Limits the traffic that the host sends, and restores the limits for healing. Absent limits
+    /// do not change.
     LinkFrom(LinkSpec),
     /// Adds another host's address to the host, and announces it to the neighbours. Healing removes
-    /// it. The owner announces the address again when its link is back.
+    /// it. The owner announces the address again when its link is up again.
     TakeAddress(Ipv4Addr),
     /// Resets the connections to these TCP ports of the host. There is nothing to heal.
     Reset(Vec<u16>),
     /// Stops a server that belongs to another user, or its process, and makes it serve again for
     /// healing.
     Service(ServiceFault),
-    /// Runs a program, and another one for healing. The guard runs it if the agent is gone.
+    /// Runs a program, and another one for healing. The guard runs it if the agent has ended.
     Command {
         /// Program that injects the fault.
         inject: Invocation,
-        /// Program that heals. It must be harmless if nothing is broken, because it may be unknown
-        /// how far the other one came.
+        /// Program that heals. It must be harmless if nothing is broken, because the progress of
+        /// the other program may be unknown.
         heal: Invocation,
     },
     /// Limits the I/O of the host's volume, and restores the limits for healing. Control groups of
-    /// version 1 slow only I/O that processes wait for: reads, direct writes, and syncs. The
-    /// kernel's later writeback is attributed to no group there, and is not slowed.
+    /// version 1 slow only I/O that processes wait for: reads, direct writes, and syncs. There, the
+    /// kernel attributes later writeback to no group, so it is not slowed.
     Disk(target_spec::DiskSpec),
     /// Cuts the power of the host: all its processes are killed at once, and unsynced data of its
     /// volume is lost. For healing, the volume is mounted again, and processes are restarted.
     /// Another injection cuts the network.
     PowerOff {
-        /// Processes to restart when the power is back.
+        /// Processes to restart when the power is on again.
         processes: Vec<Restartable>,
     },
     /// Mounts the volume of another host of this machine, which that host has unmounted, and starts
-    /// processes. For healing, they are asked to end, and the volume is unmounted.
+    /// processes. For healing, the agent asks them to end, and unmounts the volume.
     Adopt {
         /// Name of its device, see [`crate::Host::device`].
         device: String,
@@ -152,8 +152,8 @@ pub enum Injection {
         processes: Vec<Restartable>,
     },
     /// Makes the host's volume fail from the location of a file's byte on: reads and writes there
-    /// and beyond fail (EIO). The file system becomes read-only when it meets such an error itself.
-    /// Healing is that of [`Injection::DiskReadOnly`].
+    /// and beyond fail (EIO). The file system becomes read-only when it meets an error of this kind
+    /// itself. Healing is that of [`Injection::DiskReadOnly`].
     DiskErrors {
         /// Path of the file.
         path: PathBuf,
@@ -171,8 +171,8 @@ pub enum Injection {
         leave_bytes: u64,
     },
     /// Inverts all bits of a part of a file on the host's volume. Every reader gets the changed
-    /// bytes from disk, unless a process had mapped them before. Healing restores them unless the
-    /// file is gone or was written to; [`HealAnswer::became`] tells what happened.
+    /// bytes from disk, unless a process had mapped them before. Healing restores them, unless the
+    /// file was removed or written to. [`HealAnswer::became`] reports the outcome.
     DiskCorrupt {
         /// Path of the file.
         path: PathBuf,

@@ -1,8 +1,8 @@
 //! Files of a host, through its agent.
 //!
-//! Invariants: paths are those of the host, and below a folder that its agent was given at its
-//! start. Every request is split into parts that fit into a message, however many and however large
-//! the files are.
+//! Invariants: paths are those of the host, and below a folder that its agent received at its
+//! start. The module splits every request into parts that fit into a message, however many and
+//! however large the files are.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -18,8 +18,8 @@ use std::time::Duration;
 /// Maximum bytes of a file, or of names, in one message: 700 kB as base64, of the 1 MiB limit.
 pub const PIECE_BYTES: usize = 512 << 10;
 
-/// Maximum bytes that are summed for one answer. It comes within a minute from any disk, and so
-/// delays the end of an agent without controller by at most that.
+/// Maximum number of bytes that are summed for one answer. Any disk delivers them within a minute,
+/// so an agent without a controller ends at most a minute late.
 pub const SUM_BYTES: u64 = 64 << 20;
 
 /// Time limit of a change: removing a large tree makes a volume discard its blocks.
@@ -46,7 +46,7 @@ pub struct List {
     pub folder: PathBuf,
     /// Last name that is already known.
     pub after: Option<String>,
-    /// Suffix of files whose text is returned, too.
+    /// Suffix of files whose text is also returned.
     pub text_of: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct List {
 pub struct Page {
     /// Entries in the order of their names.
     pub entries: Vec<Entry>,
-    /// True if no entries follow.
+    /// True if the folder has no further entries.
     pub is_last: bool,
 }
 
@@ -75,14 +75,14 @@ pub struct Sum {
     pub folder: PathBuf,
     /// Names of the files, in order.
     pub names: Vec<String>,
-    /// Progress within the first of them.
+    /// Progress within the first file.
     pub begun: PartialChecksum,
 }
 
-/// Progress of a checksum: the sum so far, and its bytes.
+/// Progress of a checksum: the sum up to now, and its bytes.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PartialChecksum {
-    /// Sum so far.
+    /// Sum up to now.
     pub crc: u32,
     /// Number of bytes that it covers.
     pub bytes: u64,
@@ -130,7 +130,7 @@ pub enum FileStep {
         /// Bytes to append.
         bytes: Bytes,
     },
-    /// Hard-links files into another folder, which is created.
+    /// Creates another folder, and hard-links files into it.
     Link {
         /// Folder of the files.
         from: PathBuf,
@@ -139,7 +139,7 @@ pub enum FileStep {
         /// File names, the same in both folders.
         names: Vec<String>,
     },
-    /// Hard-links all files of a tree into another tree, which is created.
+    /// Creates another tree, and hard-links all files of a tree into it.
     LinkTree {
         /// Root of the files.
         from: PathBuf,
@@ -157,7 +157,7 @@ pub enum FileStep {
     Clear {
         /// Path of the folder.
         folder: PathBuf,
-        /// Folders in it that are kept.
+        /// Folders in it to keep.
         but: Vec<String>,
     },
     /// Removes a file or a tree, if it exists.
@@ -230,7 +230,7 @@ pub struct Piece {
 }
 
 impl FileStep {
-    /// Returns the step that writes a file which everyone can read.
+    /// Returns the step that writes a file that everyone can read.
     pub fn write(path: PathBuf, bytes: impl Into<Vec<u8>>) -> FileStep {
         FileStep::Write {
             path,
@@ -308,7 +308,7 @@ impl Agent {
     /// Performs steps in order.
     ///
     /// # Errors
-    /// The first failure. The steps before it are done.
+    /// The first failure. All earlier steps have been performed.
     pub fn change(&self, steps: Vec<FileStep>) -> Result<()> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for step in steps.into_iter().flat_map(FileStep::parts) {

@@ -1,8 +1,8 @@
 //! Isolated hosts, each with an agent. Simulated hosts have a network on a switch, control groups
-//! and a volume each. Remote machines have as much of that as they permit.
+//! and a volume each. Remote machines have as much of this as they permit.
 //!
-//! Invariants: everything belongs to the agents' namespaces and mounts, and is removed with them,
-//! however they end. Only directories can remain, of control groups and in the cluster's folder.
+//! Invariants: all objects belong to the agents' namespaces and mounts, and disappear with them in
+//! any case. Only directories can remain: of control groups, and in the cluster's folder.
 //! [`HostsState::before`] lists them before the first is created, and [`Hosts::clear`] removes
 //! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
 //! machines, nothing is outside the named folder except control groups. The agents' guards and
@@ -29,7 +29,7 @@ use target_spec::{HostSpec, HostsSpec, RemoteHost};
 #[derive(Debug)]
 pub struct Hosts {
     state: HostsState,
-    /// Dropped before the switch, because their links end before it does.
+    /// The hosts are dropped before the switch, because their links end before it does.
     hosts: Vec<Host>,
     /// Switch between simulated hosts. Remote machines have their own network.
     switch: Option<Switch>,
@@ -41,8 +41,8 @@ impl Hosts {
     /// [`HostsState::before`] must be on disk before.
     ///
     /// # Errors
-    /// Everything that this machine does not permit, with what would enable it. Nothing is left
-    /// then.
+    /// Everything that this machine does not permit, each with the way to enable it. Then nothing
+    /// is left.
     pub fn make(
         id: &str,
         spec: &HostsSpec,
@@ -110,7 +110,8 @@ impl Hosts {
     /// one fails, nothing is left on any.
     ///
     /// # Errors
-    /// All unreachable machines, each with the reason; or all that do not permit what is requested.
+    /// All unreachable machines, each with the reason, or all machines that do not permit the
+    /// requested objects.
     pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
         let mut state = HostsState::for_machines(id, &spec.machines)?;
         let agents = Agent::start_hosts(id, &spec.machines)?;
@@ -175,13 +176,13 @@ impl Hosts {
 
     /// Returns the address of the node in `slot` of the host at `index`, both counted from 0. On a
     /// simulated host, the first node gets the host's own address. Further nodes get additional
-    /// ones, which are added to its link now. On a remote machine, all nodes share its address and
-    /// differ by their ports.
+    /// addresses, which this call adds to its link. On a remote machine, all nodes share its
+    /// address and differ by their ports.
     ///
     /// # Errors
     /// The network has no free address, or the kernel refuses.
     pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
-        let host = self.hosts.get(index).context("there is no such host")?;
+        let host = self.hosts.get(index).context("the host does not exist")?;
         if slot == 0 || self.are_machines() {
             return Ok(host.address());
         }
@@ -196,18 +197,18 @@ impl Hosts {
     /// The network has no free address.
     pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let Some(switch) = &self.switch else {
-            return Ok(self.hosts.get(index).context("there is no such host")?.address());
+            return Ok(self.hosts.get(index).context("the host does not exist")?.address());
         };
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
             number <= links::HOSTS_COUNT_MAX,
-            "a network has {} addresses for nodes, and number {number} is asked for",
+            "a network has {} addresses for nodes, but number {number} is requested",
             links::HOSTS_COUNT_MAX
         );
         Ok(switch.address(number))
     }
 
-    /// Returns the state by which the hosts can be found again.
+    /// Returns the state with which a later command finds the hosts again.
     pub fn state(&self) -> HostsState {
         self.state.clone()
     }
@@ -216,7 +217,7 @@ impl Hosts {
     /// folder. A second call does nothing.
     ///
     /// # Errors
-    /// The first failure. All other hosts are removed all the same.
+    /// The first failure. All other hosts are removed nevertheless.
     pub fn end(&self) -> Result<()> {
         let ended = std::thread::scope(|scope| {
             let agents = self.hosts.iter().map(Host::agent);
@@ -230,7 +231,7 @@ impl Hosts {
         ended.and(self.switch().map_or(Ok(()), |switch| switch.end()))
     }
 
-    /// Returns why the hosts have lost their network. `None` while it exists.
+    /// Returns the reason why the hosts have lost their network. `None` while it exists.
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(
@@ -249,11 +250,11 @@ impl Hosts {
         self.switch().map_or(Ok(()), |switch| switch.keep())
     }
 
-    /// Connects to hosts that an earlier command has kept; `folder` is the cluster's. Dropping the
-    /// returned value leaves them as they are.
+    /// Connects to hosts that an earlier command has kept. `folder` is that of the cluster.
+    /// Dropping the returned value does not change them.
     ///
     /// # Errors
-    /// Their agents are gone (after a reboot, or killed), or of another build.
+    /// Their agents have ended (after a reboot, or killed), or are of another build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -284,12 +285,12 @@ impl Hosts {
         })
     }
 
-    /// Ends what remains of the cluster of `state` on its machines, whose agents may run or have
+    /// Ends the remains of the cluster of `state` on its machines, whose agents may run or have
     /// ended. The processes of its nodes have the argument `mark`. Returns the number of killed
     /// processes.
     ///
     /// # Errors
-    /// All machines that are not reachable, or where something cannot be removed.
+    /// All machines that are not reachable, or on which a process or file cannot be removed.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(crate::destination::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
@@ -305,40 +306,40 @@ impl Hosts {
         Ok(at_once(agents.iter().zip(&state.hosts), clear)?.into_iter().sum())
     }
 
-    /// Thaws the frozen volumes of `state`. Processes that wait for them cannot be killed before.
-    /// Call it only when their owner has ended.
+    /// Thaws the frozen volumes of `state`. Until then, processes that wait for them cannot be
+    /// killed. Call it only when their owner has ended.
     ///
     /// # Errors
-    /// The first volume that cannot be thawed. All others are thawed all the same.
+    /// The first volume that cannot be thawed. All others are thawed nevertheless.
     pub fn thaw(state: &HostsState) -> Result<()> {
         let thaws = |one: &Undo| matches!(one, Undo::Thaw(_));
         let all: Vec<Undo> = state.undo().into_iter().filter(thaws).collect();
         undo(&all)
     }
 
-    /// Removes what the hosts of `state` left behind. Call it only when their owner and their
+    /// Removes the leftovers of the hosts of `state`. Call it only when their owner and their
     /// agents have ended. Missing objects are no error.
     ///
     /// # Errors
-    /// The first failure. All other objects are removed all the same.
+    /// The first failure. All other objects are removed nevertheless.
     pub fn clear(state: &HostsState) -> Result<()> {
         undo(&state.undo())
     }
 }
 
-/// Returns the address by which other machines reach a machine: the stated one, or else the one of
-/// its sshd.
+/// Returns the address at which other machines reach a machine: the stated one, or else the address
+/// of its sshd.
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
-            "{}: it is not known by which IPv4 address other machines reach it\n\
-             hint: say it with the machine: `address: 10.0.0.7`",
+            "{}: it is unknown by which IPv4 address other machines reach it\nhint: state it for \
+             the machine: `address: 10.0.0.7`",
             machine.ssh
         )
     })
 }
 
-/// Checks the spec without touching anything.
+/// Checks the specification without effects.
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
         (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),
@@ -355,7 +356,7 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
         let free = volume::usage(folder)?.available_bytes;
         anyhow::ensure!(
             wanted <= free,
-            "{} volumes of {bytes} bytes take {wanted} bytes, and {} has {free} free: make them \
+            "{} volumes of {bytes} bytes take {wanted} bytes, but {} has {free} free: make them \
              smaller or choose another data folder",
             spec.count,
             folder.display()

@@ -1,5 +1,5 @@
-//! Inspection of a machine before nodes are placed on it, and of what earlier commands left there,
-//! as both sides know it.
+//! Inspection of a machine before nodes are placed on it, and of leftovers of earlier commands on
+//! it, in the form that both sides use.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -40,7 +40,7 @@ pub struct Inspect {
 pub struct MachineProperties {
     /// Kernel and architecture: `Linux 6.1.0 x86_64`.
     pub system: String,
-    /// True if the agent is root there.
+    /// True if the agent runs as root.
     pub is_root: bool,
     /// Number of usable CPUs.
     pub cpus: usize,
@@ -50,9 +50,9 @@ pub struct MachineProperties {
     pub disk: VolumeUse,
     /// True if that file system is in memory.
     pub is_in_memory: bool,
-    /// A Java for nodes, or why there is none.
+    /// A Java for nodes, or the reason why there is none.
     pub java: Result<FoundJava, String>,
-    /// Why the limits cannot be applied. `None` if they can.
+    /// Reason why the limits cannot be applied. `None` if they can.
     pub lacking: Option<String>,
     /// Clusters that exist on the machine.
     pub clusters: Vec<LeftCluster>,
@@ -70,17 +70,17 @@ pub struct LeftCluster {
 }
 
 /// Removes cassay's files that belong to no cluster from a folder: jars, programs, and leftovers of
-/// killed commands. Returns the names of what was removed.
+/// killed commands. Returns the names of the removed files.
 #[derive(Serialize, Deserialize)]
 pub struct CleanFolder(pub PathBuf);
 
-/// Offsets of a machine's two clocks from ours.
+/// Offsets of a machine's two clocks from the clocks of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockSeen {
-    /// Offset of its monotonic clock, by which readings are aligned. `None` if it could not be
-    /// measured.
+    /// Offset of its monotonic clock, which aligns readings. `None` if it could not be measured.
     pub monotonic: Option<Offset>,
-    /// Offset of its wall clock, by which its nodes timestamp writes; positive if ahead, ns.
+    /// Offset of its wall clock, which gives its nodes' writes their timestamps; positive if ahead,
+    /// ns.
     pub wall_ahead_ns: i64,
     /// Error bound of the wall clock's offset, ns.
     pub wall_bound_ns: u64,
@@ -90,7 +90,7 @@ impl Agent {
     /// Returns the properties of its machine, and the offsets of its clocks.
     ///
     /// # Errors
-    /// The agent is gone, or the folder does not exist.
+    /// The agent has ended, or the folder does not exist.
     pub fn inspect(
         &self,
         folder: &Path,

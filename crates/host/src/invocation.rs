@@ -12,7 +12,7 @@ use target_spec::Invocation;
 /// Time limit of a program that injects or heals, and may have to reach another machine first.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Bytes kept from the end of a program's output: a message and its context.
+/// Number of bytes kept from the end of a program's output: a message and its context.
 const SAID_BYTES_MAX: usize = 300;
 
 /// Result of a program.
@@ -36,7 +36,7 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
         Path::new(program).to_owned()
     };
     let mut command = process::command(&program);
-    // Whoever removes the leftovers of an agent kills processes with its mark.
+    // Removing the leftovers of an agent kills processes with its mark.
     command.args(arguments).current_dir(&what.folder).env_remove(agent::MARK);
     // Ctrl-C must not end a healing program.
     let patience = Patience {

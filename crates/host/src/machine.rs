@@ -30,7 +30,7 @@ impl Call for ReadSettings {
     type Answer = HostSettings;
 }
 
-/// Reads on which CPUs a process runs, and where its memory is.
+/// Reads the CPUs that a process runs on, and the place of its memory.
 #[derive(Serialize, Deserialize)]
 pub struct FindProcess(pub Identity);
 
@@ -44,14 +44,14 @@ impl Agent {
     /// host may use.
     ///
     /// # Errors
-    /// The agent is gone, or its kernel does not describe the machine.
+    /// The agent has ended, or its kernel does not describe the machine.
     pub fn machine(&self) -> Result<Machine> {
         self.call(&ReadMachine)
     }
     /// Returns the settings of its host.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn settings(&self, question: &Question) -> Result<HostSettings> {
         let question = question.clone();
         self.call(&ReadSettings { question })
@@ -60,7 +60,7 @@ impl Agent {
     /// Returns the CPUs and memory location of a process on its host.
     ///
     /// # Errors
-    /// It has ended, or the agent is gone.
+    /// It has ended, or the agent has ended.
     pub fn whereabouts(&self, process: Identity) -> Result<EffectiveAffinity> {
         self.call(&FindProcess(process))
     }

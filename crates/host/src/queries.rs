@@ -1,4 +1,5 @@
-//! Queries of a host's state, to verify faults independently: its agent asks the kernel, or tries.
+//! Queries of a host's state, to verify faults independently. Its agent asks the kernel, or makes
+//! an attempt.
 
 use crate::agent::Agent;
 use crate::faults::Broken;
@@ -25,8 +26,8 @@ pub enum Query {
     Process(Identity),
     /// Open files of a process; answered by [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
-    /// CPU time that the host gets under full load: an additional thread works there this long, ms.
-    /// Answered by [`QueryAnswer::Cpu`].
+    /// CPU time that the host gets under full load: an additional thread works there for this time,
+    /// ms. Answered by [`QueryAnswer::Cpu`].
     Cpu(u64),
     /// Attempt of a TCP connection from the host; answered by [`QueryAnswer::Reach`].
     Reach {
@@ -74,7 +75,7 @@ pub enum Query {
         /// Time limit, after which the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Existence of a fault on the host's volume, other than slowness, which excludes further ones.
+    /// Existence of a fault on the host's volume, other than slowness. It excludes further faults.
     /// Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
     /// Free space on the disk of a folder; answered by [`QueryAnswer::Space`].
@@ -108,7 +109,7 @@ pub enum Query {
 /// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
-    /// It succeeded, and took this long.
+    /// It succeeded, and took this time.
     Took(Duration),
     /// It was refused with this error number.
     Refused(i32),
@@ -121,7 +122,7 @@ pub enum Attempt {
 /// Answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QueryAnswer {
-    /// State letter, as in `ps`. `None` if the process is gone.
+    /// State letter, as in `ps`. `None` if the process has ended.
     Process(Option<char>),
     /// File descriptors of a process.
     Descriptors {
@@ -130,7 +131,7 @@ pub enum QueryAnswer {
         /// Open descriptors.
         open: u64,
     },
-    /// CPU time of all processes there, in cores.
+    /// CPU time of all processes on the host, in cores.
     Cpu(f64),
     /// Result of the connection attempt.
     Reach(Reach),
@@ -138,20 +139,20 @@ pub enum QueryAnswer {
     VolumeTaken(bool),
     /// Number of connections that succeeded, including the answer.
     Open(u32),
-    /// Time until all data had arrived. `None` if it had not within the limit.
+    /// Time until all data had arrived. `None` if it took longer than the limit.
     Transfer(Option<Duration>),
     /// State of a link, from the kernel.
     Link {
         /// True if it is administratively up.
         is_up: bool,
-        /// True if its other end is up too, so that its cable is plugged in.
+        /// True if its other end is also up, so that its cable is plugged in.
         has_carrier: bool,
         /// Received packets since its creation.
         received_packets: u64,
         /// Sent packets since its creation.
         sent_packets: u64,
     },
-    /// Packets that each loss has dropped, in order. Empty if this fault drops none.
+    /// Number of packets that each loss has dropped, in order. Empty if this fault drops none.
     Dropped(Vec<u64>),
     /// Resets since the host was created.
     Resets {
@@ -165,12 +166,12 @@ pub enum QueryAnswer {
         /// Opening a new file, writing a block and syncing it.
         write: Attempt,
         /// Opening an existing file and reading its first block, bypassing all caches. If there is
-        /// no other file, the one that was written.
+        /// no other file, this is the file from the write test.
         read: Attempt,
     },
     /// Use of the file system, frozen or not.
     Space(VolumeUse),
-    /// MountedFileSystem file system. `None` if nothing is mounted.
+    /// Mounted file system. `None` if nothing is mounted.
     Mount(Option<MountedFileSystem>),
     /// Bytes of a file, or the error number of reading them.
     Bytes {
@@ -211,7 +212,7 @@ impl Agent {
     /// Queries its host. A query that may take long includes its own time limit.
     ///
     /// # Errors
-    /// The agent is gone, or the kernel does not answer.
+    /// The agent has ended, or the kernel does not answer.
     pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
         self.call_for(&RunQuery { what }, limit)
@@ -221,7 +222,7 @@ impl Agent {
     /// the counterpart of [`Query::Transfer`].
     ///
     /// # Errors
-    /// The agent is gone, or no port is free.
+    /// The agent has ended, or no port is free.
     pub fn receive(&self, limit: Duration) -> Result<u16> {
         let limit_ms = limit.as_millis() as u64;
         self.call(&Receive { limit_ms })

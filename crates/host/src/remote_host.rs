@@ -1,5 +1,5 @@
 //! Calls for remote machines as hosts of nodes: preparation, checks before nodes start, and removal
-//! of what an earlier command left.
+//! of leftovers of an earlier command.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted};
 
-/// Time limit for removing what an earlier command left: agents and nodes are killed, a volume
-/// unmounted, a tree removed.
+/// Time limit for removing the leftovers of an earlier command: killing agents and nodes,
+/// unmounting a volume, and removing a tree.
 const CLEAR_LIMIT: Duration = Duration::from_secs(300);
 
 calls! {
@@ -31,7 +31,7 @@ pub struct Settle {
     pub group: String,
     /// Mount point of its volume, or its plain folder.
     pub folder: PathBuf,
-    /// Limits of the host. Those that its machine does not permit are refused together.
+    /// Limits of the host. The agent refuses all limits that its machine does not permit together.
     pub limits: HostSpec,
 }
 
@@ -61,11 +61,11 @@ pub struct FoundJava {
     pub version: String,
     /// Complete version text that it reports.
     pub build: String,
-    /// Sentence about a Java earlier in the search order that was unsuitable.
+    /// Sentence about an unsuitable Java that came earlier in the search order.
     pub passed_over: Option<String>,
 }
 
-/// Returns one of these addresses that is in use, and by which process.
+/// Returns one of these addresses that is in use, and the process that uses it.
 #[derive(Serialize, Deserialize)]
 pub struct TakenPort(pub Vec<SocketAddrV4>);
 
@@ -73,8 +73,8 @@ pub struct TakenPort(pub Vec<SocketAddrV4>);
 #[derive(Serialize, Deserialize)]
 pub struct AvailableMemory;
 
-/// Ends what remains of a cluster: agents with their guards, nodes, volumes, control groups,
-/// folder. Returns the number of killed nodes.
+/// Ends the remains of a cluster: agents with their guards, nodes, volumes, control groups, folder.
+/// Returns the number of killed nodes.
 #[derive(Serialize, Deserialize)]
 pub struct ClearCluster {
     /// Id of the cluster.
@@ -97,7 +97,8 @@ impl Agent {
     /// Returns a Java on its machine for nodes.
     ///
     /// # Errors
-    /// There is none. The message lists unsuitable ones, and how to install one.
+    /// There is no suitable Java. The message lists unsuitable ones, and explains how to install
+    /// one.
     pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
         self.call(&FindJava(wanted.clone()))
     }
@@ -105,7 +106,7 @@ impl Agent {
     /// Returns one of these addresses that is in use, and by which process. `None` if all are free.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn taken_port(&self, addresses: Vec<SocketAddrV4>) -> Result<Option<String>> {
         self.call(&TakenPort(addresses))
     }
@@ -113,7 +114,7 @@ impl Agent {
     /// Returns the memory available without swapping, bytes.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn available_memory(&self) -> Result<u64> {
         self.call(&AvailableMemory)
     }
@@ -121,7 +122,7 @@ impl Agent {
     /// Returns the running JVMs that were started with all of `marks`.
     ///
     /// # Errors
-    /// The agent is gone.
+    /// The agent has ended.
     pub fn find_marked(&self, marks: Vec<String>) -> Result<Vec<crate::process::Identity>> {
         self.call(&FindMarked(marks))
     }
@@ -129,7 +130,7 @@ impl Agent {
     /// Ends what remains of a cluster on its machine. Returns the number of killed nodes.
     ///
     /// # Errors
-    /// Something cannot be removed.
+    /// The cluster cannot be removed completely.
     pub fn clear_cluster(&self, what: &ClearCluster) -> Result<usize> {
         self.call_for(what, CLEAR_LIMIT)
     }

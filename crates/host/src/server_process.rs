@@ -19,7 +19,7 @@ const TELL_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit of a program that stops a server: it drains, and systemd waits 90 s by default.
 const STOP_LIMIT: Duration = Duration::from_secs(120);
 
-/// Time that a process may remain after the stop program has ended.
+/// Time for which a process may remain after the stop program has ended.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
 /// Time to wait for the process of a started server. If it is found only by its socket, it may
@@ -42,7 +42,8 @@ impl Service {
             }
             Some(ProcessControl::Systemd(unit)) => match listener::pid(self.serves) {
                 Ok(Some(pid)) => Some(pid),
-                // It does not serve yet or any more, or this user may not see the owner.
+                // The server does not serve yet or no longer serves, or this user may not see the
+                // owner.
                 _ => {
                     let words = ["systemctl", "show", "--property=MainPID", "--value", unit];
                     told_pid(&words)?
@@ -53,20 +54,20 @@ impl Service {
         Ok(pid.and_then(Identity::read))
     }
 
-    /// Stops it, and waits until `process` is gone.
+    /// Stops it, and waits until `process` has ended.
     ///
     /// # Errors
-    /// The stop program fails, or the process is still there.
+    /// The stop program fails, or the process still exists.
     pub fn stop(&self, process: Identity) -> Result<()> {
         let [stop, _] = self.programs()?;
         invocation::succeed(&stop, STOP_LIMIT)?;
         wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
     }
 
-    /// Kills its process, and waits until it is gone.
+    /// Kills its process, and waits until it has ended.
     ///
     /// # Errors
-    /// It is still there.
+    /// The process still exists.
     pub fn kill(&self, process: Identity) -> Result<()> {
         // A server that cannot be started again must not be killed.
         self.programs()?;
@@ -98,7 +99,7 @@ impl Service {
     /// # Errors
     /// The start program fails.
     pub(crate) fn start_again(&self) -> Result<()> {
-        // If it is unknown whether it runs, starting it does no harm.
+        // If its state is unknown, starting it does no harm.
         if matches!(self.process(), Ok(Some(_))) {
             return Ok(());
         }
@@ -110,7 +111,7 @@ impl Service {
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(
-                "nothing is known here that starts what serves {}",
+                "cassay knows no program that starts the server of {}",
                 self.serves
             )
         })?;
@@ -134,7 +135,7 @@ fn told_pid(words: &[&str]) -> Result<Option<u32>> {
     match said.parse() {
         Ok(0) => Ok(None),
         Ok(pid) => Ok(Some(pid)),
-        Err(_) => bail!("{what} tells no process id: {said}"),
+        Err(_) => bail!("{what} reports no process id: {said}"),
     }
 }
 
@@ -143,7 +144,7 @@ fn wait_until_gone(process: Identity) -> Result<()> {
     while process.alive() {
         ensure!(
             !deadline.passed(),
-            "process {} is still there after {} s",
+            "process {} still runs after {} s",
             process.pid,
             GONE_LIMIT.as_secs()
         );
@@ -190,7 +191,7 @@ mod tests {
             control: None,
         };
         let said = unknown.kill(Identity::own()).unwrap_err().to_string();
-        assert!(said.contains("nothing is known here"), "{said}");
+        assert!(said.contains("cassay knows no program"), "{said}");
         assert!(Identity::own().alive());
     }
 }

@@ -14,7 +14,7 @@ pub struct Service {
     pub control: Option<ProcessControl>,
 }
 
-/// Way of breaking a server.
+/// Way in which a server is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServiceBreak {
     /// Stops its process (SIGSTOP), and continues it for healing.
@@ -32,6 +32,6 @@ pub struct ServiceFault {
     pub service: Service,
     /// Process of the server.
     pub process: Identity,
-    /// Way of breaking it.
+    /// Way in which the server is broken.
     pub how: ServiceBreak,
 }

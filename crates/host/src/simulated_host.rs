@@ -1,4 +1,5 @@
-//! A host, simulated or a remote machine: its agent, its limits, and the sources of its metrics.
+//! A host, which is simulated or a remote machine: its agent, its limits, and the sources of its
+//! metrics.
 
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
@@ -46,7 +47,7 @@ impl Host {
 
     /// Returns a machine as described by `state`, which its agent has prepared.
     pub(super) fn on_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
-        let address = state.address.context("no address is known of a machine")?;
+        let address = state.address.context("the address of a machine is unknown")?;
         Ok(Host::new(state, (number, address), agent, None))
     }
 
@@ -111,15 +112,15 @@ impl Host {
         self.agent.call(&Address(address))
     }
 
-    /// Changes the limits of this host while it runs. Its volume stays as it is.
+    /// Changes the limits of this host while it runs. Its volume does not change.
     ///
     /// # Errors
-    /// This machine cannot do it (limits may be changed in part then), or another volume size is
+    /// This machine cannot set them (then some limits may have changed), or another volume size is
     /// requested.
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
             spec.volume_bytes == self.volume_bytes,
-            "{}: the size of a volume is fixed when its host is made; start the cluster anew",
+            "{}: the size of a volume is fixed when its host is created; start a new cluster",
             self.name
         );
         let Some(switch) = &self.switch else {
@@ -132,7 +133,8 @@ impl Host {
             ..spec.clone()
         })?;
         self.agent.call(&Limit(spec.clone()))?;
-        // Limits what the switch sends to the host. The host itself limits what it sends.
+        // Limits the traffic that the switch sends to the host. The host itself limits the traffic
+        // that it sends.
         let (number, link) = (self.number, spec.link);
         switch.call(&LimitPort { number, link })
     }
@@ -169,7 +171,7 @@ impl Host {
     /// processes run. A file is charged to the host or program that has read it first.
     ///
     /// # Errors
-    /// The kernel cannot do it.
+    /// The kernel cannot drop it.
     pub fn drop_page_cache(&self) -> Result<()> {
         self.agent.call(&DropPageCache)
     }
@@ -177,7 +179,7 @@ impl Host {
     /// Returns the use of its volume, or without one, of the file system of its folder.
     ///
     /// # Errors
-    /// The folder is gone.
+    /// The folder does not exist.
     pub fn usage(&self) -> Result<VolumeUse> {
         self.agent.space(&self.folder)
     }

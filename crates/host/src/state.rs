@@ -1,4 +1,4 @@
-//! Persistent state of hosts, by which another command can end or reach them.
+//! Persistent state of hosts, with which another command can end or reach them.
 
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
@@ -35,7 +35,7 @@ pub struct HostState {
     pub volume_bytes: Option<u64>,
     /// Loop device of its volume. Absent until it is created.
     pub device: Option<String>,
-    /// Directories of its control groups: everything that outlives a killed command.
+    /// Directories of its control groups, which are all that remains after a killed command.
     pub places: Vec<CgroupDir>,
 }
 
@@ -101,7 +101,7 @@ impl HostsState {
         !self.machines.is_empty()
     }
 
-    /// Returns what remains of the hosts if the agents of this machine are killed. Empty for remote
+    /// Returns the remains of the hosts if the agents of this machine are killed. Empty for remote
     /// machines, where nothing remains here.
     pub(crate) fn undo(&self) -> Vec<Undo> {
         if self.are_machines() {
@@ -118,13 +118,13 @@ impl HostsState {
     }
 
     /// Checks that the state matches what [`HostsState::before`] returns for the cluster `id` in
-    /// `folder`. This matters because root removes its directories and kills the processes in its
-    /// control groups.
+    /// `folder`. This is important because root removes its directories and kills the processes in
+    /// its control groups.
     ///
     /// # Errors
-    /// The state names anything else.
+    /// The state contains other values.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
-        ensure!(self.id == id, "its hosts are those of {:?}", self.id);
+        ensure!(self.id == id, "its hosts belong to {:?}", self.id);
         ensure!(
             self.machines.is_empty() || self.machines.len() == self.hosts.len(),
             "it has {} hosts on {} machines",

@@ -2,8 +2,8 @@
 //! the machine's namespace.
 //!
 //! Invariants: the machine's own namespace gets only one link end, which is removed with the
-//! switch. The network has an address range without a route on the machine. Two commands that look
-//! for a range at the same time do so one after the other.
+//! switch. The network has an address range without a route on the machine. Only one command at a
+//! time looks for a range.
 
 use crate::agent::{self, Agent};
 use crate::calls::{Address, ConnectToSwitch, MakeBridge, RaiseUplink};
@@ -20,8 +20,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Private ranges 10.N.0.0/16 for networks. They are unusual ones, so that the machine will hardly
-/// meet them elsewhere, because networks that it joins later are not seen here.
+/// Private ranges 10.N.0.0/16 for networks. They are unusual, so that the machine will hardly meet
+/// them elsewhere: this check does not see networks that the machine joins later.
 const RANGES: [u8; 3] = [94, 187, 213];
 
 /// Last octet of the machine's own address in the network. Hosts count from 1.
@@ -31,7 +31,7 @@ const MACHINE: u8 = 254;
 /// socket in the machine's network namespace, so it disappears with its owner.
 const RESERVATION: &[u8] = b"cassay-network";
 
-/// Time limit for other processes to finish: some milliseconds each.
+/// Time limit for other processes to finish: each takes some milliseconds.
 const RESERVATION_LIMIT: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(2);
@@ -95,7 +95,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         let name = name(network);
         match machine.veth(&name, UPLINK, namespace) {
             Ok(()) => {}
-            // Its route has gone already, and the link is about to.
+            // Its route has already been removed, and the link will soon follow.
             Err(Errno::EXIST) => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("make the link {name}"));
@@ -108,7 +108,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     }
     anyhow::bail!(
         "no network is free for hosts: the routes of this machine lead into every /{PREFIX} of \
-         10.{}.0.0/16 and the others that are tried; see ip route",
+         10.{}.0.0/16 and of the other networks to try; see ip route",
         RANGES[0]
     )
 }
@@ -169,7 +169,7 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // A route to an address in it, to it, to a larger network; another network beside it.
+        // A route to an address in it, to it, and to a larger network; another network beside it.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")

@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// Time that other processes, which are being ended, may go on writing to a folder that is being
-/// removed.
+/// Time for which other processes, which are about to end, may continue to write to a folder during
+/// its removal.
 const TREE_LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// A change, by how it is undone. Missing objects are no error.
+/// A change, as the way to undo it. A missing object is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Undo {
     /// Folder with all its contents.
@@ -34,7 +34,7 @@ pub enum Undo {
     Groups(Vec<CgroupDir>),
     /// Process that is stopped and must continue.
     Continue(Identity),
-    /// Frozen data volume of a folder. Processes that write to it wait, and cannot be killed before
+    /// Frozen data volume of a folder. Processes that write to it wait, and cannot be killed until
     /// it is thawed.
     Thaw(PathBuf),
     /// Table of the machine's packet filter, which drops packets.
@@ -66,27 +66,27 @@ impl Undo {
     }
 }
 
-/// Describes it as something that was done.
+/// Describes the change as already undone.
 impl fmt::Display for Undo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Undo::Tree(folder) => write!(f, "{} was removed", folder.display()),
             Undo::Volume(folder) => write!(f, "the volume at {} was ended", folder.display()),
             Undo::Groups(_) => f.write_str("control groups were removed"),
-            Undo::Continue(process) => write!(f, "process {} was told to go on", process.pid),
+            Undo::Continue(process) => write!(f, "process {} was continued", process.pid),
             Undo::Thaw(folder) => write!(f, "the volume at {} was thawed", folder.display()),
-            Undo::Table(name) => write!(f, "the packet filter {name} was taken away"),
+            Undo::Table(name) => write!(f, "the packet filter {name} was removed"),
             Undo::Command(heal) => write!(f, "{heal} was run"),
-            Undo::Serve(service) => write!(f, "what serves {} was started", service.serves),
+            Undo::Serve(service) => write!(f, "the server of {} was started", service.serves),
             Undo::Note(file) => write!(f, "{} was removed", file.display()),
         }
     }
 }
 
-/// Undoes all changes, the last one first. The undo file is kept if something fails.
+/// Undoes all changes, the last one first. The undo file is kept if an action fails.
 ///
 /// # Errors
-/// The first failure. All other changes are undone all the same.
+/// The first failure. All other changes are undone nevertheless.
 pub fn undo(all: &[Undo]) -> Result<()> {
     let mut result = Ok(());
     for one in all.iter().rev() {
@@ -107,7 +107,7 @@ fn remove_tree(folder: &Path) -> Result<()> {
         match std::fs::remove_dir_all(folder) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(()),
-            // Another process is removing it too, or still writes to it for a moment.
+            // Another process also removes the folder, or still writes to it for a moment.
             Err(_) if !deadline.passed() => clock::sleep(POLL),
             Err(error) => {
                 return Err(error).with_context(|| format!("remove {}", folder.display()));

@@ -2,10 +2,10 @@
 //! both killed, or the machine lost power.
 //!
 //! Each agent has a file, which it keeps locked while it lives. A line is a complete list, and the
-//! last complete line counts. It is on disk before the change that it describes. Invariants:
-//! nothing is undone without the lock, so nothing is undone twice, and nothing of another machine
-//! that shares the folder. Files that another user could have written are not read, because they
-//! contain programs.
+//! last complete line counts. It is on disk before the change that it describes. Invariants: no
+//! process undoes a list without its lock. So nothing is undone twice, and nothing that belongs to
+//! another machine with the same folder. cassay does not read files that another user could have
+//! written, because they contain programs.
 
 use crate::process::{Identity, ProcessSpace};
 use crate::undo::{Undo, remove_note, undo};
@@ -29,7 +29,7 @@ const GUARD_LIMIT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Maximum size of a file. No list has ever been that long, so a larger file is not ours.
+/// Maximum size of a file. No list has ever been that long, so a larger file is not cassay's.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// Undo list of an agent.
@@ -42,7 +42,7 @@ struct Line {
     left: Vec<Undo>,
 }
 
-/// Undo file of one agent, once it has something to undo that could outlive its guard.
+/// Undo file of one agent. It exists once the agent has a change that could outlive its guard.
 #[derive(Debug)]
 pub struct UndoFile {
     folder: PathBuf,
@@ -72,7 +72,7 @@ impl UndoFile {
             self.file = Some(made);
         }
         let file = self.file.as_ref().map(|(_, path)| path.as_path());
-        file.context("the file was just made")
+        file.context("the file was only just created")
     }
 
     /// Writes the list, if there is a file.
@@ -88,14 +88,14 @@ impl UndoFile {
             machine: Some(ProcessSpace::ours()),
             left: all.to_vec(),
         };
-        let mut text = serde_json::to_vec(&line).context("put a list into words")?;
+        let mut text = serde_json::to_vec(&line).context("encode a list")?;
         text.push(b'\n');
         let written = file.write_all(&text).and_then(|()| file.sync_all());
         written.with_context(|| format!("write {}", path.display()))
     }
 }
 
-/// Undoes the list of an agent that is gone, unless another process has done so by its file.
+/// Undoes the list of an agent that has ended, unless another process has done so with its file.
 ///
 /// # Errors
 /// As [`undo`].
@@ -105,7 +105,7 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
         _ => None,
     });
     let Some(path) = noted else { return undo(all) };
-    // Held until everything is undone.
+    // The lock is held until all changes are undone.
     let held = locked(path, GUARD_LIMIT);
     if matches!(held, Ok(None)) {
         let own = |one: &&Undo| matches!(one, Undo::Tree(_));
@@ -116,11 +116,11 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
     undo(all)
 }
 
-/// Undoes what agents left behind that are gone with their guards. Returns one sentence for each
-/// action.
+/// Undoes the changes of agents that have ended together with their guards. Returns one sentence
+/// for each action.
 ///
 /// # Errors
-/// Something cannot be undone, or another user has written the file.
+/// A change cannot be undone, or another user has written the file.
 pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     let folder = folder(named)?;
     let entries = match std::fs::read_dir(&folder) {
@@ -132,13 +132,13 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     for entry in entries {
         let path = entry.with_context(|| format!("list {}", folder.display()))?.path();
         let undone =
-            mend_one(&path).with_context(|| format!("undo what {} says", path.display()))?;
+            mend_one(&path).with_context(|| format!("undo the changes in {}", path.display()))?;
         said.extend(undone.iter().map(Undo::to_string));
     }
     Ok(said)
 }
 
-/// Undoes the list of a file, unless its agent lives, or may live on another machine.
+/// Undoes the list in a file, unless its agent lives, or may live on another machine.
 fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let ours = ProcessSpace::ours();
     let is_elsewhere = |line: &Line| line.machine.as_ref().is_some_and(|there| *there != ours);
@@ -148,7 +148,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let Some(_held) = locked(path, GUARD_LIMIT)? else {
         return Ok(Vec::new());
     };
-    // Read again under the lock, because the list may have been undone meanwhile.
+    // The list is read again under the lock, because another process may have undone it.
     let left = last_line(path)?.map(|line| line.left).unwrap_or_default();
     undo(&left)?;
     remove_note(path)?;
@@ -156,7 +156,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     Ok(left.into_iter().filter(is_told).collect())
 }
 
-/// Locks a file. `None` if the file is gone.
+/// Locks a file. `None` if the file no longer exists.
 fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -195,12 +195,12 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    // A line that a power loss cut off follows the changes that were done by then.
+    // A power loss may cut off the last line. All changes until then precede it.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
 }
 
-/// Creates and locks a file of our own.
+/// Creates and locks a new undo file.
 fn create(folder: &Path) -> Result<(File, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     check_own(folder)?;
@@ -222,7 +222,7 @@ fn check_own(folder: &Path) -> Result<()> {
         found.is_dir()
             && found.uid() == rustix::process::geteuid().as_raw()
             && found.mode() & 0o022 == 0,
-        "{} is not this user's alone: remove it, or name another `folder`",
+        "other users have access to {}: remove it, or name another `folder`",
         folder.display()
     );
     Ok(())
@@ -247,7 +247,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use target_spec::Invocation;
 
-    /// Returns an undo step with a visible effect: a line in a file for each time.
+    /// Returns an undo step with a visible effect: each undo adds a line to a file.
     fn shows(folder: &Path) -> (Undo, PathBuf) {
         let file = folder.join("shown");
         let words = ["sh", "-c", "echo x >> \"$0\"", &file.display().to_string()];
@@ -274,7 +274,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "its agent, which is us, lives"
         );
-        // Another agent, which is gone; its last line is incomplete.
+        // Another agent, which has ended. Its last line is incomplete.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,
@@ -322,7 +322,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
         let said = mend(Some(root.path())).unwrap_err().to_string();
-        assert!(said.contains("is not this user's alone"), "{said}");
+        assert!(said.contains("other users have access to"), "{said}");
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
         symlink("/etc/passwd", folder.join("link")).unwrap();
         assert!(mend(Some(root.path())).is_err());

@@ -1,5 +1,5 @@
-//! Shifts the wall clock of one process. The kernel has one wall clock for all, which its time
-//! namespaces do not change. So a preloaded library answers instead.
+//! Shifts the wall clock of one process. The kernel has one wall clock for all processes, and its
+//! time namespaces do not change it. So a preloaded library answers instead.
 
 use crate::faults::Restartable;
 use crate::files::{Bytes, FileStep};

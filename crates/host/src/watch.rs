@@ -1,8 +1,8 @@
-//! Probes that run in a host's agent, and the transfer of their readings, as both sides know them.
+//! Probes that run in a host's agent, and the transfer of their readings, in the form that both
+//! sides use.
 //!
-//! Invariants: the sampling threads never wait for readings to be fetched. The number of readings
-//! that are not fetched is limited at the agent. A message has only as many readings as fit into a
-//! frame.
+//! Invariants: the sampling threads never wait for the controller to fetch readings. The agent
+//! limits the number of waiting readings. A message has only as many readings as fit into a frame.
 
 mod remote_watch;
 
@@ -81,7 +81,7 @@ impl Watch {
     /// cost.
     ///
     /// # Errors
-    /// As [`Watch::ours`], or an interval is too short; or the agent is gone.
+    /// As [`Watch::ours`], or an interval is too short, or the agent has ended.
     pub fn by(self, agent: &Arc<Agent>) -> Result<Sampler> {
         let mut sampler = Sampler::new(&format!("probe-{}", agent.name()));
         if !self.0.is_empty() {
@@ -123,10 +123,11 @@ pub struct ReadingsBatch {
 /// Encoded readings: each series once, then only numbers.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
-    /// Series that occur for the first time: probe, name, place, unit. They are numbered in order.
+    /// Series that occur for the first time: probe, name, place, unit. Their numbers follow their
+    /// order.
     series: Vec<[String; 4]>,
-    /// A line for each time: the time, then series number and value of each reading. Text, because
-    /// it is written in one piece, and values are restored exactly.
+    /// A line for each time: the time, then the series number and value of each reading. It is
+    /// text, because text is written in one piece and restores values exactly.
     lines: String,
 }
 
@@ -174,7 +175,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Stores the readings of `batch` with times of our clock.
+    /// Stores the readings of `batch` with times of the controller's clock.
     ///
     /// # Errors
     /// It is not a valid batch.
@@ -255,7 +256,7 @@ mod tests {
         #[test]
         fn no_batch_panics(lines in "[0-9 e.\n-]{0,60}", words in prop::bool::ANY) {
             let series = if words { vec![["a", "b", "c", "d"].map(String::from)] } else { vec![] };
-            // Any result will do: the test is that it does not panic.
+            // Any result is acceptable: the test checks that it does not panic.
             let _ = Decoder::default().decode(Batch { series, lines }, AHEAD, &mut Out::new());
         }
     }

@@ -12,7 +12,7 @@ use workload::{Program, Stage};
 pub enum Tool {
     /// The tool cassandra-stress.
     Stress,
-    /// NoSQLBench, nb4 and nb5.
+    /// NoSQLBench: nb4 and nb5.
     Nb,
     /// The tool YCSB.
     Ycsb,
@@ -34,7 +34,7 @@ impl Tool {
         }
     }
 
-    /// Returns the options that are followed by a password as a word of its own.
+    /// Returns the options whose value is a password in a separate word.
     pub fn secret_options(self) -> &'static [&'static str] {
         match self {
             Tool::Stress | Tool::Nb | Tool::Ycsb => &[],
@@ -44,8 +44,8 @@ impl Tool {
 }
 
 impl Tool {
-    /// Returns the words with `***` in place of the password. Only its own occurrences are
-    /// replaced: it may be `cassandra`, which occurs in many other words.
+    /// Returns the words with `***` in place of the password. It replaces only occurrences of the
+    /// password itself: the password may be `cassandra`, which occurs in many other words.
     pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
         if password.is_empty() {
             return words.to_vec();
@@ -82,7 +82,7 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
     out + &word[copied..]
 }
 
-/// Reads a file that an import names. The error says why it cannot be read.
+/// Reads a file that an import names. The error gives the reason why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Result of an import.
@@ -90,8 +90,8 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 pub struct Import {
     /// Steps, in order; at least one.
     pub steps: Vec<ImportStep>,
-    /// Notes on words without effect, and on differences from the tool: a sentence each, for plan
-    /// and report.
+    /// Notes on words without effect, and on differences from the tool, for plan and report. Each
+    /// is a sentence.
     pub notes: Vec<String>,
     /// Connection settings, as far as the import states them.
     pub connection: Connection,
@@ -106,7 +106,7 @@ pub struct ImportStep {
     pub program: Arc<Program>,
     /// Stage of the program.
     pub stage: Stage,
-    /// Statements that are executed, in order, before anything is measured.
+    /// Statements to execute in order before the measurement.
     pub before: Vec<String>,
     /// Number of the first operation.
     pub first_operation: u64,
@@ -119,8 +119,8 @@ pub struct ImportStep {
     pub warmup_operations: u64,
     /// Statements that truncate the tables between warm-up and measurement.
     pub truncate: Vec<String>,
-    /// True if the tables are truncated before each run of the step, such as those of a ladder;
-    /// false if only before the first.
+    /// True if the tables are truncated before each run of the step, such as each number of
+    /// threads. False if only before the first.
     pub truncates_always: bool,
 }
 
@@ -131,7 +131,7 @@ pub enum StepLimit {
     Operations(u64),
     /// After a duration.
     Duration(Duration),
-    /// After a number of operations or a duration, whichever comes first.
+    /// The end comes after a number of operations or a duration, whichever is first.
     Either(u64, Duration),
     /// When the standard error of the mean rate of the intervals is below `target` times that mean,
     /// after at least `min` and at most `max` intervals.
@@ -181,7 +181,7 @@ pub enum Offer {
     },
 }
 
-/// Connection settings; absent ones were not stated.
+/// Connection settings. A setting that was not stated is absent.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     /// Host names or addresses, each with an optional `:port`.
@@ -200,7 +200,7 @@ pub struct Connection {
     pub compression: Option<cql::Compression>,
     /// The tool's total number of connections to each node.
     pub connections_per_node: Option<u32>,
-    /// Data centre whose nodes alone are contacted.
+    /// Data centre of the nodes that the client contacts. It contacts no others.
     pub datacenter: Option<String>,
 }
 
@@ -214,7 +214,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// Returns the text itself, for sending it.
+    /// Returns the text itself, to send it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

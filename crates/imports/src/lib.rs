@@ -2,11 +2,11 @@
 //! NoSQLBench, YCSB, cassandra-easy-stress.
 //!
 //! An import is a pure function of its words and of the files that they name, which the caller
-//! reads. Each difference from the tool becomes a note, or a refusal at its place; no word is
-//! silently reinterpreted.
+//! reads. Each difference from the tool becomes a note, or a refusal at its place. No word is
+//! silently interpreted differently.
 //!
-//! Reading order: [`import`] turns words into [`ImportStep`]s, each with a [`workload::Program`];
-//! there is a module for each tool.
+//! Reading order: [`import`] converts words to [`ImportStep`]s, each with a [`workload::Program`].
+//! There is a module for each tool.
 
 mod easy;
 mod import;

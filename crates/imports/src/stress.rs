@@ -22,8 +22,8 @@ mod effects;
 #[cfg(test)]
 mod tests;
 
-/// Answers a command line that runs nothing: help, the shape of a distribution, the version. `None`
-/// for one that runs, or that has mistakes.
+/// Answers a command line that runs no load: help, the shape of a distribution, the version. `None`
+/// for a command line that runs a load or has mistakes.
 pub fn answer(words: &[String]) -> Option<String> {
     match Command::parse(words).ok()?.task {
         Task::Run(_) => None,

@@ -53,7 +53,7 @@ pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     Some(format!("{key}={value}{join} {why}"))
 }
 
-/// Keys of the passwords of keystores. cassay opens no keystore, so these have no effect.
+/// Keys of the passwords of keystores. cassay opens no keystore, so these passwords have no effect.
 const STORE_PASSWORDS: [&str; 5] = [
     "truststore-password=",
     "keystore-password=",
@@ -62,8 +62,8 @@ const STORE_PASSWORDS: [&str; 5] = [
     "keyPassword=",
 ];
 
-/// Returns a word of a command line with `***` in place of each keystore's password, up to a blank:
-/// a word may be a whole command line in quotes.
+/// Returns a word of a command line with `***` in place of each keystore's password, up to a blank.
+/// The word may be a whole command line in quotes.
 pub fn without_store_passwords(word: &str) -> String {
     let mut out = word.to_owned();
     for key in STORE_PASSWORDS {
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(note_for_nb("tlsversion", "TLSv1.2"), None);
     }
 
-    /// They stood in the question of the study, and so in all results.
+    /// They appeared in the question of the study, and so in all results.
     #[test]
     fn passwords_of_keystores_are_hidden_in_words_and_lines() {
         for (word, hidden) in [

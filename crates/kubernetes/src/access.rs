@@ -1,5 +1,5 @@
-//! Permissions that are required in a namespace, and the check of them. One list serves both the
-//! question to the cluster before anything is created and the role for its administrator to apply.
+//! Required permissions in a namespace, and their check. One list serves two purposes: the query to
+//! the cluster before the run creates objects, and the role that its administrator applies.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ pub enum Purpose {
     K8ssandra,
     /// Pods of nodes are deleted and evicted.
     PodFaults,
-    /// The machines of pods are cordoned for that.
+    /// The Kubernetes nodes of pods are cordoned for evictions.
     Cordons,
     /// Network policies isolate pods of nodes.
     Policies,
@@ -43,7 +43,7 @@ struct Rule {
     /// Resource: `pods`, or `pods/exec`.
     resource: &'static str,
     verbs: &'static [&'static str],
-    /// True if such objects are cluster-scoped.
+    /// True if objects of this kind are cluster-scoped.
     is_cluster_wide: bool,
 }
 
@@ -64,7 +64,7 @@ impl Rule {
     }
 }
 
-/// Owner of everything that is created; it expires by itself.
+/// Owner of all objects that cassay creates. It expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
@@ -77,7 +77,7 @@ const LOGS: Rule = Rule::on("", "pods/log", &["get"]);
 
 const POD: Rule = Rule::on("", "pods", &["get"]);
 
-/// A websocket is opened by GET, and has to be permitted as `create` from Kubernetes 1.35 on.
+/// A GET request opens a websocket. From Kubernetes 1.35 on, it needs the permission `create`.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
 /// For a service: the location of its endpoints.
@@ -111,7 +111,7 @@ const MACHINES: Rule = Rule {
 };
 
 impl Purpose {
-    /// All of them, with the word of each.
+    /// All purposes, each with its word.
     pub const ALL: [(&'static str, Purpose); 12] = [
         ("clients", Purpose::Clients),
         ("nodes", Purpose::Nodes),
@@ -189,7 +189,7 @@ impl fmt::Display for MissingVerbs {
 /// Returns the permissions that the user of a context lacks, all asked of the cluster at once.
 ///
 /// # Errors
-/// The cluster is not reached, or does not answer it.
+/// The cluster cannot be reached, or does not answer.
 pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVerbs>> {
     let namespace = kubectl.namespace_or_default()?;
     let asked: Vec<(&Rule, &str)> = purposes
@@ -217,10 +217,10 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
     let answers: Vec<Value> = serde_json::Deserializer::from_str(&said)
         .into_iter()
         .collect::<Result<_, _>>()
-        .context("read what one may do in the cluster")?;
+        .context("read the permissions in the cluster")?;
     anyhow::ensure!(
         answers.len() == asked.len(),
-        "the cluster answered {} of {} questions about what one may do",
+        "the cluster answered {} of {} questions about permissions",
         answers.len(),
         asked.len()
     );
@@ -244,7 +244,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
 }
 
 impl Rule {
-    /// Returns it in the form of `kubectl auth can-i`.
+    /// Returns the rule in the form of `kubectl auth can-i`.
     fn words(&self) -> String {
         if self.group.is_empty() {
             self.resource.to_owned()

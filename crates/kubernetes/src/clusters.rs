@@ -1,8 +1,9 @@
 //! Attached clusters as their operators describe them: addresses of their nodes, their data center,
 //! and the login. All access is read-only.
 //!
-//! Names that can be read are not derived: services are those that a CassandraDatacenter owns. The
-//! superuser's secret has a derived name if none is stated, by the rule of cass-operator.
+//! The module does not derive names that it can read: services are those that a CassandraDatacenter
+//! owns. If no name is stated for the superuser's secret, the module derives it by the rule of
+//! cass-operator.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result, bail, ensure};
@@ -20,8 +21,8 @@ const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 /// Label by which k8ssandra-operator marks the objects of a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
-/// Names of ports of metrics in services, those of the newer agent of cass-operator's images first,
-/// and names of the port of its management API.
+/// Names of metrics ports in services, with those of the newer agent of cass-operator's images
+/// first. Also names of the port of its management API.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
 
@@ -31,7 +32,7 @@ const CQL_PORT: u16 = 9042;
 /// A cluster as described in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
-    /// Its ready nodes, in the order of their pods: their addresses change.
+    /// Its ready nodes, in the order of their pods, because their addresses change.
     pub nodes: Vec<FoundNode>,
     /// Its data centers, by their names in Cassandra.
     pub datacenters: Vec<String>,
@@ -62,7 +63,7 @@ pub struct FoundPod {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The node of Kubernetes that it runs on.
+    /// The Kubernetes node on which it runs.
     pub node: String,
 }
 
@@ -77,11 +78,11 @@ struct Datacenter {
     secret: String,
 }
 
-/// Finds a cluster. `secret` names another secret than its operator's, with `username` and
-/// `password`.
+/// Finds a cluster. `secret` names a secret with `username` and `password`, instead of the
+/// operator's secret.
 ///
 /// # Errors
-/// It does not exist, none of its nodes is ready, or a part of it may not be read.
+/// It does not exist, none of its nodes is ready, or the user may not read a part of it.
 pub fn find(
     kubectl: &Kubectl,
     owner: &KubernetesOwner,
@@ -91,7 +92,7 @@ pub fn find(
         KubernetesOwner::Service(_) => Vec::new(),
         KubernetesOwner::CassOperator(name) => vec![datacenter(&kubectl.get(DATACENTERS, name)?)?],
         KubernetesOwner::K8ssandra(name) => {
-            // Checks that it exists, before the objects with its label.
+            // Checks that the cluster exists, before it looks for objects with the cluster's label.
             kubectl.get(K8SSANDRA, name)?;
             let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
             ensure!(
@@ -152,7 +153,7 @@ fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
 fn datacenter(object: &Value) -> Result<Datacenter> {
     let (name, spec) = (&object["metadata"]["name"], &object["spec"]);
     let name = name.as_str().context("a CassandraDatacenter has a name")?;
-    let silent = || format!("{name} does not say its clusterName");
+    let silent = || format!("{name} does not state its clusterName");
     let cluster = spec["clusterName"].as_str().with_context(silent)?;
     let text = |key: &str| spec[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     Ok(Datacenter {
@@ -164,7 +165,8 @@ fn datacenter(object: &Value) -> Result<Datacenter> {
 }
 
 /// Returns the name of a cluster as cass-operator converts it for Kubernetes. A valid name is
-/// unchanged. Any other is put in lower case, with `-` for `_` and without invalid characters.
+/// unchanged. Any other name is converted to lower case, with `-` for `_` and without invalid
+/// characters.
 fn cleaned(cluster: &str) -> String {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_label = cluster.len() <= 63
@@ -204,7 +206,7 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
         .filter(|name| name.ends_with("-service") && !OTHERS.iter().any(|end| name.ends_with(end)));
     match fit.collect::<Vec<_>>()[..] {
         [one] => Ok(one.to_owned()),
-        [] => bail!("the CassandraDatacenter {datacenter} has no service of its nodes yet"),
+        [] => bail!("the CassandraDatacenter {datacenter} has no service for its nodes yet"),
         ref several => bail!(
             "the CassandraDatacenter {datacenter} has several services: {}\nhint: name one \
              (`attach.kubernetes.service`)",
@@ -253,7 +255,7 @@ fn nodes_of(slices: &[Value]) -> Vec<FoundNode> {
 /// Returns the default container of a pod.
 ///
 /// # Errors
-/// The pod does not exist, or has none.
+/// The pod does not exist, or has no container.
 pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
     const NAMED: &str = "kubectl.kubernetes.io/default-container";
     let object = kubectl.within(&pod.namespace)?.get("pod", &pod.name)?;
@@ -269,7 +271,7 @@ pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
 fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
         let kept = secret["data"][key].as_str().with_context(|| format!("it has no `{key}`"))?;
-        // The error must not reveal any of the content.
+        // The error must not reveal any of the secret's content.
         let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is not base64"))?;
         String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is not text"))
     };

@@ -1,9 +1,9 @@
-//! The pods that clients run in: an Indexed Job, which is Kubernetes' own way to spread work.
+//! The pods of clients: an Indexed Job, which is Kubernetes' own way to distribute work.
 //!
-//! Invariant: if this program is killed, at any time, the Job goes by itself within 70 s. Until all
-//! clients are there it has a deadline that is extended again and again. Then each pod ends with
-//! its client, which ends when it hears nothing from its controller. The cluster deletes a finished
-//! Job with its pods.
+//! Invariant: if this program is killed at any time, the Job disappears by itself within 70 s.
+//! Until all clients are connected, the program keeps extending the Job's deadline. After that,
+//! each pod ends with its client, which ends when it hears nothing from its controller. The cluster
+//! deletes a finished Job with its pods.
 
 use crate::kubectl::{Kubectl, Selector};
 use crate::pods::{self, PodSeen, Pods, PodsSeen};
@@ -18,67 +18,67 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Container that a client runs in.
+/// Container in which a client runs.
 pub const CONTAINER: &str = "client";
 
-/// Folder for the program there: memory or disk of the pod's own.
+/// Folder for the program in the container: memory or disk of the pod.
 pub const FOLDER: &str = "/cassay";
 
 /// Labels of all objects that cassay creates.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
-/// Command of the container of a node: it does nothing, until it is told to end.
+/// Command of the container of a node. It waits until it is told to end.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
 /// Script of the container of a client.
 const WAIT: &str = include_str!("wait.sh");
 
-/// Time that a container waits for its agent, s: the agent is started as soon as the container
+/// Time for which a container waits for its agent, s. The agent is started as soon as the container
 /// runs.
 const WAIT_S: u64 = 40;
 
-/// Lifetime of a Job without all of its clients, from the last extension, s; and interval between
-/// extensions.
+/// Lifetime of a Job without all of its clients, counted from the last extension, s. Also the
+/// interval between two extensions.
 pub(crate) const DEADLINE_S: u64 = 50;
 const PUT_OFF_EVERY: Duration = Duration::from_secs(15);
 
-/// Time that a finished Job can still be read, s.
+/// Time for which a finished Job can still be read, s.
 pub(crate) const TTL_S: u64 = 10;
 
-/// Time limit for all pods to run: an image may have to be pulled, a node be added.
+/// Time limit for all pods to run. Kubernetes may have to pull an image or add a node.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Grace period of a pod, s.
 pub(crate) const GRACE_S: u64 = 5;
 
-/// Wanted pods for clients.
+/// Description of the pods for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
     /// Number of pods, one client in each.
     pub clients: usize,
-    /// CPUs of each, as request and limit, in thousandths.
+    /// CPUs of each pod, as request and limit, in thousandths.
     pub millicpus: u32,
-    /// Memory of each, as request and limit, in bytes.
+    /// Memory of each pod, as request and limit, in bytes.
     pub memory_bytes: u64,
-    /// Image of the container: it has `sh`, `head` and `chmod`.
+    /// Image of the container. It needs `sh`, `head` and `chmod`.
     pub image: String,
-    /// True if no two may be on one node.
+    /// True if no two pods may be on one Kubernetes node.
     pub one_per_node: bool,
-    /// Machine type of the nodes that they are scheduled on. `None`: any.
+    /// Machine type of the Kubernetes nodes for the pods. `None` means any type.
     pub machine_type: Option<String>,
 }
 
 /// A pod in which an agent can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyPod {
-    /// Its number, from 0.
+    /// Number of the pod, starting at 0.
     pub index: usize,
-    /// Way to reach it.
+    /// Way to reach the pod.
     pub destination: Destination,
 }
 
-/// The pods of a run's clients. They exist as long as this is held.
+/// The pods of a run's clients. They exist as long as this value does.
 #[derive(Debug)]
 pub struct ClientJob {
     kubectl: Kubectl,
@@ -88,12 +88,12 @@ pub struct ClientJob {
     pods: Pods,
     deadline: Deadline,
     taken: BTreeSet<usize>,
-    /// Last reported reason why they do not run yet.
+    /// Last reported reason why some pods do not run yet.
     told: String,
     put_off: Option<PutOff>,
 }
 
-/// Extends the deadline of a Job again and again, as long as it is held.
+/// Keeps extending the deadline of a Job until it is dropped.
 #[derive(Debug)]
 pub(crate) struct PutOff {
     stop: Option<Sender<()>>,
@@ -112,7 +112,7 @@ impl ClientJob {
     /// Creates the Job without waiting for its pods.
     ///
     /// # Errors
-    /// The cluster is not reached, or refuses them, in its words.
+    /// The cluster cannot be reached, or refuses the Job. The message has its words.
     pub fn begin(kubectl: &Kubectl, wanted: &ClientPods) -> Result<ClientJob> {
         let name = new_name("clients");
         let made = kubectl.create(&manifest(&name, wanted)).context("make a Job for clients")?;
@@ -121,7 +121,7 @@ impl ClientJob {
         let begun = watch_set(&kubectl, &name)
             .and_then(|pods| Ok((pods, put_off(kubectl.clone(), name.clone())?)));
         let (pods, put_off) = begun.inspect_err(|_| {
-            // It goes by itself as well.
+            // The Job also expires by itself.
             let _ = kubectl.delete("job", &name);
         })?;
         Ok(ClientJob {
@@ -140,8 +140,8 @@ impl ClientJob {
     /// Waits for one more of its pods.
     ///
     /// # Errors
-    /// A pod will not run, with the reason; or they take too long, with the reason of the wait;
-    /// Ctrl-C.
+    /// A pod will not run, with the reason. Or the pods take too long, with the reason of the wait.
+    /// Or the user pressed Ctrl-C.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
         let (index, pod) = self.pods.until_told(
@@ -184,33 +184,33 @@ impl ClientJob {
         drop(self.put_off.take());
         let none = json!({"spec": {"activeDeadlineSeconds": null}});
         let taken_off = self.kubectl.patch("job", &self.name, &none);
-        taken_off.context("take the deadline off the Job of the clients")
+        taken_off.context("remove the deadline from the Job of the clients")
     }
 }
 
 impl Drop for ClientJob {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // If the cluster cannot be reached, it goes by itself.
+        // If the cluster cannot be reached, the Job expires by itself.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
 
-/// Returns the error with the reasons why they still wait.
+/// Returns the error with the reasons why some pods still wait.
 fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let running = pods.values().filter(|pod| pod.is_running).count();
     let waits = pods::waits(pods);
     let why = if waits.is_empty() {
         format!(
-            "nothing was told of the others; see `{} get events`",
+            "there are no reports on the other pods; see `{} get events`",
             kubectl.words()
         )
     } else {
         waits
     };
     anyhow!(
-        "after {} s {running} of {} run: {why}\n\
-         hint: ask for fewer or smaller ones (`client.kubernetes`), or add nodes",
+        "after {} s {running} of {} pods run: {why}\nhint: request fewer or smaller ones \
+         (`client.kubernetes`), or add nodes",
         READY_LIMIT.as_secs(),
         counted(count, "pod"),
     )
@@ -220,12 +220,12 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
-    let named = std::thread::Builder::new().name("put a deadline off".to_owned());
+    let named = std::thread::Builder::new().name("extend the deadline".to_owned());
     let thread = named.spawn(move || {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
             let later = json!({"spec": {"activeDeadlineSeconds": gone_s + DEADLINE_S}});
-            // If one attempt fails, the next may succeed.
+            // If one attempt fails, the next one may succeed.
             let _ = kubectl.patch("job", &name, &later);
         }
     })?;
@@ -286,7 +286,7 @@ pub(crate) fn apart(name: &str) -> Value {
     }})
 }
 
-/// Restricts a pod to machines of this type, if one is stated.
+/// Restricts a pod to Kubernetes nodes of this machine type, if one is stated.
 pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     if let Some(machine_type) = machine_type {
         pod["nodeSelector"] = json!({"node.kubernetes.io/instance-type": machine_type});
@@ -302,8 +302,8 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// Returns a Job of this name that only owns objects: it creates no pod, and lasts `deadline_s`
-/// from its creation or last extension.
+/// Returns a Job with this name that only owns objects. It creates no pod, and lasts for
+/// `deadline_s` after its creation or last extension.
 pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
     json!({
@@ -316,14 +316,14 @@ pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
             "ttlSecondsAfterFinished": TTL_S,
             "template": {"spec": {
                 "restartPolicy": "Never",
-                // The image is never pulled.
+                // Kubernetes never pulls this image.
                 "containers": [{"name": "none", "image": "none"}],
             }},
         },
     })
 }
 
-/// Returns the Job of this name.
+/// Returns the Job with this name.
 pub(crate) fn manifest(name: &str, wanted: &ClientPods) -> Value {
     let labels = labels(name, "client");
     let amounts = json!({
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_job_that_nobody_comes_back_to_is_over_in_time() {
-        // Time for the cluster itself to notice it, to end its pods and to delete it.
+        // Time for the cluster itself to notice the deadline, to end the pods and to delete them.
         let seconds = DEADLINE_S + GRACE_S + TTL_S;
         assert!(seconds < 70, "{seconds}");
         assert!(PUT_OFF_EVERY.as_secs() * 2 < DEADLINE_S);

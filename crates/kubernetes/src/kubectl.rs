@@ -1,6 +1,6 @@
 //! One namespace of a cluster, through the user's own `kubectl`: its configuration, contexts and
-//! credential plugins apply. Invariants: each answer is waited for with a limit, and objects are
-//! sent through a pipe, so that no list of processes shows them.
+//! credential plugins apply. Invariants: each wait for an answer has a limit. Objects are sent
+//! through a pipe, so that no list of processes shows them.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use remote::is_context_name;
@@ -30,7 +30,7 @@ pub struct Kubectl {
 pub enum Selector {
     /// Objects with these labels: `app=db`.
     Labels(String),
-    /// The object of this name.
+    /// The object with this name.
     Name(String),
 }
 
@@ -47,7 +47,7 @@ impl Kubectl {
     /// Uses the context of this name, or the current one; and this namespace, or the context's.
     ///
     /// # Errors
-    /// One of them is not a valid name.
+    /// The context or the namespace is not a valid name.
     pub fn new(context: Option<&str>, namespace: Option<&str>) -> Result<Kubectl> {
         ensure!(
             context.is_none_or(is_context_name),
@@ -64,7 +64,7 @@ impl Kubectl {
         })
     }
 
-    /// Returns it with another program than the one found by its name.
+    /// Returns this value with another program than the `kubectl` that is found by its name.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Kubectl {
         Kubectl {
@@ -78,7 +78,7 @@ impl Kubectl {
         &self.program
     }
 
-    /// Returns it for another namespace.
+    /// Returns this value for another namespace.
     ///
     /// # Errors
     /// It is not a valid name.
@@ -115,7 +115,7 @@ impl Kubectl {
         }
     }
 
-    /// Returns the beginning of the command for people: `kubectl --context lab -n db`.
+    /// Returns the beginning of a command that a person can type: `kubectl --context lab -n db`.
     pub fn words(&self) -> String {
         let context = self.context.iter().map(|name| format!(" --context {name}"));
         let namespace = self.namespace.iter().map(|name| format!(" -n {name}"));
@@ -125,7 +125,7 @@ impl Kubectl {
     /// Creates an object and returns it as created.
     ///
     /// # Errors
-    /// It is refused, in the API server's words.
+    /// The API server refuses it. The message has its words.
     pub fn create(&self, object: &Value) -> Result<Value> {
         json(&self.ask(&["create", "-f", "-", "-o", "json"], Some(object))?)
     }
@@ -133,7 +133,7 @@ impl Kubectl {
     /// Reads one object.
     ///
     /// # Errors
-    /// It does not exist, or may not be read.
+    /// It does not exist, or the user may not read it.
     pub fn get(&self, kind: &str, name: &str) -> Result<Value> {
         json(&self.ask(&["get", kind, name, "-o", "json"], None)?)
     }
@@ -141,7 +141,7 @@ impl Kubectl {
     /// Lists all objects of a kind with the labels of `selector`.
     ///
     /// # Errors
-    /// They may not be read.
+    /// The user may not read them.
     pub fn list(&self, kind: &str, selector: &str) -> Result<Vec<Value>> {
         let said = self.ask(&["get", kind, "-l", selector, "-o", "json"], None)?;
         match json(&said)?["items"].take() {
@@ -153,7 +153,7 @@ impl Kubectl {
     /// Changes fields of an object.
     ///
     /// # Errors
-    /// It is refused, in the API server's words.
+    /// The API server refuses it. The message has its words.
     pub fn patch(&self, kind: &str, name: &str, fields: &Value) -> Result<()> {
         let fields = fields.to_string();
         self.ask(&["patch", kind, name, "--type=merge", "-p", &fields], None).map(drop)
@@ -163,7 +163,7 @@ impl Kubectl {
     /// error.
     ///
     /// # Errors
-    /// It is refused, in the API server's words.
+    /// The API server refuses it. The message has its words.
     pub fn delete(&self, kind: &str, name: &str) -> Result<()> {
         let how = ["--cascade=foreground", "--wait=false", "--ignore-not-found"];
         self.ask(&[&["delete", kind, name][..], &how].concat(), None).map(drop)
@@ -219,12 +219,12 @@ impl Kubectl {
         [program].into_iter().chain(rest).collect()
     }
 
-    /// Runs it and returns its answer.
+    /// Runs the command and returns its answer.
     pub(crate) fn ask(&self, arguments: &[&str], object: Option<&Value>) -> Result<String> {
         let mut command = self.command();
         command.args(arguments);
         let text = object.map(Value::to_string).unwrap_or_default();
-        // Created objects are removed after Ctrl-C as well.
+        // Created objects are also removed after Ctrl-C.
         let patience = Patience {
             limit: LIMIT,
             heeds_interrupt: false,
@@ -242,7 +242,7 @@ impl Kubectl {
             "{}",
             explained(why.trim(), arguments)
         );
-        String::from_utf8(answer.output).context("read what kubectl says")
+        String::from_utf8(answer.output).context("read the output of kubectl")
     }
 }
 
@@ -268,9 +268,9 @@ fn explained(why: &str, arguments: &[&str]) -> String {
             "\nhint: check the server of that context: `kubectl cluster-info`"
         }
         _ if why.contains("must be logged in") => {
-            "\nhint: log in as the cluster's provider wants, until `kubectl auth whoami` answers"
+            "\nhint: log in as the cluster's provider requires, until `kubectl auth whoami` answers"
         }
-        "" => return format!("kubectl {} failed and said nothing", arguments.join(" ")),
+        "" => return format!("kubectl {} failed without output", arguments.join(" ")),
         _ => "",
     };
     format!("kubectl: {why}{hint}")
@@ -284,7 +284,7 @@ fn spawned(command: Command) -> Result<Child> {
     process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))
 }
 
-/// Ends a process that would go on.
+/// Ends a process that would otherwise continue.
 pub(crate) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();

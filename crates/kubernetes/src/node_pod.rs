@@ -1,8 +1,8 @@
-//! Faults of the pod of a node: it is deleted, evicted, or cut off by a network policy. Also reads
-//! the cluster's reports on it meanwhile.
+//! Faults of the pod of a node: cassay deletes it, evicts it, or cuts it off by a network policy.
+//! Also reads the cluster's reports on the pod.
 //!
-//! Invariants: no pod is removed that no controller recreates, or whose data would go with it. A
-//! policy that cuts one off goes by itself within a minute when its creator is gone.
+//! Invariants: cassay removes a pod only if a controller recreates it and its data survives. A
+//! policy that cuts a pod off disappears within a minute after the end of its creator.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -18,11 +18,11 @@ use target_spec::PodPlace;
 /// Time limit for the cluster's first report on a pod.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
-/// Label that a StatefulSet gives each of its pods. It is the only one by which a policy can select
-/// a single pod.
+/// Label that a StatefulSet gives to each of its pods. Only with this label can a policy select a
+/// single pod.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-/// Volumes that outlive their pod: the others are part of it.
+/// Volumes that outlive their pod. Other volumes are a part of the pod.
 const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
 
 /// Way to delete a pod.
@@ -32,7 +32,7 @@ pub enum Deletion {
     InOrder,
     /// Without a grace period.
     AtOnce,
-    /// By eviction, as a drain does it, so that disruption budgets are kept.
+    /// By eviction, as in a drain, so that disruption budgets are respected.
     Eviction,
 }
 
@@ -40,7 +40,7 @@ pub enum Deletion {
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// Reports on it, from the first question on.
+    /// Reports on the pod, from the first query on.
     told: Mutex<Option<Pods>>,
 }
 
@@ -54,7 +54,7 @@ impl NodePod {
     /// Opens the existing pod.
     ///
     /// # Errors
-    /// Its place has no names.
+    /// Its location contains no names.
     pub fn open(place: &PodPlace) -> Result<NodePod> {
         let kubectl = Kubectl::new(place.context.as_deref(), Some(&place.namespace))?;
         Ok(NodePod {
@@ -87,7 +87,7 @@ impl NodePod {
             |pods| Ok(pods.get(&self.name).cloned()),
             |_| {
                 let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
-                anyhow!("the cluster has not told of the pod {name} for {seconds} s")
+                anyhow!("the cluster has sent no report on the pod {name} for {seconds} s")
             },
         )
     }
@@ -95,7 +95,7 @@ impl NodePod {
     /// Returns true if pods may be scheduled on a node of its cluster.
     ///
     /// # Errors
-    /// It does not exist, or may not be read.
+    /// The Kubernetes node does not exist, or the user may not read it.
     pub fn is_schedulable(&self, node: &str) -> Result<bool> {
         let node = self.kubectl.get("node", node)?;
         Ok(node["spec"]["unschedulable"] != true)
@@ -104,20 +104,20 @@ impl NodePod {
     /// Returns the StatefulSet that creates it.
     ///
     /// # Errors
-    /// It belongs to none.
+    /// It does not belong to a StatefulSet.
     pub(crate) fn set(&self) -> Result<String> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let owners = pod["metadata"]["ownerReferences"].as_array();
         let is_set = |owner: &&Value| owner["kind"] == "StatefulSet";
         let set = owners.into_iter().flatten().find(is_set).and_then(|set| set["name"].as_str());
-        let none = || format!("the pod {} is of no StatefulSet", self.name);
+        let none = || format!("the pod {} belongs to no StatefulSet", self.name);
         set.map(str::to_owned).with_context(none)
     }
 
-    /// Deletes it without waiting for that.
+    /// Deletes the pod without waiting for its end.
     ///
     /// # Errors
-    /// No controller would recreate it, or its data would go with it; the cluster refuses it.
+    /// No controller would recreate it, or its data would be lost; or the cluster refuses it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
         may_go(&pod)?;
@@ -157,13 +157,13 @@ impl NodePod {
     /// most do.
     ///
     /// # Errors
-    /// It belongs to no StatefulSet, so that no label selects it alone; the cluster refuses it.
+    /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {
             format!(
-                "the pod {} has no label {POD_NAME}, by which a network policy would tell it from \
-                 others: only pods of StatefulSets have",
+                "the pod {} has no label {POD_NAME}, with which a network policy selects it: only \
+                 pods of StatefulSets have it",
                 self.name
             )
         };
@@ -208,7 +208,7 @@ impl Isolation {
     /// Removes the policy.
     ///
     /// # Errors
-    /// The cluster refuses it. It goes by itself within a minute.
+    /// The cluster refuses it. It disappears by itself within a minute.
     pub fn end(mut self) -> Result<()> {
         self.remove()
     }
@@ -224,12 +224,12 @@ impl Isolation {
 
 impl Drop for Isolation {
     fn drop(&mut self) {
-        // If the cluster cannot be reached, it goes by itself.
+        // If the cluster cannot be reached, the policy disappears by itself.
         let _ = self.remove();
     }
 }
 
-/// Checks that a controller recreates a pod when it is gone, and that its data is still there then.
+/// Checks that a controller will recreate a pod, and that its data will still exist then.
 fn may_go(pod: &Value) -> Result<()> {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -244,8 +244,8 @@ fn may_go(pod: &Value) -> Result<()> {
     let lasts = |volume: &Value| LASTING.iter().any(|kind| !volume[*kind].is_null());
     ensure!(
         volumes.iter().any(lasts),
-        "the data of the pod {name} would go with it: none of its volumes is a claim, or a folder \
-         of its machine"
+        "the deletion of the pod {name} would delete its data: none of its volumes is a claim, or \
+         a folder of its machine"
     );
     Ok(())
 }
@@ -271,6 +271,7 @@ mod tests {
             said(pod(json!([]), claim())).contains("no controller would make the pod db-0 again")
         );
         let ours = json!([{"name": "data", "emptyDir": {}}, {"name": "c", "configMap": {}}]);
-        assert!(said(pod(set(), ours)).contains("the data of the pod db-0 would go"));
+        let said = said(pod(set(), ours));
+        assert!(said.contains("the deletion of the pod db-0 would delete its data"));
     }
 }

@@ -1,9 +1,9 @@
-//! The pods that managed nodes run in: a StatefulSet whose containers wait, with a volume each, and
-//! a Job that owns it.
+//! The pods of managed nodes: a StatefulSet whose containers wait, with a volume each, and a Job
+//! that owns it.
 //!
-//! An agent starts Cassandra in them as on any machine. Invariant: if this program is killed, at
-//! any time, all of it goes by itself. The Job has a deadline that is extended again and again, and
-//! the cluster deletes everything that it owns, volumes too.
+//! An agent starts Cassandra in them as on any machine. Invariant: if this program is killed at any
+//! time, all of these objects disappear by themselves. The program keeps extending the Job's
+//! deadline. At the deadline, the cluster deletes everything that the Job owns, including volumes.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -16,13 +16,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 use target_spec::{NODE_FOLDER, NodePods, PodPlace, RemoteHost};
 
-/// Container that a node runs in.
+/// Container in which a node runs.
 const CONTAINER: &str = "cassandra";
 
-/// Time limit for all pods to run: a volume may have to be created, an image be pulled.
+/// Time limit for all pods to run. Kubernetes may have to create a volume or pull an image.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// The pods of a managed cluster. They exist as long as this is held.
+/// The pods of a managed cluster. They exist as long as this value does.
 #[derive(Debug)]
 pub struct PodSet {
     kubectl: Kubectl,
@@ -38,8 +38,8 @@ impl PodSet {
     /// Creates `count` pods, and waits until they run.
     ///
     /// # Errors
-    /// The cluster is not reached, refuses something, or a pod does not run, with the reason;
-    /// Ctrl-C.
+    /// The cluster cannot be reached, or refuses an object. Or a pod does not run, with the reason.
+    /// Or the user pressed Ctrl-C.
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
@@ -72,14 +72,14 @@ impl PodSet {
     /// Returns each of them as a machine for nodes, in the order of their numbers.
     ///
     /// # Errors
-    /// One is gone.
+    /// A pod no longer exists.
     pub fn machines(&self) -> Result<Vec<RemoteHost>> {
         let all = self.pods.all();
         let numbered = self.wanted.numbered(self.count).into_iter().enumerate();
         let one = |(index, machine): (usize, RemoteHost)| {
             let name = self.pod(index);
             let is_it = |pod: &&PodSeen| pod.name == name && pod.is_running;
-            let gone = || format!("the pod {name} does not run any more");
+            let gone = || format!("the pod {name} no longer runs");
             let seen = all.iter().find(is_it).with_context(gone)?;
             let address = match seen.address {
                 Some(IpAddr::V4(address)) => Some(address),
@@ -123,12 +123,15 @@ impl PodSet {
     }
 }
 
-/// Returns the error with the reasons why they still wait.
+/// Returns the error with the reasons why some pods still wait.
 fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
         Some(pod) => {
-            let why = pod.waits_for.as_deref().unwrap_or("nothing is said of why it does not run");
+            let why = pod.waits_for.as_deref().unwrap_or(
+                "the reason why it does not run is \
+                                                          unknown",
+            );
             format!("{name}: {why}")
         }
         None => format!("{name} was not made"),
@@ -145,7 +148,7 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
 impl Drop for PodSet {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // If the cluster cannot be reached, it goes by itself.
+        // If the cluster cannot be reached, the pods disappear by themselves.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
@@ -161,7 +164,7 @@ pub fn remove_pods(pod: &PodPlace) -> Result<()> {
     kubectl.delete("job", owner)
 }
 
-/// Returns the StatefulSet of this name, which goes with its owner.
+/// Returns the StatefulSet with this name, which disappears with its owner.
 fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
     let labels = job::labels(name, "node");
     let amounts = json!({

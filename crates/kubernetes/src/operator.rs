@@ -9,10 +9,10 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Time that a finished task can still be read, s.
+/// Time for which a finished task can still be read, s.
 const TASK_KEPT_S: u64 = 600;
 
-/// Annotation by which `kubectl rollout restart` changes a template.
+/// Annotation with which `kubectl rollout restart` changes a template.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Controller of the pods of a cluster.
@@ -24,8 +24,8 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Returns the operator of the CassandraDatacenters of these names; without any, the
-    /// StatefulSets.
+    /// Returns the operator of the CassandraDatacenters with these names. Without names, returns
+    /// the StatefulSets.
     pub fn find(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
@@ -55,14 +55,14 @@ impl Operator {
         Ok(made.join(", "))
     }
 
-    /// Gives the templates of their StatefulSets another time, so that each recreates its pods: the
-    /// last first, each when the one before it is ready.
+    /// Sets a new time in the templates of their StatefulSets, so that each recreates its pods, the
+    /// last one first. Each pod is recreated when the previous one is ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {
             sets.insert(pod.set()?);
         }
-        ensure!(!sets.is_empty(), "there is no pod to be restarted");
+        ensure!(!sets.is_empty(), "there is no pod that could be restarted");
         let at = format!("cassay-{}", clock::unix_ns());
         let fields =
             json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});
@@ -79,7 +79,7 @@ impl Operator {
     }
 }
 
-/// Returns the task by which cass-operator restarts a data center.
+/// Returns the task with which cass-operator restarts a data center.
 fn task(name: &str, datacenter: &str, namespace: &str) -> Value {
     json!({
         "apiVersion": "control.k8ssandra.io/v1alpha1",
@@ -98,7 +98,7 @@ fn rolls(set: &Value) -> Result<()> {
     let strategy = &set["spec"]["updateStrategy"];
     let name = set["metadata"]["name"].as_str().unwrap_or_default();
     if strategy["type"] == "OnDelete" {
-        bail!("the StatefulSet {name} makes no pod anew before it is deleted (OnDelete)");
+        bail!("the StatefulSet {name} replaces no pod before it is deleted (OnDelete)");
     }
     let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0);
     ensure!(
@@ -135,7 +135,7 @@ mod tests {
         ))
         .unwrap();
         let said = |strategy| rolls(&set(strategy)).unwrap_err().to_string();
-        assert!(said(json!({"type": "OnDelete"})).contains("db makes no pod anew"));
+        assert!(said(json!({"type": "OnDelete"})).contains("db replaces no pod"));
         let half = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
         assert!(said(half).contains("below number 2"));
     }

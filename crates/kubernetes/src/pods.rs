@@ -1,7 +1,7 @@
-//! Pods as a watch reports them: the node of each, whether it runs, and its fate.
+//! Pods in the reports of a watch: the Kubernetes node of each pod, its state, and its fate.
 //!
-//! One `kubectl` reports all of them, for any number. Invariant: the knowledge about a pod that is
-//! gone is kept, since that is when it is needed.
+//! One `kubectl` reports all of them, for any number. Invariant: the module keeps its information
+//! about a pod that no longer exists, because it is needed then.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -16,16 +16,17 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pause before a watch that has ended is restarted: API servers end each after some minutes.
+/// Pause before a watch starts again. API servers end each watch after some minutes.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Duration of one wait between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Minimum interval between reports of why pods do not run yet, if the reason changes.
+/// Minimum interval between two reports of the reason why pods do not run yet, if the reason
+/// changes.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// Time limit for the report of a pod's end after it has fallen silent.
+/// Time limit for the report of a pod's end after the pod has become silent.
 const FATE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Label with the number of a pod of an Indexed Job.
@@ -36,9 +37,9 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 pub struct PodSeen {
     /// Its name.
     pub name: String,
-    /// Its unique id, which distinguishes it from earlier and later pods of its name.
+    /// Its unique id, which distinguishes it from earlier and later pods with its name.
     pub uid: String,
-    /// Node that it runs on; empty before it is scheduled.
+    /// Kubernetes node on which it runs; empty before it is scheduled.
     pub node: String,
     /// Its address in the network of pods.
     pub address: Option<IpAddr>,
@@ -48,19 +49,18 @@ pub struct PodSeen {
     pub is_running: bool,
     /// True if it is ready according to its own probes.
     pub is_ready: bool,
-    /// Reason why it does not run and will not by itself: its image cannot be pulled, it has ended,
-    /// ….
+    /// Reason why it does not run and will never run: its image cannot be pulled, it has ended, ….
     pub stuck: Option<String>,
     /// Reason why it does not run yet: no node has room for it, ….
     pub waits_for: Option<String>,
-    /// Its fate, if it has ended or is being ended.
+    /// Its fate, if it has ended or is ending.
     pub fate: Option<String>,
 }
 
 /// Pods by their names.
 pub type PodsSeen = BTreeMap<String, PodSeen>;
 
-/// Reasons of waiting containers that waiting does not cure.
+/// Reasons for which a container waits in vain.
 const STUCK: [&str; 8] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -129,13 +129,13 @@ impl PodSeen {
     }
 }
 
-/// Returns reason and message of a part of a status.
+/// Returns the reason and the message in a part of a status.
 fn describe(of: &Value) -> String {
     let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// Returns how a pod has ended: its own reason, or that of its container.
+/// Returns the reason for a pod's end: its own reason, or that of its container.
 fn ended(status: &Value) -> String {
     let own = describe(status);
     if !own.is_empty() {
@@ -181,7 +181,8 @@ impl Shared {
     /// Waits until `found` finds its result among all pods, or reports that it cannot come.
     ///
     /// # Errors
-    /// Those of `found`; that of `late` with the last state, when `deadline` has passed; Ctrl-C.
+    /// Those of `found`. Or `deadline` has passed: the error of `late`, with the last state. Or the
+    /// user pressed Ctrl-C.
     fn until<T>(
         &self,
         deadline: Deadline,
@@ -218,14 +219,14 @@ impl fmt::Display for Waiting {
 
 impl std::error::Error for Waiting {}
 
-/// Returns the reasons why pods do not run yet, each once.
+/// Returns the reasons why pods do not run yet, without duplicates.
 pub(crate) fn waits(pods: &PodsSeen) -> String {
     let reasons: BTreeSet<&str> =
         pods.values().filter_map(|pod| pod.waits_for.as_deref()).collect();
     reasons.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// The selected pods, watched as long as this is held.
+/// The selected pods. The watch lasts as long as this value.
 #[derive(Debug)]
 pub struct Pods {
     shared: Arc<Shared>,
@@ -245,7 +246,7 @@ impl Pods {
         Ok(Pods { shared })
     }
 
-    /// Returns the last state of each, by name.
+    /// Returns the last state of each pod, by name.
     pub fn all(&self) -> Vec<PodSeen> {
         self.shared.lock().pods.values().cloned().collect()
     }
@@ -327,7 +328,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
         drop(known);
         let told = told.map(|told| Deserializer::from_reader(BufReader::new(told)));
         for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
-            // Anything but an event is the end of a watch that was cut.
+            // Any line that is not an event means that the watch was cut off.
             let Ok(event) = event else { break };
             take(&event, shared);
         }
@@ -353,7 +354,8 @@ fn take(event: &Value, shared: &Shared) {
     }
     if event["type"] == "DELETED" {
         (pod.is_running, pod.is_ready) = (false, false);
-        pod.fate.get_or_insert_with(|| format!("it is gone from node {}", pod.node));
+        pod.fate
+            .get_or_insert_with(|| format!("it no longer exists on node {}", pod.node));
     }
     shared.lock().pods.insert(pod.name.clone(), pod);
     shared.news.notify_all();

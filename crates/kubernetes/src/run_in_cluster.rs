@@ -1,5 +1,6 @@
-//! A run within the cluster: a Job whose pod gets the study from a ConfigMap, and goes on when the
-//! command that began it ends. Its results are fetched when it has ended, and then it is deleted.
+//! A run within the cluster: a Job whose pod gets the study from a ConfigMap. The Job continues
+//! when the command that began it ends. When the Job has ended, the command fetches its results and
+//! deletes it.
 
 use crate::job;
 use crate::kubectl::{self, Kubectl};
@@ -26,7 +27,7 @@ const ENDED: &str = "cassay-inside: ";
 /// Time limit for its pod to run.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Pause before its output is requested again after it broke off.
+/// Pause before the output is requested again after an interruption.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// Maximum content of a ConfigMap, bytes.
@@ -35,19 +36,20 @@ const FILES_BYTES_MAX: usize = 1 << 20;
 /// A run and its pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsideRun {
-    /// The study's files by their names; that of the study is `study.yaml`.
+    /// The study's files by their names. The study itself is `study.yaml`.
     pub files: BTreeMap<String, String>,
     /// Further arguments of `cassay run`.
     pub arguments: Vec<String>,
-    /// The image, with `sh`, `head`, `chmod` and `tar`.
+    /// The image, which needs `sh`, `head`, `chmod` and `tar`.
     pub image: String,
     /// CPUs, as request and limit, in thousandths.
     pub millicpus: u32,
     /// Memory, as request and limit, in bytes.
     pub memory_bytes: u64,
-    /// Service account, if it accesses the API server.
+    /// Service account, if the run accesses the API server.
     pub account: Option<String>,
-    /// Claim of a volume for the results. `None`: they are only in the pod, until they are fetched.
+    /// Claim of a volume for the results. `None` means that they are only in the pod until they are
+    /// fetched.
     pub claim: Option<String>,
 }
 
@@ -64,8 +66,8 @@ impl InsideRun {
     /// Creates the objects, and waits until its pod runs, which then waits for the program.
     ///
     /// # Errors
-    /// The cluster is not reached, refuses something, or the pod does not run, with the reason;
-    /// Ctrl-C.
+    /// The cluster cannot be reached, or refuses an object. Or the pod does not run, with the
+    /// reason. Or the user pressed Ctrl-C.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
@@ -203,15 +205,15 @@ impl BegunRun {
         &self.name
     }
 
-    /// Returns the destination for the program, which it needs to go on.
+    /// Returns the destination for the program, for which the pod waits.
     pub fn destination(&self) -> &Destination {
         &self.destination
     }
 
-    /// Lets it go on: the program is there.
+    /// Tells the pod to continue, because the program has arrived.
     ///
     /// # Errors
-    /// Its pod is gone.
+    /// The pod no longer exists.
     pub fn go(&self) -> Result<()> {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
@@ -219,7 +221,7 @@ impl BegunRun {
     /// Passes on its output, line by line, until it has ended. Returns its status.
     ///
     /// # Errors
-    /// Its pod is gone; Ctrl-C, after which it goes on.
+    /// Its pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
     pub fn follow(&self, mut line: impl FnMut(&str)) -> Result<i32> {
         let mut seen = 0;
         loop {
@@ -240,11 +242,11 @@ impl BegunRun {
             kubectl::end(&mut logs);
             ensure!(
                 !process::is_interrupted(),
-                "interrupted: {} goes on",
+                "interrupted: {} continues",
                 self.name
             );
-            // If the connection was cut, it resumes at the same line; a pod that is gone gives an
-            // error.
+            // If the connection was cut, the output resumes at the same line. If the pod no longer
+            // exists, the function fails.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
@@ -253,7 +255,7 @@ impl BegunRun {
     /// Passes its results as a tar archive to `take`, which reads it.
     ///
     /// # Errors
-    /// Its image has no tar, or its pod is gone; or the error of `take`.
+    /// Its image has no tar, its pod no longer exists, or `take` fails.
     pub fn take_results(&self, take: impl FnOnce(&mut dyn Read) -> Result<()>) -> Result<()> {
         let words = [
             "exec", &self.pod, "-c", CONTAINER, "--", "tar", "-C", "/results", "-cf", "-", ".",
@@ -264,11 +266,10 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // Bytes after the end of the archive have to be read as well, or the status is never
-        // success.
+        // The bytes after the end of the archive must also be read, or the status is never success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
-        rest.context("read what kubectl says")?;
+        rest.context("read the output of kubectl")?;
         ensure!(
             status.success(),
             "its results could not be taken whole ({status}): its image needs `tar`"
@@ -279,7 +280,7 @@ impl BegunRun {
     /// Deletes its pod, with all objects that were created for it.
     ///
     /// # Errors
-    /// The cluster is not reached.
+    /// The cluster cannot be reached.
     pub fn end(&self) -> Result<()> {
         self.kubectl.delete("job", &self.name)
     }

@@ -1,5 +1,5 @@
-//! Capabilities of this machine that simulated hosts need. They are found by trial on objects that
-//! vanish with the process that tries, or by asking the kernel.
+//! Capabilities of this machine that simulated hosts need. The module finds them by trials on
+//! objects that disappear with the process, or by asking the kernel.
 //!
 //! The id of the user never decides: root may lack rights in a container, and other users may have
 //! them.
@@ -19,30 +19,30 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use target_spec::{Capability, CapabilityStatus, HostSpec};
 
-/// Returns the status of a capability, with how the machine does it, or why it cannot and what
-/// would help.
+/// Returns the status of a capability: the way in which the machine provides it, or the reason why
+/// it cannot and the remedy.
 fn status(capability: Capability, found: Result<String>) -> CapabilityStatus {
     CapabilityStatus::from_answer(capability, found.map_err(|error| format!("{error:#}")))
 }
 
-/// Returns the status of each [`Capability`] that hosts need, present or not. Tries them on the
-/// first call only, since that creates namespaces. Nothing of them stays.
+/// Returns the status of each [`Capability`] that hosts need, present or not. Tries them only at
+/// the first call, because the trials create namespaces. The trials leave nothing behind.
 pub fn capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
 /// Returns the status of each [`Capability`] that volume faults need, present or not. Tries them
-/// on the first call only and apart from the others: that takes some 40 ms, most of it to make a
-/// file system.
+/// only at the first call, and separately from the others: the trials take some 40 ms, mostly to
+/// make a file system.
 pub fn volume_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(disk::capabilities)
 }
 
 /// Returns the capabilities of a machine that drops packets and connections of its own hosts' nodes
-/// itself, because it has no switch to do so. The other capabilities are those of
-/// [`capabilities`]. Tries them on the first call only.
+/// itself, because it has no switch to do so. The other capabilities are those of [`capabilities`].
+/// Tries them only at the first call.
 pub fn machine_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -90,7 +90,8 @@ fn ask() -> Vec<CapabilityStatus> {
     ]
 }
 
-/// Refuses everything at once that `spec` demands of a simulated host and this machine cannot do.
+/// Refuses, all together, the requirements of `spec` on a simulated host that this machine cannot
+/// meet.
 ///
 /// # Errors
 /// The missing capabilities, each with its reason.
@@ -125,7 +126,7 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities, each with the word for it and whether `spec` asks for it.
+/// Returns the capabilities, each with its name and with true if `spec` requires it.
 fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     vec![
         (Capability::CpuSet, "cpus", spec.cpus.is_some()),
@@ -150,7 +151,7 @@ fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     ]
 }
 
-/// Returns the wanted capabilities that are missing, each with its reason.
+/// Returns the required capabilities that are missing, each with its reason.
 fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
     let missing = |one: &CapabilityStatus| {
         let is_it = |(capability, _, is_wanted): &&(Capability, &str, bool)| {
@@ -162,7 +163,8 @@ fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
     capabilities().iter().filter_map(missing).collect()
 }
 
-/// Tries a bridge and a link in a namespace that vanishes, and the right to make links in ours.
+/// Tries to create a bridge and a link in a temporary namespace. Also tests the right to create
+/// links in the process's own namespace.
 fn network() -> Result<String> {
     let needs = "hosts need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
     let (outer, inner) = (Namespace::new(), Namespace::new());
@@ -180,14 +182,14 @@ fn network() -> Result<String> {
     Ok("namespaces, links and a bridge".to_string())
 }
 
-/// Checks that the kernel knows a queueing discipline: creates one without its options in a
-/// namespace that vanishes.
+/// Checks that the kernel has a queueing discipline, by creating one without its options in a
+/// temporary namespace.
 fn queue(kind: &str, option: &str) -> Result<String> {
     let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     let mut socket = namespace.socket()?;
     let lo = socket.index("lo")?;
     match socket.ask(Message::bare_queue(lo, kind)) {
-        // The kernel knows it. Some kinds require options.
+        // The kernel has the discipline. Some kinds require options.
         Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
         Err(Errno::NOENT) => anyhow::bail!(
             "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
@@ -197,7 +199,7 @@ fn queue(kind: &str, option: &str) -> Result<String> {
     }
 }
 
-/// Tries to drop packets of all kinds and packets of one port, in a namespace that vanishes.
+/// Tries to drop packets of all kinds and packets of one port, in a temporary namespace.
 fn packet_filter(share: f64) -> Result<String> {
     let mut losses = Loss::both_ways(&[Link::Host(1)], &[Link::Machine]);
     losses[1].tcp_ports.push(1);
@@ -207,8 +209,8 @@ fn packet_filter(share: f64) -> Result<String> {
     Ok("nf_tables of a bridge".to_owned())
 }
 
-/// Tries the packet filter of a host in a namespace that vanishes. Then checks the right to use it
-/// in the process's own namespace, where it only lists tables.
+/// Tries the packet filter of a host in a temporary namespace. Then checks the right to use it in
+/// the process's own namespace, by listing tables.
 fn host_filter(share: f64) -> Result<String> {
     let loss = HostLoss {
         way: PacketDirection::In,
@@ -234,15 +236,15 @@ fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> 
     })
 }
 
-/// Tries to reset a connection that does not exist, in a namespace that vanishes.
+/// Tries to reset a nonexistent connection in a temporary namespace.
 fn reset() -> Result<String> {
     let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     namespace.inside(|| Sockets::open()?.try_reset())??;
     Ok("sock_diag".to_owned())
 }
 
-/// Does the same, then checks the right to reset in the process's own namespace, on a connection
-/// that does not exist.
+/// Does the same. Then checks the right to reset in the process's own namespace, on a nonexistent
+/// connection.
 fn reset_here() -> Result<String> {
     let how = reset()?;
     let own = Sockets::open()?.try_reset();
@@ -254,12 +256,12 @@ fn volume() -> Result<String> {
     volume::loop_device::control()
         .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
     let mkfs = volume::ext4::mkfs()?;
-    net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
+    net::own_mounts().context("separate mounts need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
-/// Returns the places for control groups if they are writable. Creates nothing to find out, since a
-/// directory would outlive a command that is killed.
+/// Returns the places for control groups if they are writable. It creates no directories for this,
+/// because they would remain after a killed command.
 fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
     let needs = "limits of hosts need root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");
@@ -273,7 +275,12 @@ fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
 
 fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
     let place = places.iter().find(|place| place.has(name));
-    let missing = || format!("this machine has no control group for {name}: none is mounted");
+    let missing = || {
+        format!(
+            "this machine has no control group for {name}, because none is \
+                              mounted"
+        )
+    };
     let place = place.with_context(missing)?;
     let version = if place.unified { 2 } else { 1 };
     Ok(format!("control groups, version {version}"))
@@ -305,7 +312,7 @@ mod tests {
         capabilities();
         let made = net::MADE.get();
         for _ in 0..3 {
-            // Refused on a machine that cannot create hosts: that is known by now, too.
+            // A machine that cannot create hosts refuses this. That is also known by now.
             let _ = require(&HostSpec::default());
             capabilities();
         }

@@ -1,10 +1,10 @@
 //! The control groups of one host: its CPUs, its share of them, its memory, its disk.
 //!
 //! Supports both versions, also side by side. Version 1 has a hierarchy per controller. Version 2
-//! has one for all, which even without any controller kills a group at once. Invariants: [`places`]
-//! names a group's directory before it is created, since directories are the only part of a host
-//! that outlives this process. A directory is removed only after the last process in it has gone.
-//! Each process in it was started by this program.
+//! has one hierarchy for all. Even without any controller, it can kill a whole group at once.
+//! Invariants: [`places`] names a group's directory before it is created, because only directories
+//! of a host outlive this process. A directory is removed only after its last process has ended.
+//! This program has started each process in it.
 
 mod disk;
 mod empty;
@@ -30,15 +30,14 @@ use std::sync::Mutex;
 use std::time::Duration;
 use target_spec::HostSpec;
 
-/// Period of a CPU quota, µs: the kernel's own default. A shorter one would throttle more often and
-/// more briefly, unlike the usual system.
+/// Period of a CPU quota, µs: the kernel's own default. A shorter period would throttle more often
+/// and more briefly, unlike a usual system.
 const PERIOD_US: u64 = 100_000;
 
 /// Smallest quota that the kernel accepts, µs in each period.
 const QUOTA_US_MIN: u64 = 1000;
 
-/// Time limit for the processes of a group to be gone after SIGKILL: the kernel has to tear down
-/// their memory.
+/// Time limit for the processes of a group to end after SIGKILL: the kernel must free their memory.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
 /// Interval between two checks of a group that is ending.
@@ -49,7 +48,7 @@ const POLL: Duration = Duration::from_millis(5);
 pub struct CgroupDir {
     /// Path of the directory.
     pub dir: PathBuf,
-    /// True if it is of version 2.
+    /// True if it is a directory of version 2.
     pub unified: bool,
     /// Controllers of this directory: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
     pub controllers: Vec<String>,
@@ -64,7 +63,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Returns the group in these places, which was created before.
+    /// Returns the group in these places, which already exists.
     pub fn existing(places: Vec<CgroupDir>) -> Group {
         Group {
             places,
@@ -75,7 +74,7 @@ impl Group {
     /// Creates the directories and lets processes in: a `cpuset` without CPUs would refuse them.
     ///
     /// # Errors
-    /// Not permitted, or a directory already exists.
+    /// The kernel does not permit it, or a directory already exists.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
         let group = Group::existing(places);
         for place in &group.places {
@@ -94,12 +93,12 @@ impl Group {
         Ok(group)
     }
 
-    /// Refuses directories that are not control groups. The places were read from a file, and every
-    /// process that a file called `cgroup.procs` lists there would be killed. The places cannot be
-    /// derived from the cluster's id, since the groups of another login lie below another group.
+    /// The places were read from a file, and every process that a file called `cgroup.procs` lists
+    /// there would be killed. The places cannot be derived from the cluster's id, since the groups
+    /// of another login are below another group.
     ///
     /// # Errors
-    /// A directory exists and does not lie on the kernel's file system for control groups.
+    /// A directory exists, and is not on the kernel's file system for control groups.
     pub fn check(&self) -> Result<()> {
         self.places.iter().try_for_each(|place| is_group(&place.dir))
     }
@@ -136,7 +135,7 @@ impl Group {
         };
         self.move_cpus(place, &value).with_context(|| {
             let have = inherited(&place.dir, CPUS).unwrap_or_default();
-            format!("use the CPUs {value} of this machine, which gives us {have}")
+            format!("use the CPUs {value} of this machine, which allows only {have}")
         })
     }
 
@@ -153,7 +152,7 @@ impl Group {
                 let quota_us = (cores * PERIOD_US as f64).round();
                 anyhow::ensure!(
                     quota_us >= QUOTA_US_MIN as f64 && quota_us <= 1e12,
-                    "a CPU quota of {cores} cores: the kernel takes {} and more",
+                    "a CPU quota of {cores} cores: the kernel accepts {} and more",
                     QUOTA_US_MIN as f64 / PERIOD_US as f64
                 );
                 Some(quota_us as u64)
@@ -170,8 +169,8 @@ impl Group {
         write(&place.dir.join("cpu.cfs_quota_us"), &quota)
     }
 
-    /// Sets the memory limit. It includes swap where the kernel counts swap. A host that swaps
-    /// instead of dropping its page cache would be another machine than the one asked for.
+    /// Sets the memory limit. It includes swap if the kernel counts swap. A host that swaps instead
+    /// of dropping its page cache would differ from the requested machine.
     fn limit_memory(&self, bytes: Option<u64>) -> Result<()> {
         let Some(place) = self.wanted("memory", bytes.is_some())? else {
             return Ok(());
@@ -186,8 +185,8 @@ impl Group {
             return self.mirror("memory");
         }
         let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
-        // The limit of memory and swap may never be below that of memory, before and after the
-        // change.
+        // Neither before nor after the change may the limit of memory and swap be below that of
+        // memory.
         let with_swap = place.dir.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, "-1")?;
@@ -267,10 +266,10 @@ impl Group {
             .with_context(|| format!("find usage_usec in {}", place.dir.display()))
     }
 
-    /// Drops the page cache that is charged to this group, while its processes run on.
+    /// Drops the page cache that is charged to this group, while its processes continue.
     ///
     /// # Errors
-    /// The kernel cannot do it.
+    /// The kernel cannot drop it.
     pub fn drop_cache(&self) -> Result<()> {
         let place = self.wanted("memory", true)?.context("no memory group")?;
         if !place.unified {
@@ -285,7 +284,8 @@ impl Group {
         match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
         }) {
-            // The kernel could reclaim less than asked for: mapped pages in use stay.
+            // The kernel could reclaim less than requested, because mapped pages that are in use
+            // remain.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory by {}", path.display())),
         }
@@ -294,12 +294,13 @@ impl Group {
     /// Kills the processes of the group and removes it. Does nothing if it does not exist.
     ///
     /// # Errors
-    /// A process does not go, or a directory cannot be removed.
+    /// A process does not end, or a directory cannot be removed.
     pub fn end(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
         let mut left: Vec<&CgroupDir> = self.places.iter().collect();
-        // First the groups that are killed as a whole: no process can fork out of them.
+        // The groups that are killed as a whole come first, because no process can fork out of
+        // them.
         left.sort_by_key(|place| !place.unified);
         loop {
             for place in &left {
@@ -337,11 +338,14 @@ impl CgroupDir {
     }
 }
 
-/// Switches the controllers on for the groups beside `place` in version 2. They stay on, as other
-/// groups may have begun to use them. They have no effect by themselves.
+/// In version 2, switches the controllers on for the groups beside `place`. They remain on, because
+/// other groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    switch_on(top, &place.controllers).context("a container's own group cannot: run outside")
+    switch_on(top, &place.controllers).context(
+        "cassay cannot use a container's own group: run it \
+                                                outside",
+    )
 }
 
 /// Switches controllers on for the groups in `dir`.
@@ -375,28 +379,28 @@ fn is_group(dir: &Path) -> Result<()> {
     };
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),
-        "{} is not a control group, so nothing in it is killed or removed\nhint: state.json of \
-         the cluster is not as cassay wrote it. If no cluster of yours runs, remove its folder",
+        "{} is not a control group, so no processes in it are killed and it is not removed\nhint: \
+         state.json of the cluster was changed. If no cluster of yours runs, remove its folder",
         dir.display()
     );
     Ok(())
 }
 
-/// Kills the processes of a group. The caller repeats this until the directory is gone, so a
-/// process that cannot be signalled shows up there.
+/// Kills the processes of a group. The caller repeats this until the directory no longer exists, so
+/// it detects a process that cannot be signalled.
 fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;
     }
     for pid in all_pids(dir) {
         if let Some(pid) = Pid::from_raw(pid) {
-            // It may have ended by now.
+            // The process may already have ended.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// Returns the processes in a group, without 0, which stands for a process of another namespace.
+/// Returns the processes in a group, without 0, which means a process of another namespace.
 fn pids(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     text.lines()
@@ -418,8 +422,7 @@ fn remove(dir: &Path) -> std::io::Result<()> {
         std::fs::remove_dir(below)?;
     }
     match std::fs::remove_dir(dir) {
-        // On a read-only hierarchy, as in a container, this error also comes for a missing
-        // directory.
+        // On a read-only hierarchy, as in a container, a missing directory also causes this error.
         Err(error) if is(&error, Errno::ROFS) && !dir.exists() => Err(ErrorKind::NotFound.into()),
         removed => removed,
     }

@@ -1,9 +1,9 @@
 //! Confines a process with all its threads to CPUs and to memory of NUMA nodes, and reads back the
 //! effective confinement.
 //!
-//! On a simulated host the confinement is a group below the host's own (`cpuset` of either
-//! version), which none of the threads can leave. On a host without groups, the process starts with
-//! its affinity and its memory policy set, which all its threads inherit.
+//! On a simulated host, the confinement is a group below the host's own (`cpuset` of either
+//! version), which no thread can leave. On a host without groups, the process sets its affinity and
+//! its memory policy at its start, and all its threads inherit them.
 
 mod effective_affinity;
 
@@ -16,31 +16,31 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use topology::CpuSet;
 
-/// CPUs and memory that a process is confined to.
+/// CPUs and memory to which a process is confined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// Name of its group below that of its host: the node's name.
     pub name: String,
-    /// Its CPUs, by the numbers of the machine. `None`: all that the host has.
+    /// Its CPUs, by the numbers of the machine. `None` means all CPUs of the host.
     pub cpus: Option<CpuSet>,
     /// Its memory.
     pub memory: Memory,
 }
 
-/// NUMA nodes that a process gets its memory from, by their numbers.
+/// NUMA nodes from which a process gets its memory, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// From the node of the CPU that first touches it: the kernel's default.
+    /// From the NUMA node of the CPU that first touches it: the kernel's default.
     Anywhere,
-    /// From these nodes alone.
+    /// Only from these NUMA nodes.
     Bound(CpuSet),
-    /// From these nodes in turn, page by page.
+    /// From these NUMA nodes in turn, page by page.
     Interleaved(CpuSet),
 }
 
 impl Memory {
-    /// Returns the nodes that the memory may come from. `None`: any.
+    /// Returns the NUMA nodes from which the memory may come. `None` means any.
     pub fn nodes(&self) -> Option<&CpuSet> {
         match self {
             Memory::Anywhere => None,
@@ -49,9 +49,9 @@ impl Memory {
     }
 }
 
-/// Confines the process that `command` starts from its first instruction on. `None`: lifts the
-/// confinement, even if a process of that name had one before. The caller keeps the returned value
-/// until the process has started.
+/// Confines the process that `command` starts, from its first instruction on. `None` lifts the
+/// confinement, even if an earlier process with that name had one. The caller keeps the returned
+/// value until the process has started.
 ///
 /// # Errors
 /// The kernel has no such CPUs or nodes, or the host may not use them.
@@ -74,8 +74,8 @@ pub fn admit<'a>(
     Ok(pending)
 }
 
-/// Makes the process that `command` starts confine itself by settings that all its threads inherit,
-/// for everything that a group does not confine.
+/// Makes the process that `command` starts confine itself, in every respect in which a group does
+/// not confine it. All its threads inherit these settings.
 fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::from_set);
     let policy = match &to.memory {
@@ -93,7 +93,7 @@ fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
             None => govern_by_default(),
         }
     };
-    // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
+    // SAFETY: between fork and exec, the child makes only system calls: no allocation, no lock.
     unsafe { command.pre_exec(set) };
 }
 
@@ -111,7 +111,7 @@ impl Mask {
         Mask(words)
     }
 
-    /// Lets the calling thread run on these CPUs alone.
+    /// Lets the calling thread run only on these CPUs.
     fn affine(&self) -> std::io::Result<()> {
         // SAFETY: the kernel reads this number of bytes of words that outlive the call.
         let done =
@@ -122,7 +122,7 @@ impl Mask {
         }
     }
 
-    /// Makes the memory that the calling thread asks for come from these nodes.
+    /// Makes the memory that the calling thread requests come from these NUMA nodes.
     fn govern(&self, mode: libc::c_int) -> std::io::Result<()> {
         // According to its own manual the kernel reads one bit less than the given number.
         let bits = size_of_val(&self.0[..]) * 8 + 1;
@@ -135,9 +135,9 @@ impl Mask {
     }
 }
 
-/// Resets the memory policy that the calling thread was started with: `numactl` before this program
-/// does not express a wish for its nodes. If the kernel has no policies (ENOSYS), or a container
-/// forbids setting one (EPERM), no policy can be in force, and nothing fails.
+/// Resets the memory policy with which the calling thread was started: a user who starts this
+/// program by `numactl` does not mean its nodes. If the kernel has no policies (ENOSYS), or a
+/// container forbids setting one (EPERM), no policy can be in force, and the reset succeeds.
 fn govern_by_default() -> std::io::Result<()> {
     let (mode, nodes) = (libc::MPOL_DEFAULT, std::ptr::null::<libc::c_ulong>());
     // SAFETY: with a null pointer and a length of 0 the kernel reads nothing.
@@ -149,7 +149,7 @@ fn govern_by_default() -> std::io::Result<()> {
     }
 }
 
-/// Refuses a name that would be another folder.
+/// Refuses a name that would mean another folder.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_name = !name.is_empty() && name.chars().all(is_plain);

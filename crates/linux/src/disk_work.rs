@@ -1,4 +1,4 @@
-//! Work for a disk that shows how fast it is.
+//! Work that shows the speed of a disk.
 
 use crate::volume::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use target_spec::DiskSpec;
 /// grants at most.
 const TELLING_S: f64 = 0.5;
 
-/// Maximum number of requests of a trial. A disk that does this many in that time is as fast as
-/// disks are.
+/// Maximum number of requests of a trial. A disk that performs this number in that time is as fast
+/// as any disk.
 const REQUESTS_MAX: u64 = 2000;
 
 /// Number of requests of a trial of bytes per second, if the requests are large enough.
@@ -39,9 +39,9 @@ impl Default for DiskWork {
 }
 
 impl DiskWork {
-    /// Returns work that shows that a disk is limited like `spec`, and the minimum time that this
-    /// work then takes. Tests the write limits if there are any. The kernel lets an idle group do
-    /// some of it at once, so that a single request shows nothing.
+    /// Returns work that shows if a disk has the limits of `spec`, and the minimum time of this
+    /// work with the limits. It tests the write limits if there are any. The kernel lets an idle
+    /// group do some work at once, so a single request would show nothing.
     pub fn showing(spec: &DiskSpec) -> (DiskWork, Duration) {
         let limits = if spec.limits_writes() {
             (spec.write_iops, spec.write_bytes_per_s)

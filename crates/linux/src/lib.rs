@@ -1,9 +1,9 @@
 //! The only crate that knows Linux interfaces: links, packet filters, control groups, volumes,
 //! settings, counters.
 //!
-//! These settings turn parts of a machine into simulated hosts. This crate does not know which code
-//! applies and undoes them. [`capability`] reports the capabilities of this machine, [`settings`]
-//! reads its settings once, and [`probe`] reads its counters again and again.
+//! These settings turn parts of a machine into simulated hosts. This crate does not depend on the
+//! code that applies and undoes them. [`capability`] reports the capabilities of this machine,
+//! [`settings`] reads its settings once, and [`probe`] reads its counters repeatedly.
 
 pub mod capability;
 pub mod cgroup;

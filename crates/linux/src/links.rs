@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-/// Maximum number of hosts that a network has addresses for: the last address is the machine's own.
+/// Maximum number of hosts for which a network has addresses. The last address belongs to the
+/// machine itself.
 pub const HOSTS_COUNT_MAX: usize = 253;
 
-// Each node has an address of its own, also if each is alone on its host.
+// Each node has its own address, even if it is alone on its host.
 const _: () = assert!(target_spec::NODES_COUNT_MAX <= HOSTS_COUNT_MAX);
 
 /// Name of the bridge, in its own namespace.
@@ -32,9 +33,8 @@ pub struct MachineLink {
 }
 
 /// Returns the machine's fastest link whose driver reports its speed: a card, or several that are
-/// bonded.
-/// Other virtual links lead nowhere else, whatever rate they report. `None` without such a link, or
-/// if drivers report no speed, as those of virtual machines.
+/// bonded. Other virtual links do not leave the machine, regardless of the rate that they report.
+/// `None` without such a link, or if drivers report no speed, as in virtual machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -45,7 +45,7 @@ pub fn fastest() -> Option<MachineLink> {
 /// Returns the speed of a link of the machine, bit/s, if its driver reports it.
 pub(crate) fn speed(name: &str) -> Option<f64> {
     let text = std::fs::read_to_string(Path::new(NET).join(name).join("speed")).ok()?;
-    // −1 if nothing is connected to its other end.
+    // The value is −1 if the other end is not connected.
     let megabits: f64 = text.trim().parse().ok()?;
     (megabits > 0.0).then_some(megabits * 1e6)
 }
@@ -53,8 +53,8 @@ pub(crate) fn speed(name: &str) -> Option<f64> {
 /// Directory with a folder for each link.
 const NET: &str = "/sys/class/net";
 
-/// Picks the fastest of the links with these names. `has` tells whether a file exists in the folder
-/// of a link; `speed` returns the driver's value, bit/s.
+/// Picks the fastest of the links with these names. `has` returns true if a file exists in the
+/// folder of a link. `speed` returns the driver's value, bit/s.
 fn fastest_of(
     names: impl Iterator<Item = String>,
     has: impl Fn(&str, &str) -> bool,

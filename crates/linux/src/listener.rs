@@ -1,5 +1,5 @@
 //! Finds the process that accepts connections at an address, from the kernel's tables. The process
-//! may be any user's; it is identified by its socket and not by its name.
+//! may belong to any user. Its socket identifies it, not its name.
 
 use anyhow::{Context, Result, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,7 +19,7 @@ struct Listening {
 /// the processes that the calling one sees. `None` if no process does.
 ///
 /// # Errors
-/// A process does, and its files may not be read; or the kernel's tables cannot be read.
+/// There is one, but its files may not be read. Or the kernel's tables cannot be read.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     let mut known = socket_at(address)?;
     loop {
@@ -30,7 +30,7 @@ pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
             Ok(pid) => return Ok(Some(pid)),
             Err(error) => error,
         };
-        // Its process may just have ended, and another one may serve there.
+        // The process may just have ended, and another one may listen on the port.
         let now = socket_at(address)?;
         if now == known {
             return Err(error).with_context(|| {
@@ -105,7 +105,7 @@ fn holder(inode: u64) -> Result<u32> {
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in pids {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // A process that has ended is not counted: its folder is gone.
+            // A process that has ended does not count, since its folder no longer exists.
             hidden += u32::from(Path::new(&format!("/proc/{pid}")).exists());
             continue;
         };
@@ -118,7 +118,7 @@ fn holder(inode: u64) -> Result<u32> {
     }
     ensure!(
         hidden == 0,
-        "it is none of this user's: of {hidden} processes the open files may not be looked at"
+        "it belongs to another user: of {hidden} processes the open files cannot be read"
     );
     anyhow::bail!("no process of this machine has its socket open")
 }

@@ -1,7 +1,7 @@
 //! Messages of rtnetlink: the bytes that create links, addresses and queues, and the parsing of the
-//! answers. Messages to the packet filter and about sockets are in the folder beside this file.
+//! answers. Messages to the packet filter and about sockets are in the folder of this module.
 //!
-//! Pure: nothing here talks to the kernel. Layouts are those of `linux/rtnetlink.h`,
+//! All functions are pure and do not talk to the kernel. Layouts are those of `linux/rtnetlink.h`,
 //! `linux/if_link.h` and `linux/pkt_sched.h`: integers in the machine's byte order, attributes of
 //! length, kind and data, each padded to four bytes.
 
@@ -56,8 +56,8 @@ const AF_INET: u8 = 2;
 const IFF_UP: u32 = 1;
 /// Parent of a device's outermost queue.
 pub(super) const ROOT: u32 = 0xFFFF_FFFF;
-/// Handle of the outermost queue that this program creates, and then the only class of a netem with
-/// it.
+/// Handle of the outermost queue that this program creates. With netem, it is also the handle of
+/// the only class.
 const OUTER: u32 = 0x0001_0000;
 pub(super) const OUTER_CLASS: u32 = 0x0001_0001;
 
@@ -68,7 +68,7 @@ const ETHERNET: u8 = 1;
 /// kernel's default of 1,000 would drop packets that a fast link has in flight.
 const DELAYED_PACKETS_MAX: u32 = 100_000;
 
-/// Smallest bucket of a rate limit: one segment of the largest size that TCP hands down.
+/// Smallest bucket of a rate limit: one segment of the largest size that TCP passes down.
 const BURST_BYTES_MIN: u64 = 64 << 10;
 
 /// Rate divisor of a larger bucket: it fills in 1 ms, so that timers can keep up.
@@ -77,7 +77,7 @@ const BURSTS_PER_S: u64 = 1000;
 /// Rate divisor of the queue: packets beyond 50 ms are dropped, as in the buffer of a switch.
 const QUEUES_PER_S: u64 = 20;
 
-/// One request, without its length and sequence number, which are set when it is sent.
+/// One request. Its length and sequence number are set when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message(Vec<u8>);
 
@@ -106,9 +106,9 @@ impl Message {
         message
     }
 
-    /// Creates a pair of links, `peer` in the namespace that is open as `namespace`. Both are down:
-    /// bringing a veth up in the message that creates it fails, because its peer does not exist
-    /// yet.
+    /// Creates a pair of links, with `peer` in the namespace that is open as `namespace`. Both are
+    /// down: the message that creates a veth cannot also bring it up, because its peer does not
+    /// exist yet.
     pub fn veth(name: &str, peer: &str, namespace: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
         message.link_header(0, None);
@@ -126,14 +126,14 @@ impl Message {
         message
     }
 
-    /// Changes nothing on a link, to check the right to change it.
+    /// Leaves a link unchanged, to check the right to change it.
     pub fn touch(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, None);
         message
     }
 
-    /// Brings a link up, and into a bridge if `master` is given.
+    /// Brings a link up, and adds it to a bridge if `master` is given.
     pub fn up(index: i32, master: Option<i32>) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, Some(true));
@@ -143,7 +143,7 @@ impl Message {
         message
     }
 
-    /// Asks for a link by its name; the answer is the link, no acknowledgement.
+    /// Requests a link by its name. The answer is the link, without an acknowledgement.
     pub fn find(name: &str) -> Message {
         let mut message = Message::new(RTM_GETLINK, 0);
         message.link_header(0, None);
@@ -165,14 +165,14 @@ impl Message {
         message
     }
 
-    /// Asks for all routes of IPv4, in all tables.
+    /// Requests all routes of IPv4, in all tables.
     pub fn routes() -> Message {
         let mut message = Message::new(RTM_GETROUTE, DUMP);
         message.0.extend([AF_INET, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         message
     }
 
-    /// Asks for the queues of all links.
+    /// Requests the queues of all links.
     pub fn queues() -> Message {
         let mut message = Message::new(RTM_GETQDISC, DUMP);
         message.queue_header(0, 0, 0);
@@ -205,7 +205,7 @@ impl Message {
         message.text(TCA_KIND, "tbf");
         message.nest(TCA_OPTIONS, |options| {
             // struct tc_tbf_qopt: rate, peak rate (none), limit, buffer and mtu in ticks. The
-            // buffer is given in bytes below, and the mtu belongs to the peak rate.
+            // buffer is given in bytes below. The mtu belongs to the peak rate.
             let mut parameters = rate_specification(rate).to_vec();
             parameters.extend([0; 12]);
             parameters.extend(saturated(queue).to_ne_bytes());
@@ -236,7 +236,7 @@ impl Message {
         message
     }
 
-    /// Appends `struct ifinfomsg`. Only the flag "up" is ever changed: set, or cleared.
+    /// Appends `struct ifinfomsg`. It only changes the flag "up".
     fn link_header(&mut self, index: i32, up: Option<bool>) {
         let flags = if up == Some(true) { IFF_UP } else { 0 };
         let changed = if up.is_some() { IFF_UP } else { 0 };
@@ -285,7 +285,7 @@ impl Message {
     }
 }
 
-/// Returns at least one: a rate of zero would be a cut link.
+/// Returns at least one, because a rate of zero would cut the link.
 fn bytes_per_s(bits_per_s: u64) -> u64 {
     (bits_per_s / 8).max(1)
 }
@@ -328,7 +328,7 @@ pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
 }
 
 impl Answer<'_> {
-    /// Returns the error number of an acknowledgement, 0 on success; `None` for anything else.
+    /// Returns the error number of an acknowledgement, 0 on success; `None` for other messages.
     pub fn error(&self) -> Option<i32> {
         let number = u32_at(self.body, 0)? as i32;
         (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())
@@ -347,7 +347,7 @@ impl Answer<'_> {
         })
     }
 
-    /// Returns the limit of this queue, if it is on link `index` and of a kind used here.
+    /// Returns the limit of this queue, if it is on link `index` and of a kind that cassay uses.
     pub fn queue(&self, index: i32) -> Option<Queue> {
         if self.kind != RTM_NEWQDISC || u32_at(self.body, 4)? as i32 != index {
             return None;

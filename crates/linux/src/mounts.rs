@@ -11,9 +11,10 @@ pub struct MountedFileSystem {
     pub source: String,
     /// Type of the file system: `ext4`.
     pub kind: String,
-    /// True if it is read-only: mounted so, or switched to it by itself after an error.
+    /// True if it is read-only, because it was mounted so or has switched to this mode after an
+    /// error.
     pub is_read_only: bool,
-    /// True if it was shut down: no reads or writes are possible any more.
+    /// True if it was shut down: reads and writes are no longer possible.
     pub is_shut_down: bool,
 }
 
@@ -21,7 +22,7 @@ pub struct MountedFileSystem {
 pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-    // The last one hides those before it.
+    // The last mount hides the earlier ones.
     let found = text.lines().rev().find_map(|line| parse_line(line, folder));
     Ok(found)
 }
@@ -45,8 +46,8 @@ fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     })
 }
 
-/// Decodes octal escapes: the kernel writes a blank, a tab, a line feed and a backslash as `\040`
-/// and so on.
+/// Decodes octal escapes: the kernel writes blanks, tabs, line feeds and backslashes in the form
+/// `\040`.
 pub(crate) fn unescaped(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();

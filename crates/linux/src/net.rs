@@ -1,9 +1,9 @@
 //! Network namespaces without a name, and the netlink socket that creates links in them.
 //!
-//! Invariants: a namespace lives as long as something holds it, and nothing here gives it a name.
-//! So all of it is gone when this process ends, however it ends. A socket stays in the namespace in
-//! which it was opened. The thread that opens it enters, opens and ends. No other thread ever
-//! changes its namespace.
+//! Invariants: a namespace exists as long as a process or a descriptor holds it, and this module
+//! never gives it a name. So all objects disappear at any end of this process. A socket remains in
+//! the namespace in which it was opened. A separate thread enters the namespace, opens the socket
+//! and ends. No other thread ever changes its namespace.
 
 use crate::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ pub const PREFIX: u8 = 24;
 
 #[cfg(test)]
 thread_local! {
-    /// Number of namespaces that this thread has asked for.
+    /// Number of namespaces that this thread has requested.
     pub(crate) static MADE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -35,16 +35,16 @@ thread_local! {
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// Creates an empty one: it has only `lo`, which is down.
+    /// Creates an empty namespace. It has only `lo`, which is down.
     ///
     /// # Errors
-    /// Not permitted (EPERM), or the kernel does not support them (EINVAL).
+    /// The kernel does not permit it (EPERM), or does not support namespaces (EINVAL).
     pub fn new() -> Result<Namespace> {
         #[cfg(test)]
         MADE.set(MADE.get() + 1);
         let made = in_thread(|| {
-            // SAFETY: the thread is ours alone and ends after this; it has no other thread's
-            // namespace, and its descriptors stay shared.
+            // SAFETY: only this code uses the thread, which ends after this. No other thread shares
+            // its namespace, and its descriptors remain shared.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             open_own()
         });
@@ -65,16 +65,16 @@ impl Namespace {
     /// Opens a socket for its links.
     ///
     /// # Errors
-    /// Not permitted.
+    /// The kernel does not permit it.
     pub fn socket(&self) -> Result<Netlink> {
         self.inside(Netlink::open)?
     }
 
-    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens stay
+    /// Runs `run` in this namespace, in a thread that ends afterwards. Sockets that it opens remain
     /// open.
     ///
     /// # Errors
-    /// Not permitted.
+    /// The kernel does not permit it.
     pub fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
         let fd = self.0.as_fd();
         in_thread(|| {
@@ -91,8 +91,8 @@ impl AsFd for Namespace {
     }
 }
 
-/// Runs `run` in a thread that ends afterwards, so that its changes to itself affect no other
-/// thread.
+/// Runs `run` in a thread that ends afterwards, so that the thread's changes to itself affect no
+/// other thread.
 fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread =
@@ -104,19 +104,19 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     })
 }
 
-/// Checks that a process may have mounts of its own, tried by a thread that ends at once.
+/// Checks that a process may have its own mounts. A thread tries this, and ends at once.
 ///
 /// # Errors
-/// Not permitted.
+/// The kernel does not permit it.
 pub(crate) fn own_mounts() -> Result<()> {
-    // SAFETY: the thread is ours alone and ends after this; no other thread's view of files
-    // changes.
+    // SAFETY: only this code uses the thread, which ends after this. No other thread's view of
+    // files changes.
     let tried = in_thread(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
     tried.context("have a mount namespace")
 }
 
 /// Announces a link's addresses from now on whenever its cable is plugged in. Another host may have
-/// had them meanwhile, and neighbours use the last announcement.
+/// had them in the meantime, and neighbours use the last announcement.
 ///
 /// # Errors
 /// The link does not exist, or the kernel refuses.
@@ -132,8 +132,8 @@ pub fn announce_when_plugged(name: &'static str) -> Result<()> {
                     now = Some(link);
                 }
             })?;
-            // Compares the counter: the link may have gone down and up again before the message
-            // arrives.
+            // The counter is compared, because the link may have been down and up again before the
+            // message arrives.
             if let Some(link) = now
                 && link.has_carrier
                 && link.carriers != known.carriers
@@ -189,7 +189,7 @@ impl Netlink {
         self.ask_all(vec![request])
     }
 
-    /// Sends requests at once, of which the last asks for an answer. Waits until the kernel has
+    /// Sends several requests together. The last one requests an answer. Waits until the kernel has
     /// refused one of them or acknowledged the last.
     pub(crate) fn ask_all(&mut self, requests: Vec<Message>) -> Result<(), Errno> {
         let mut refusal = None;
@@ -273,7 +273,7 @@ impl Netlink {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
             Err(error) => {
-                Err(error).with_context(|| format!("give the link {name} the address {address}"))
+                Err(error).with_context(|| format!("set the address {address} of the link {name}"))
             }
         }
     }
@@ -291,7 +291,7 @@ impl Netlink {
     }
 
     /// Announces the addresses of a link to all neighbours (gratuitous ARP), so that they forget
-    /// the earlier owner. The kernel does so when the hardware address is set, even to the same
+    /// the earlier owner. The kernel does this when the hardware address is set, even to the same
     /// value.
     ///
     /// # Errors
@@ -307,7 +307,7 @@ impl Netlink {
     /// Creates a bridge that is up.
     ///
     /// # Errors
-    /// Not permitted, or the kernel does not support bridges.
+    /// The kernel does not permit it, or does not support bridges.
     pub fn bridge(&mut self, name: &str) -> Result<(), Errno> {
         self.ask(Message::bridge(name))
     }
@@ -320,11 +320,11 @@ impl Netlink {
     /// Limits a link's output. A specification without limits removes the queues.
     ///
     /// # Errors
-    /// The kernel knows no such queue (ENOENT), or refuses.
+    /// The kernel has no such queue (ENOENT), or refuses.
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {
-            // No queue of this program was there: ENOENT, or EINVAL for the kernel's own.
+            // There was no queue of this program: ENOENT, or EINVAL for the kernel's own queue.
             Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
             Err(error) => {
                 return Err(error).with_context(|| format!("free the link {name} of limits"));
@@ -380,17 +380,17 @@ impl Netlink {
     pub fn changes(&mut self, mut take: impl FnMut(LinkState)) -> Result<()> {
         let mut buffer = vec![0; ANSWER_BYTES];
         let length = match self.receive(&mut buffer) {
-            // The kernel dropped changes, since there were too many.
+            // The kernel has dropped changes, because there were too many.
             Err(Errno::NOBUFS) => return Ok(()),
-            received => received.context("hear of changes of links")?,
+            received => received.context("receive changes of links")?,
         };
         let answers = message::answers(&buffer[..length]);
         answers.iter().filter_map(Answer::link).for_each(&mut take);
         Ok(())
     }
 
-    /// Sends requests and passes each message that answers one of them to `take`, until that
-    /// returns true or the kernel signals the end.
+    /// Sends requests, and passes each message that answers one of them to `take`. Stops when
+    /// `take` returns true or the kernel signals the end.
     pub(crate) fn exchange(
         &mut self,
         requests: Vec<Message>,
@@ -407,7 +407,7 @@ impl Netlink {
             let length = self.receive(&mut buffer)?;
             for answer in message::answers(&buffer[..length]) {
                 if answer.sequence != self.sequence {
-                    // Left over from an earlier request that was abandoned.
+                    // This message answers an earlier request that was abandoned.
                     continue;
                 }
                 if answer.kind == NLMSG_DONE || take(&answer) {

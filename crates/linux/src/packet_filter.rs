@@ -1,9 +1,9 @@
-//! Drops packets by a kernel's packet filter. A switch drops them on the way from port to port, a
-//! host drops packets that it receives or sends.
+//! Drops packets by a kernel's packet filter. A switch drops them on the way from port to port, and
+//! a host drops packets that it receives or sends.
 //!
-//! Invariant: all rules of one fault form a table of their own, so that healing is one step and
-//! leaves all other tables. A switch has a namespace of its own, and its tables go with it. The
-//! tables of a host that uses its machine's network stay until they are removed explicitly.
+//! Invariant: all rules of one fault form a separate table, so that healing is one step and leaves
+//! all other tables alone. A switch has its own namespace, and its tables disappear with it. The
+//! tables of a host that uses its machine's network remain until they are removed explicitly.
 
 mod host;
 mod rules;
@@ -46,9 +46,9 @@ impl<L: Lose> Filter<L> {
     /// Drops the packets of all `losses` from now on, by a new table.
     ///
     /// # Errors
-    /// A loss is invalid, or the kernel cannot do it. Nothing is dropped then.
+    /// A loss is invalid, or the kernel cannot drop the packets. Then it drops none.
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
-        anyhow::ensure!(!losses.is_empty(), "nothing is named that is to be lost");
+        anyhow::ensure!(!losses.is_empty(), "no packets are named for the loss");
         losses.iter().try_for_each(Lose::check)?;
         let mut rules = Rules::new(filter_table::<L>(table), L::HOOKS);
         for (number, loss) in (0..).zip(losses) {
@@ -65,7 +65,7 @@ impl<L: Lose> Filter<L> {
     pub fn remove(&mut self, table: &str) -> Result<()> {
         match self.change(vec![Message::no_table(filter_table::<L>(table))]) {
             Err(Errno::NOENT) => Ok(()),
-            removed => removed.with_context(|| format!("take the table {table} away")),
+            removed => removed.with_context(|| format!("remove the table {table}")),
         }
     }
 

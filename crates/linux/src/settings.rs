@@ -1,9 +1,9 @@
 //! Settings of a host that affect a database on it, read once: of its kernel, its devices, and the
-//! processes that are asked about.
+//! requested processes.
 //!
-//! Plain facts: the recommended values, and the purpose of the processes, are not known here.
-//! Invariants: nothing is changed and no program is run. Of a process's arguments only requested
-//! ones are reported, and of these only numbers, since any other value may be a secret. There is an
+//! These are only facts, without the recommended values and the purpose of the processes.
+//! Invariants: it changes nothing and runs no program. Of a process's arguments, it reports only
+//! requested ones, and of these only numbers, because any other value may be a secret. It gives an
 //! answer for any content of the files. All files are below a root, which is `/` except in tests.
 
 mod devices;
@@ -25,7 +25,7 @@ pub use processes::{Limit, ProcessSettings};
 pub use query::Question;
 pub use root::FactResult;
 
-/// The settings of a host that it reports.
+/// The settings that a host reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSettings {
     /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
@@ -42,18 +42,18 @@ pub struct HostSettings {
     pub swap_bytes: FactResult<u64>,
     /// State of the clock synchronization.
     pub clock: FactResult<ClockState>,
-    /// Kind of the container that this process runs in, in a word.
+    /// Kind of the container in which this process runs, in one word.
     pub container: Option<String>,
     /// True if it is a virtual machine.
     pub is_virtual: bool,
     /// Interrupts of queues of networks and disks.
     pub interrupts: FactResult<Vec<Interrupt>>,
-    /// The process that answers: processes that it would start have the same limits. `None` if it
-    /// is not visible.
+    /// The process that answers. Processes that it starts have the same limits. `None` if it is not
+    /// visible.
     pub own: Option<ProcessSettings>,
     /// The requested processes that exist, in the order of their names.
     pub processes: Vec<ProcessSettings>,
-    /// The mounts that hold the folders, each once.
+    /// The mounts that hold the folders, without duplicates.
     pub mounts: Vec<Mount>,
     /// Other facts that could not be read, a sentence each.
     pub unseen: Vec<String>,

@@ -1,13 +1,14 @@
-//! Reports tests that this machine does not permit. The report bypasses the harness, which shows
-//! nothing of a test that passes, and `cargo xtask ci` reads which tests were left out.
+//! Reports tests that this machine does not permit. The report bypasses the harness, which shows no
+//! output of a test that passes. `cargo xtask ci` reads it to list the tests that were left out.
 
 use std::io::Write;
 
-/// Variable with the path that the gate reads; `xtask/src/ci/skips.rs` knows it too.
+/// Variable with the path of the file that the gate reads. `xtask/src/ci/skips.rs` contains the
+/// same name.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Reports that the running test is left out, since the kernel, or this process's rights, do not
-/// permit it. Installing a program would not change that.
+/// Reports that the running test is left out, because the kernel or this process's rights do not
+/// permit it. No further program could change this.
 pub fn unable(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("?");

@@ -17,15 +17,15 @@ impl Sockets {
     /// The kernel does not report connections, or refuses.
     pub fn open() -> Result<Sockets> {
         let socket = Netlink::open_family(Some(netlink::SOCK_DIAG));
-        let needs = "to see connections needs the kernel option CONFIG_INET_DIAG";
+        let needs = "listing connections needs the kernel option CONFIG_INET_DIAG";
         socket.map(Sockets).context(needs)
     }
 
-    /// Resets all connections of these local ports. A connection that ends by itself meanwhile is
-    /// no error.
+    /// Resets all connections of these local ports. A connection that ends by itself at the same
+    /// time is not an error.
     ///
     /// # Errors
-    /// The kernel cannot do it.
+    /// The kernel cannot reset them.
     pub fn reset(&mut self, ports: &[u16]) -> Result<()> {
         for socket in self.all()? {
             if ports.contains(&socket.port()) {
@@ -35,10 +35,10 @@ impl Sockets {
         Ok(())
     }
 
-    /// Checks that connections can be reset, with one that does not exist.
+    /// Checks that connections can be reset, by resetting one that does not exist.
     ///
     /// # Errors
-    /// The kernel cannot do it.
+    /// The kernel cannot reset connections.
     pub fn try_reset(&mut self) -> Result<()> {
         self.end(&Socket::none())
     }

@@ -1,4 +1,4 @@
-//! Reachability and throughput of addresses from here, and the kernel's counters of resets.
+//! Reachability and throughput of addresses from this process, and the kernel's counters of resets.
 
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
@@ -11,11 +11,11 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Number of tries under way at a time. Tries whose packets are dropped take their whole limit.
+/// Number of simultaneous attempts. If its packets are dropped, an attempt takes its whole limit.
 const TRIES_AT_ONCE: u32 = 16;
 
-/// Maximum number of tries. Each takes one of the 28,232 ports that Linux has for outgoing
-/// connections, for a minute if it was closed from here.
+/// Maximum number of attempts. Each takes one of the 28,232 ports that Linux has for outgoing
+/// connections, for a minute if this side has closed it.
 const TRIES_MAX: u32 = 10_000;
 
 /// Bytes that are sent and received at a time.
@@ -24,13 +24,13 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Result of an attempt to connect by TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reach {
-    /// A program listens there; with the time that the connection took.
+    /// A program listens on the port. Contains the time that the connection took.
     Reached(Duration),
-    /// No program listens there, but the way is open: the other end refused.
+    /// No program listens on the port, but the path is open, because the other end refused.
     Refused,
     /// No answer came within the limit.
     Silent,
-    /// The kernel knows of no route.
+    /// The kernel has no route.
     Unreachable,
 }
 
@@ -38,7 +38,7 @@ impl Reach {
     /// Tries to connect from the network of the calling process.
     ///
     /// # Errors
-    /// The kernel refuses for another reason than those above: no port or file is left.
+    /// The kernel refuses for a reason that is not among the results: no port or file is left.
     pub fn connect(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
         let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
@@ -59,20 +59,20 @@ impl Reach {
         }
     }
 
-    /// Returns true if packets have gone there and back.
+    /// Returns true if packets have travelled in both directions.
     pub fn is_open(self) -> bool {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries `tries` times, and returns how often the way was open. With a `limit` below a second,
-    /// after which TCP tries again by itself, each try stands for one packet each way.
+    /// Tries `tries` times, and returns the number of successful tries. TCP tries again by itself
+    /// after a second. With a `limit` below that, each try is one packet in each direction.
     ///
     /// # Errors
-    /// Those of [`Reach::connect`]; or there are too many of them.
+    /// Those of [`Reach::connect`], or there are too many attempts.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
-            "{tries} tries are asked for, and {TRIES_MAX} are the most: each takes a port"
+            "{tries} tries are requested, but {TRIES_MAX} is the maximum: each needs a port"
         );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
@@ -93,13 +93,13 @@ impl Reach {
         Ok(open.into_inner())
     }
 
-    /// Returns the maximum duration of this number of tries.
+    /// Returns the maximum duration of this number of attempts.
     pub fn limit(tries: u32, limit: Duration) -> Duration {
         limit.max(SHORTEST).saturating_mul(tries.div_ceil(TRIES_AT_ONCE))
     }
 }
 
-/// Shortest limit: the kernel treats zero as no limit.
+/// Shortest limit, because the kernel treats zero as no limit.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Starts to receive the data of one connection for up to `limit`. At the end it answers with the
@@ -112,7 +112,7 @@ pub fn begin_to_receive(limit: Duration) -> Result<u16> {
     let port = listener.local_addr().context("listen")?.port();
     let deadline = Deadline::after(limit);
     let thread = std::thread::Builder::new().name(format!("receive {port}"));
-    // The sender sees the outcome.
+    // The sender notices the outcome.
     let spawned = thread.spawn(move || receive(&listener, deadline));
     spawned.context("start a thread that receives")?;
     Ok(port)
@@ -132,7 +132,7 @@ fn receive(listener: &TcpListener, deadline: Deadline) -> Result<()> {
             0 => break,
             bytes => received += bytes as u64,
         }
-        anyhow::ensure!(!deadline.passed(), "nothing is received any more");
+        anyhow::ensure!(!deadline.passed(), "no further bytes arrive");
     }
     stream.write_all(&received.to_be_bytes())?;
     Ok(())
@@ -146,14 +146,14 @@ fn time_of(left: Duration) -> Timespec {
     })
 }
 
-/// Returns the time until all of these bytes have arrived. `None` if they have not within `limit`.
+/// Returns the time until all of these bytes have arrived. `None` if it exceeds `limit`.
 pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Option<Duration>> {
     let (begun_ns, deadline) = (clock::now_ns(), Deadline::after(limit));
     match send(address, bytes, deadline) {
         Ok(received) => {
             anyhow::ensure!(
                 received == bytes,
-                "{received} bytes have come to {address}, of {bytes} that were sent"
+                "{received} of {bytes} sent bytes have arrived at {address}"
             );
             Ok(Some(Duration::from_nanos(clock::now_ns() - begun_ns)))
         }
@@ -164,7 +164,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
     }
 }
 
-/// Sends this number of bytes and returns how many have arrived.
+/// Sends this number of bytes and returns the number of bytes that have arrived.
 fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<u64> {
     let left = || {
         if deadline.passed() {
@@ -235,7 +235,7 @@ mod tests {
             scope.spawn(|| receive(&listener, Deadline::after(LIMIT)).unwrap());
             assert!(transfer(address, 1_000_001, LIMIT).unwrap().is_some());
         });
-        // Accepted by the kernel, and read by no program.
+        // The kernel accepts the connection, but no program reads from it.
         let soon = Duration::from_millis(50);
         assert_eq!(transfer(address, 1 << 30, soon).unwrap(), None);
         drop(listener);

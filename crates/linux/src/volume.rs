@@ -1,12 +1,13 @@
-//! The data volume of a host: a sparse image on a loop device, with a file system of its own.
+//! The data volume of a host: a sparse image on a loop device, with its own file system.
 //!
-//! Invariants: the image has no name any more once it is mounted. The loop device releases it with
-//! its last user. The mount is only visible in the mount namespace of its host. So it is gone when
-//! no process is left in that namespace, however this program ends. The image is sparse, which is
-//! why the space for it is checked before.
+//! Invariants: once it is mounted, the image has no name. The loop device releases it with its last
+//! user. The mount is only visible in the mount namespace of its host. So it disappears when no
+//! process is left in that namespace, however this program ends. The image is sparse, so the space
+//! for it is checked first.
 //!
 //! An agent that has a volume holds it open, mounted or not, and another agent may then mount it.
-//! One agent mounts it at a time: it holds the lock of the device until it is unmounted.
+//! Only one agent mounts it at a time: it holds the lock of the device until it has unmounted the
+//! volume.
 
 pub mod ext4;
 pub mod loop_device;
@@ -26,8 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Size of the smallest volume: below it, ext4 has no journal and Cassandra no room for a commit
-/// log.
+/// Size of the smallest volume. On a smaller one, ext4 has no journal, and Cassandra has no room
+/// for a commit log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
 /// Time limit for a volume that is busy after its processes have ended.
@@ -35,7 +36,7 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Size that is left of a device that is taken away: one sector, since the kernel treats 0 as no
+/// Remaining size of a device that is removed. It is one sector, because the kernel treats 0 as no
 /// limit.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -45,7 +46,7 @@ pub const BLOCK_BYTES: u64 = 4096;
 /// Total, used and available bytes of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
-    /// Capacity for files: below the size of the device, which holds tables too.
+    /// Capacity for files. It is below the size of the device, which also holds tables.
     pub total_bytes: u64,
     /// Bytes that files use.
     pub used_bytes: u64,
@@ -59,7 +60,7 @@ pub struct VolumeUse {
 /// The path does not exist.
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
-        .with_context(|| format!("ask for the space at {}", path.display()))?;
+        .with_context(|| format!("ask for the free space at {}", path.display()))?;
     Ok(use_of(&stat))
 }
 
@@ -72,8 +73,8 @@ pub fn use_of(stat: &StatVfs) -> VolumeUse {
     }
 }
 
-/// A volume, mounted or not. Dropping it leaves it mounted: it ends with [`end`] or with this
-/// process.
+/// A volume, mounted or not. Dropping this value leaves the volume mounted. It ends with [`end`] or
+/// with this process.
 #[derive(Debug)]
 pub struct Volume {
     folder: PathBuf,
@@ -93,10 +94,10 @@ impl Drop for Claim {
 }
 
 impl Volume {
-    /// Creates an image of `bytes` beside `folder`, mounts it there and removes its name.
+    /// Creates an image of `bytes` next to `folder`, mounts it on the folder and removes its name.
     ///
     /// # Errors
-    /// A program or a device is missing, or the kernel refuses; nothing is mounted then.
+    /// A program or a device is missing, or the kernel refuses. Then nothing is mounted.
     pub fn make(folder: &Path, bytes: u64) -> Result<Volume> {
         anyhow::ensure!(
             bytes >= BYTES_MIN,
@@ -183,8 +184,8 @@ impl Volume {
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
-            "the volume of {} is broken in another way already, and is so in one at a time; heal \
-             that first",
+            "the volume of {} already has another fault, and can have only one at a time; heal \
+             that one first",
             self.folder.display()
         );
         Ok(Claim(Arc::clone(&self.is_claimed)))
@@ -220,7 +221,7 @@ impl Volume {
 
     fn mount_alone(&self, deadline: Deadline) -> Result<()> {
         let path = self.device.path();
-        // For an agent that was killed the lock is gone before the mount is.
+        // If an agent was killed, its lock disappears before its mount does.
         while !self.lock()? || self.device.is_mounted()? {
             anyhow::ensure!(
                 !deadline.passed(),
@@ -229,7 +230,7 @@ impl Volume {
             );
             clock::sleep(POLL);
         }
-        // Deleted files give their blocks back to the machine's disk: discard.
+        // Deleted files return their blocks to the machine's disk (discard).
         let options = Some(c"discard");
         mount(&path, &self.folder, "ext4", MountFlags::NOATIME, options)
             .with_context(|| format!("mount {path} at {}", self.folder.display()))
@@ -287,7 +288,7 @@ impl Volume {
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
     }
 
-    /// Returns the root at its folder, if that is the volume.
+    /// Returns the root at its folder, if this is the volume.
     fn found(&self) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&self.folder, flags, Mode::empty())
@@ -310,7 +311,7 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Shuts the file system down and takes its device away, which also affects readers of mapped
+    /// Shuts the file system down and removes its device, which also affects readers of mapped
     /// files.
     ///
     /// # Errors
@@ -342,8 +343,8 @@ impl Volume {
 
     /// Stops the discard of blocks of deleted files until it is mounted again. A file system whose
     /// journal aborts discards some blocks whose files exist again after a replay of it. Of 40
-    /// volumes that were shut down while files were replaced (Linux 6.18), 6 had zeros in place of
-    /// a synced file, and none without discard.
+    /// volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros in
+    /// place of a synced file. Without discard, no volume had this.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
@@ -365,7 +366,10 @@ impl Volume {
     /// # Errors
     /// It belongs to another agent.
     pub fn image(&self) -> Result<File> {
-        let image = self.image.as_ref().context("the image of this volume is another agent's")?;
+        let image = self
+            .image
+            .as_ref()
+            .context("the image of this volume belongs to another agent")?;
         let direct = if self.is_direct() {
             OFlags::DIRECT
         } else {
@@ -400,17 +404,17 @@ impl Blocks {
     /// Reads the bytes of `file` at `at`.
     ///
     /// # Errors
-    /// It cannot be read, or ends there.
+    /// The file cannot be read, or ends before.
     pub fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Blocks> {
         let mut blocks = Blocks::new(bytes);
         file.read_exact_at(blocks.bytes_mut(), at)?;
         Ok(blocks)
     }
 
-    /// Writes them there, and syncs them to the device.
+    /// Writes them at this position, and syncs them to the device.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// They cannot be written.
     pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
         file.write_all_at(self.bytes(), at)?;
         file.sync_data()
@@ -421,13 +425,13 @@ impl Blocks {
         &self.memory[self.first..self.first + self.bytes]
     }
 
-    /// Returns the bytes for changing.
+    /// Returns the bytes, which the caller may change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.first..self.first + self.bytes]
     }
 }
 
-/// Thaws the volume of `folder`, wherever it is mounted. It may have no mount any more because the
+/// Thaws the volume of `folder`, wherever it is mounted. It may no longer be mounted, because the
 /// process that froze it was killed. A volume that is not frozen or does not exist is not an error.
 ///
 /// # Errors
@@ -453,7 +457,7 @@ pub fn thaw(folder: &Path) -> Result<()> {
 pub fn end(folder: &Path) -> Result<()> {
     let deadline = Deadline::after(BUSY_LIMIT);
     loop {
-        // Once the limit has passed, the last users may keep it until they end.
+        // After the limit, the last users may keep the volume until they end.
         let flags = if deadline.passed() {
             UnmountFlags::DETACH
         } else {
@@ -461,7 +465,8 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // Not mounted, not by this program, or its folder is gone: it has ended before.
+            // It is not mounted, this program has not mounted it, or its folder does not exist,
+            // since it ended earlier.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));

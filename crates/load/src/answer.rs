@@ -17,7 +17,7 @@ pub(crate) enum Answer<'a> {
     Error(Outcome, &'a str),
     /// The node does not know the prepared statement with this id.
     Forgotten(&'a [u8]),
-    /// The node has prepared the statement again, under this id.
+    /// The node has prepared the statement again, with this id.
     Prepared(StatementId<'a>),
     /// The response is not a frame that CQL allows here.
     Nonsense(Nonsense),
@@ -26,7 +26,7 @@ pub(crate) enum Answer<'a> {
 /// Reason why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Nonsense {
-    #[error("a compressed answer, where no compression was asked for")]
+    #[error("a compressed answer, although no compression was requested")]
     Compressed,
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -120,7 +120,7 @@ fn rows(body: &[u8]) -> Answer<'_> {
     }
 }
 
-/// Returns the outcome that an error code stands for.
+/// Returns the outcome for an error code.
 pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
     match code {
         ErrorCode::ServerError => Outcome::ServerError,
@@ -151,7 +151,8 @@ pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
 mod tests {
     use super::*;
 
-    /// The names that studies use for errors of the null target equal the outcome names in reports.
+    /// The names of errors of the null target in studies are the same as the outcome names in
+    /// reports.
     #[test]
     fn an_error_that_any_request_may_get_has_its_outcomes_name() {
         let mut found = 0;

@@ -1,4 +1,4 @@
-//! Builds a worker with all the memory that it will ever need. After the start line only buffers
+//! Builds a worker with all the memory that it will ever need. After the start line, only buffers
 //! grow, for frames that are larger than the workload announced.
 
 use crate::config::Config;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub buffers: Buffers,
-    /// Streams beyond the in-flight limit, for operations that timed out.
+    /// Number of streams beyond the in-flight limit, for operations that timed out.
     pub orphans: usize,
 }
 
@@ -123,7 +123,7 @@ fn number_among_all(config: &Config, index: usize) -> (u64, u64) {
     (number, config.workers_of_all() as u64)
 }
 
-/// Returns memory for one connection after another, with segments if the version has them.
+/// Returns memory for successive connections, with segments if the version has them.
 fn memory(config: &Config, sizes: Sizes, frame_bytes_max: usize) -> impl Iterator<Item = Memory> {
     let (version, compression) = (config.access.version, config.access.compression);
     let segments = version.has_segments().then(|| Segments::new(compression));

@@ -18,7 +18,7 @@ pub(crate) struct ReadValue {
 }
 
 /// Counts the result of a verified read. `written` holds the writes of earlier runs, if they are
-/// known. Returns how the row is wrong, or `None` if it may be right.
+/// known. Returns the kind of error in the row, or `None` if the row may be right.
 pub(crate) fn note_check(
     checks: &mut CheckCounts,
     said: ReadValue,
@@ -100,7 +100,7 @@ fn note_there(
     missed
 }
 
-/// Counts a counter that was found. Without the sum of its increments it cannot be judged.
+/// Counts a counter that was found. Without the sum of its increments, it cannot be judged.
 fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Option<WriteMismatch> {
     let off_by = sum.map(|sum| sum.off_by(counted))?;
     checks.checked += 1;
@@ -113,7 +113,8 @@ fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Opt
     }
 }
 
-/// Counts a row that is absent. `deleted`: true if a deletion may explain it; `None` if unknown.
+/// Counts an absent row. `deleted` is true if a deletion may explain it, and `None` if this is
+/// unknown.
 fn note_absent(
     checks: &mut CheckCounts,
     check: Check,
@@ -141,7 +142,7 @@ fn may_be_gone(written: &EarlierWrites, row: &RowWrites) -> bool {
     row.delete_ended > 0 && !written.is_before(row.delete_ended, row.write_sent)
 }
 
-/// Reason why a value should not be there.
+/// Reason why a value should not exist.
 enum Behind {
     /// No operation has written it.
     NoOperation,

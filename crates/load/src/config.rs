@@ -39,26 +39,27 @@ pub struct Config {
     pub limit: Limit,
     /// Window that defines the measured population.
     pub window: Window,
-    /// Open schedules: maximum of operations in flight over all workers of all clients. Operations
-    /// that are due beyond it wait, with their time running, and are counted as limited.
+    /// Open schedules: maximum of operations in flight over all workers of all clients. Further
+    /// operations that are due wait. Their latency includes the wait, and they count as limited.
     pub in_flight_max: u32,
     /// Open schedules: shortest time between two releases of one worker. Operations that become due
-    /// in between are sent together. Release lag is therefore at most about this time, and each
+    /// in between are sent together. So the release lag is at most about this time, and each
     /// release costs one wake-up instead of one per operation. Default: [`RELEASE_QUANTUM`].
     pub release_quantum: Duration,
-    /// Time from the send after which a try counts as failed, unless its kind has its own time-out.
+    /// Time from the send after which an attempt counts as failed, unless its kind has its own
+    /// timeout.
     pub timeout: Duration,
-    /// Minimum of retries of every operation; its kind may have more.
+    /// Minimum number of retries of every operation; its kind may have more.
     pub retries_min: u8,
     /// Number of event loops; each has its own connections.
     pub workers: usize,
     /// Workers of other clients that share the load.
     pub others: OtherWorkers,
-    /// CPUs to pin the workers to, in turn; empty: no pinning.
+    /// CPUs to which the workers are pinned, in turn; empty means no pinning.
     pub cpus: Vec<usize>,
-    /// True if the workers get real-time priority where the system allows it. It is meant for nodes
-    /// on the same machine, whose threads would otherwise delay the reading of a response by tens
-    /// of milliseconds. The client's CPU use is small, and is the same either way.
+    /// True if the workers get real-time priority where the system allows it. This is for nodes on
+    /// the same machine, whose threads would otherwise delay the reading of a response by tens of
+    /// milliseconds. The client's CPU use is small, and does not change.
     pub realtime: bool,
     /// Connections per node and worker.
     pub connections_per_node: usize,
@@ -68,8 +69,8 @@ pub struct Config {
     pub verify_reads: VerifyReads,
     /// Records that the run keeps of its writes; [`Summary::ledger`] returns them.
     pub keeps: LedgerMode,
-    /// Writes of earlier runs. Reads of this run that find no row, or an outdated one, are judged
-    /// by them.
+    /// Writes of earlier runs. They decide about reads of this run that find no row or an outdated
+    /// one.
     pub written: Option<Arc<EarlierWrites>>,
 }
 
@@ -103,8 +104,8 @@ pub struct OtherWorkers {
 pub struct Endpoint {
     /// Address at which the client reaches the node for CQL.
     pub address: SocketAddr,
-    /// Address that the other nodes use for it. It is the same unless addresses are translated on
-    /// the way. The node's certificate carries this one.
+    /// Address that the other nodes use for it. Both addresses are the same unless addresses are
+    /// translated on the way. The node's certificate contains this one.
     pub called: SocketAddr,
     /// Name that selects the node at a proxy for several nodes; TLS requests this server name.
     pub proxied_name: Option<String>,
@@ -155,7 +156,8 @@ pub enum Limit {
     Operations(u64),
     /// After this time from the start line.
     Duration(Duration),
-    /// After this number of operations or this time from the start line, whichever comes first.
+    /// The end is after this number of operations or this time from the start line, whichever is
+    /// first.
     Either(u64, Duration),
     /// When [`Flow`] requests it.
     Unlimited,
@@ -179,9 +181,9 @@ impl Limit {
     }
 }
 
-/// Window that defines the measured population: operations whose intended time lies between the
-/// window's begin and the stop. They are followed to their end, or to [`Config::timeout`] or the
-/// time-out of their kind.
+/// Window that defines the measured population: operations whose intended time is between the
+/// window's begin and the stop. The client follows them to their end, or to [`Config::timeout`] or
+/// the timeout of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// All operations of the run.
@@ -197,7 +199,7 @@ pub enum Window {
 pub enum VerifyReads {
     /// No read is verified.
     Off,
-    /// Each operation whose number is a multiple of this one; 1: all.
+    /// Each operation whose number is a multiple of this one; 1 means all.
     EveryNth(u32),
 }
 
@@ -208,25 +210,26 @@ pub enum Flow {
     Continue,
     /// Stop issuing at this time of the monotonic clock. The stop is exact if it is 50 ms ahead.
     StopAt(u64),
-    /// Begin the measured window with the next interval that has not begun yet; it lasts this
-    /// number of intervals. Requested once, with [`Window::WhenTold`].
+    /// Begin the measured window with the next interval that has not begun yet. It lasts for this
+    /// number of intervals. The caller requests this once, with [`Window::WhenTold`].
     Measure(u64),
-    /// Stop issuing at once. Operations already due are sent, and those in flight are awaited.
+    /// Stop issuing at once. The client sends operations that are already due, and waits for those
+    /// in flight.
     StopNow,
-    /// Stop issuing at once and send nothing more. Operations in flight are awaited for one second;
-    /// then they end as on a lost connection.
+    /// Stop issuing at once and send nothing more. The client waits one second for operations in
+    /// flight. Then they end as on a lost connection.
     Abandon,
 }
 
-/// Results of a run, besides its intervals.
+/// Results of a run, in addition to its intervals.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Start line, monotonic clock, ns.
     pub start_ns: u64,
     /// Operations sent at least once.
     pub operations_sent: u64,
-    /// Operations that ended, whatever their outcome. The count always equals sent plus dropped
-    /// operations; the dropped ones include operations that no frame can hold.
+    /// Operations that ended, regardless of their outcome. The count always equals sent plus
+    /// dropped operations; the dropped ones include operations that no frame can hold.
     pub operations_ended: u64,
     /// Lowest number that no operation of this run had.
     pub next_operation: u64,
@@ -249,7 +252,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns the summary of a run that has its connections and has not begun.
+    /// Returns the summary of a run that has its connections but has not begun.
     pub(crate) fn at_first(config: &Config, connections: usize) -> Summary {
         Summary {
             start_ns: 0,
@@ -267,7 +270,7 @@ impl Summary {
         }
     }
 
-    /// Adds rows that were not as expected, each once and the lowest first. Keeps at most
+    /// Adds rows that were not as expected, without duplicates and the lowest first. Keeps at most
     /// [`MISSED_ROWS_MAX`].
     pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, WriteMismatch)>) {
         self.missed_rows.extend(rows);
@@ -280,7 +283,7 @@ impl Summary {
 /// First error of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstError {
-    /// Outcome that the error stands for.
+    /// Outcome to which the error belongs.
     pub outcome: Outcome,
     /// Name of the node.
     pub node: String,
@@ -288,7 +291,7 @@ pub struct FirstError {
     pub message: String,
 }
 
-/// Reason why a run could not be made.
+/// Reason why a run was impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A setting is invalid.
@@ -307,7 +310,7 @@ pub enum LoadError {
     /// The operating system refused a resource that the engine needs.
     #[error("{what}: {answer}")]
     System {
-        /// Action that was tried.
+        /// Action that failed.
         what: &'static str,
         /// Error of the system.
         answer: std::io::Error,

@@ -1,9 +1,10 @@
 //! Opens a connection: TCP, TLS, STARTUP, authentication, and PREPARE for every statement that is
 //! not sent as text.
 //!
-//! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
-//! the caller's thread. After a node went away, one thread per connection tries again with back-off
-//! and follows the node if it has moved. It hands the finished link to the worker.
+//! This code belongs to the control plane and blocks the calling thread, with a timeout. Before the
+//! start line, this is the caller's thread. After a node has disappeared, one thread per connection
+//! tries again with back-off, and follows the node if it has moved. It passes the finished link to
+//! the worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
@@ -27,9 +28,9 @@ use workload::{Program, Statement};
 
 /// Time without a response after which a node counts as absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// First pause before a lost connection is retried; doubled up to [`BACKOFF_MAX`].
+/// First pause before a lost connection is retried. It doubles up to [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
-/// Longest pause, so that a restarted node is noticed within two seconds.
+/// Longest pause, so that a restarted node is detected within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
 /// Largest response before the first operation: metadata of a statement with many columns.
@@ -176,7 +177,7 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // The server may refuse the version, and then responds in a version of its own.
+        // The server may refuse the version, and then responds in one of its own versions.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;
@@ -201,7 +202,7 @@ impl Wire {
                 let wanted = prepared.bind_columns.len();
                 if wanted != usize::from(statement.values_count) {
                     return Err(io::Error::other(format!(
-                        "the statement takes {wanted} values and the workload gives {}: {}",
+                        "the statement requires {wanted} values, but the workload has {}: {}",
                         statement.values_count, statement.cql
                     )));
                 }
@@ -255,7 +256,7 @@ impl Wire {
         if header.flags & flag::COMPRESSED != 0 {
             let limit = HANDSHAKE_BYTES_MAX as usize;
             let compression = self.compression.ok_or_else(|| {
-                io::Error::other("a compressed answer, where no compression was asked for")
+                io::Error::other("a compressed answer, although no compression was requested")
             })?;
             let expanded = compression.decompress(&body, &mut self.plain, limit);
             expanded.map_err(io::Error::other)?;
@@ -343,7 +344,7 @@ impl Reconnector {
                 }
             }
         });
-        // If no thread can be started, the connection stays closed, and the report says so.
+        // If no thread can be started, the connection remains closed, and the report shows it.
         drop(spawned);
     }
 

@@ -1,9 +1,9 @@
 //! One connection from the worker's point of view: a non-blocking socket with a buffer in each
 //! direction.
 //!
-//! Opening a connection (name, TLS, authentication, preparing) is the control plane's work and
-//! blocks: see `connect.rs`. Nothing blocks here. Nothing is allocated unless a response is larger
-//! than the input buffer.
+//! The control plane opens connections (name, TLS, authentication, preparing), which blocks: see
+//! `connect.rs`. This module never blocks. It allocates only if a response is larger than the input
+//! buffer.
 
 use crate::segment_stream::Wrapping;
 use crate::socket::{Socket, TimedReader};
@@ -34,8 +34,8 @@ pub(crate) struct Memory {
 }
 
 impl Buffers {
-    /// Holds more responses than a socket delivers at once, so that one call empties it. At 300
-    /// bytes each, the output holds about 800 writes between two calls.
+    /// The input holds more responses than a socket delivers at once, so that one call empties the
+    /// socket. At 300 bytes each, the output holds about 800 writes between two calls.
     pub const USUAL: Buffers = Buffers {
         input: 256 << 10,
         output: 256 << 10,
@@ -177,8 +177,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Returns true if there may be more data than the last [`Connection::receive`] returned. That
-    /// is so if it filled the buffer, or if a layer below may hold some back.
+    /// Returns true if there may be more data than the last [`Connection::receive`] returned. This
+    /// is the case if it filled the buffer, or if a lower layer may still hold some data.
     pub fn may_have_more(&self) -> bool {
         let holds_back = |wrapping: &Wrapping| wrapping.may_have_more();
         self.input_end == self.input.len()
@@ -187,7 +187,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
     }
 
     /// Returns the next whole frame: its header and the position of its body. `Err` if the bytes
-    /// are no frame.
+    /// are not a frame.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
         let bytes = &self.input[self.input_start..self.input_end];
@@ -208,8 +208,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(Some((header, body)))
     }
 
-    /// Returns the header of an unusually large frame that has not arrived whole. Call it after
-    /// [`Connection::next_frame`] has found nothing.
+    /// Returns the header of an unusually large frame that has not completely arrived. Call it
+    /// after [`Connection::next_frame`] has found nothing.
     pub fn awaited(&self) -> Option<Header> {
         let bytes = &self.input[self.input_start..self.input_end];
         let header = Header::parse_response(bytes, self.version).ok()??;
@@ -235,7 +235,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(sent)
     }
 
-    /// Sends the output in segments; segments that were made before go first.
+    /// Sends the output in segments. Existing segments go first.
     fn send_wrapped(&mut self) -> io::Result<Progress> {
         let Some(wrapping) = &mut self.wrapping else {
             return Ok(Progress::Done);
@@ -403,7 +403,7 @@ mod tests {
         bytes
     }
 
-    /// Receives until a frame is whole or the server sends nothing more.
+    /// Receives until a frame is complete or the server sends nothing more.
     fn frame_of(connection: &mut Connection) -> Option<(Header, Body)> {
         loop {
             match connection.receive() {

@@ -1,15 +1,16 @@
 //! Compares the connections that this process may have with the number requested.
 //!
-//! Three limits are reached before memory: the files that a process may open, the local ports
-//! towards one node, and the numbers that a worker has for its connections. All are known before
-//! the first connection is opened. Without this check, the limit would show as a system error while
-//! connections are being opened.
+//! A process reaches three limits before its memory is full: the files that it may open, the local
+//! ports towards one node, and the numbers that a worker has for its connections. All are known
+//! before the first connection opens. Without this check, the limit would appear as a system error
+//! during the opening of connections.
 
 use crate::inflight;
 use measure::number::counted;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that a run has open besides its connections: records, logs, epoll, standard streams.
+/// Number of files that a run has open in addition to its connections: records, logs, epoll,
+/// standard streams.
 const OTHER_FILES: u64 = 256;
 
 /// Maximum of connections of one worker: they are numbered, and the last number means no
@@ -19,9 +20,9 @@ const PER_WORKER_MAX: u64 = inflight::NONE as u64;
 /// Limits of a process on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Files that it may open (the hard limit of `RLIMIT_NOFILE`); `None`: no limit.
+    /// Number of files that it may open (the hard limit of `RLIMIT_NOFILE`). `None` means no limit.
     pub files: Option<u64>,
-    /// Local ports for connections to one address; `None` if unknown.
+    /// Number of local ports for connections to one address. `None` if unknown.
     pub ports: Option<u64>,
 }
 
@@ -43,8 +44,8 @@ fn ports(text: &str) -> Option<u64> {
     (last.checked_sub(first)?).checked_add(1)
 }
 
-/// Returns why this number of workers cannot have this number of operations in flight, and the
-/// remedy. `None` if they can.
+/// Returns the reason why this number of workers cannot have this number of operations in flight,
+/// and the remedy. `None` if they can.
 pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     let each = inflight::SLOTS_MAX;
     let most = each.saturating_mul(workers);
@@ -58,7 +59,7 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     })
 }
 
-/// Connections that are requested.
+/// The requested connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Number of event loops, each with its own connections.
@@ -67,12 +68,13 @@ pub struct Connections {
     pub per_node: usize,
     /// Number of nodes, as far as they are known.
     pub nodes: usize,
-    /// Files per connection: two if the other end is in this process too.
+    /// Files per connection: two if the other end is also in this process.
     pub files_each: usize,
 }
 
 impl Connections {
-    /// Returns why these connections are not possible, and the remedy. `None` if they are.
+    /// Returns the reason why these connections are not possible, and the remedy. `None` if they
+    /// are possible.
     pub fn refusal(&self, room: &Room) -> Option<String> {
         let of = |count: usize| count as u64;
         let (workers, per_node, nodes) = (of(self.workers), of(self.per_node), of(self.nodes));
@@ -93,13 +95,13 @@ impl Connections {
         }
         if let Some(ports) = room.ports.filter(|ports| to_node > *ports) {
             return Some(format!(
-                "{asked} are {to_node} to one node, and this machine has {ports} local ports for \
+                "{asked} are {to_node} to one node, but this machine has {ports} local ports for \
                  them: {fewer}, or widen net.ipv4.ip_local_port_range"
             ));
         }
         let most = room.files.filter(|most| files > *most)?;
         Some(format!(
-            "{asked} are {all} in all, which takes {files} open files, and this process may have \
+            "{asked} are {all} in total, which need {files} open files, but this process may have \
              {most} (the hard limit of RLIMIT_NOFILE): {fewer}, or raise the limit (`ulimit -Hn`, \
              or LimitNOFILE of a service)"
         ))
@@ -116,11 +118,11 @@ impl Connections {
     }
 
     /// Raises the soft limit of open files for these connections, up to the hard limit. The soft
-    /// limit is often a mere default of 1024.
+    /// limit is often only the default of 1024.
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // Twice, because the other ends of a server in this process are files too.
+        // The number is doubled, because the other ends of a server in this process are also files.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(refusal(1, 19_744, 1), None);
         let files = refusal(1, 19_745, 1).expect("one too many");
         for part in [
-            "19745 in all",
+            "19745 in total",
             "20001 open files",
             "may have 20000",
             "RLIMIT_NOFILE",
@@ -179,7 +181,7 @@ mod tests {
         ] {
             assert!(numbers.contains(part), "{numbers}");
         }
-        // If the other end is in this process too, half as many fit.
+        // If the other end is also in this process, half as many fit.
         let both = Connections {
             workers: 1,
             per_node: 10_000,

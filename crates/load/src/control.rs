@@ -13,7 +13,7 @@ pub(crate) struct Control {
     sends_until_ns: AtomicU64,
     /// Length of that time after the stop.
     sends_for_ns: u64,
-    /// Time from which responses are no longer awaited.
+    /// Time after which the client no longer waits for responses.
     hangs_up_ns: AtomicU64,
 }
 
@@ -53,14 +53,14 @@ impl Control {
         self.window_from_ns.store(from_ns, Ordering::Relaxed);
     }
 
-    /// Sends nothing more from `now_ns` on, and awaits operations in flight until `until_ns`.
+    /// Sends nothing more from `now_ns` on, and waits for operations in flight until `until_ns`.
     pub fn abandon(&self, now_ns: u64, until_ns: u64) {
         self.stop_at(now_ns);
         self.sends_until_ns.store(0, Ordering::Relaxed);
         self.hangs_up_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time from which responses are no longer awaited, monotonic clock.
+    /// Returns the time after which the client no longer waits for responses, monotonic clock.
     pub fn hangs_up_ns(&self) -> u64 {
         self.hangs_up_ns.load(Ordering::Relaxed)
     }
@@ -70,7 +70,7 @@ impl Control {
         self.start_ns.store(start_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time at which issuing stops, monotonic clock.
+    /// Returns the time of the stop, monotonic clock.
     #[inline]
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)

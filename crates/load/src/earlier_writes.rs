@@ -2,14 +2,14 @@
 //! written, and an overwritten or deleted row from one whose overwrite or deletion was lost.
 //!
 //! It supports programs whose load stage writes row n in operation n, and whose main-stage
-//! operations use their row as key. Invariant: a row is called lost, stale or resurrected only if
+//! operations use their row as key. Invariant: a row counts as lost, stale or resurrected only if
 //! the ledgers prove it.
 //!
 //! If a row is written twice, the later timestamp wins. A node or the client sets it between the
 //! sending and the acknowledgement of the write. Suppose that a write was acknowledged, and that
 //! another one was sent later by more than the possible difference of the clocks. Once that other
-//! write is acknowledged, the first one must not be seen any more. Writes whose times overlap, or
-//! are not known, are not judged. A write of unknown outcome may be applied at any time, or never.
+//! write is acknowledged, no read may return the first one. Writes are not judged if their times
+//! overlap or are unknown. A write of unknown outcome may be applied at any time, or never.
 
 use crate::history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 use crate::ledger::{Ledger, WriteState};
@@ -24,14 +24,15 @@ mod lost_writes;
 use lost_writes::Losses;
 pub use lost_writes::{Lost, MissedRow};
 
-/// Maximum of remembered rows of the main stage: at most about 1.2 GB. Other rows are not judged.
+/// Maximum number of remembered rows of the main stage: at most about 1.2 GB. Other rows are not
+/// judged.
 const ROWS_MAX: usize = 1 << 24;
 /// Maximum size of the kept ledgers of main stages, bytes. Writes of older stages are not judged.
 const LEDGERS_BYTES_MAX: u64 = 1 << 30;
-/// Unit of the times here, ns.
+/// Unit of the times in this module, ns.
 const TICK_NS: u64 = 100_000;
-/// Usual margin, in ticks: a millisecond. The client's own timestamps run ahead of its clock by a
-/// batch of operations at most, and so do those of a node.
+/// Usual margin, in ticks: a millisecond. Timestamps of the client run ahead of its clock by at
+/// most a batch of operations, and so do those of a node.
 const MARGIN_USUAL: u32 = 10;
 /// End of a write that may still be applied, or whose end is unknown.
 const FOREVER: u32 = u32::MAX;
@@ -46,11 +47,11 @@ pub struct EarlierWrites {
     epoch_ns: Option<u64>,
     /// Writes of the main stage, by row.
     rows: HashMap<u64, RowWrites>,
-    /// True if there were more rows than are remembered.
+    /// True if there were more rows than the module remembers.
     forgets: bool,
     /// Main stages by the numbers of their operations, in order of time.
     mains: Vec<(Range<u64>, Arc<Ledger>)>,
-    /// True if there were more main stages than are kept.
+    /// True if there were more main stages than the module keeps.
     forgets_mains: bool,
     /// Sums of counter increments, by row.
     sums: HashMap<u64, Sum>,
@@ -60,7 +61,7 @@ pub struct EarlierWrites {
     registers: Vec<RegisterOperation>,
     /// True if unrecorded operations followed these.
     registers_end: bool,
-    /// Time spans in which acknowledged writes may have been lost, and the losses found.
+    /// Time spans in which acknowledged writes may have been lost, and the detected losses.
     losses: Losses,
 }
 
@@ -69,15 +70,15 @@ pub struct EarlierWrites {
 enum LoadedRows {
     #[default]
     Unknown,
-    /// Rows that its ledger lists as acknowledged.
+    /// The rows that its ledger lists as acknowledged.
     Ledger(Arc<Ledger>),
-    /// All rows below this one, and no other.
+    /// All rows below this one, and no others.
     Below(u64),
 }
 
-/// Writes and deletions of a row in the main stage. For each, the time at which the last
-/// acknowledged one was sent (0: there is none) and done, and the time at which all had ended
-/// ([`FOREVER`]: unknown; 0: there is none). In ticks; 0 is the load.
+/// Writes and deletions of a row in the main stage. For each, the times at which the last
+/// acknowledged one was sent (0 if there is none) and done. Also the time at which all had ended
+/// ([`FOREVER`] if unknown; 0 if there is none). The unit is ticks; 0 is the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowWrites {
     pub write_sent: u32,
@@ -110,8 +111,8 @@ impl Sum {
         *sum = sum.saturating_add(amount);
     }
 
-    /// Returns the deviation of a counter from its possible range: below 0, too low; 0: within the
-    /// range.
+    /// Returns the deviation of a counter from its possible range. Below 0, the counter is too low;
+    /// 0 means within the range.
     pub fn off_by(&self, counted: i64) -> i64 {
         let least = self.acknowledged.saturating_add(self.unknown_down);
         let most = self.acknowledged.saturating_add(self.unknown_up);
@@ -139,7 +140,7 @@ pub struct RegisterOperation {
 pub struct Outcomes {
     /// Acknowledged writes.
     pub acknowledged: u64,
-    /// Writes that were sent and not acknowledged; they may have been applied.
+    /// Writes that were sent but not acknowledged. They may have been applied.
     pub unknown: u64,
 }
 
@@ -211,7 +212,7 @@ impl EarlierWrites {
     }
 
     /// Adds the writes in `operations` of the main stage of `program`. It generates each operation
-    /// again, about 50 ns each. Returns their number by outcome.
+    /// again, which takes about 50 ns. Returns their number by outcome.
     pub fn add_main(
         &mut self,
         program: &Arc<Program>,
@@ -255,8 +256,8 @@ impl EarlierWrites {
         outcomes
     }
 
-    /// Adds the register operations of a run of a stage of `program`. `None`: the run may have
-    /// changed registers without a record, so that nothing later can be judged.
+    /// Adds the register operations of a run of a stage of `program`. `None` means that the run may
+    /// have changed registers without a record. Then no later operation can be judged.
     pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
         let Some(history) = history.filter(|_| !self.registers_end) else {
             self.registers_end = true;
@@ -301,7 +302,7 @@ impl EarlierWrites {
         last.map_or(0, |row| row + 1).max(loaded)
     }
 
-    /// Returns the writes of the main stage to `row`; `None` if they are not remembered.
+    /// Returns the writes of the main stage to `row`. `None` if the module does not remember them.
     pub(crate) fn row(&self, row: u64) -> Option<RowWrites> {
         match self.rows.get(&row) {
             None if self.forgets => None,
@@ -338,7 +339,7 @@ impl EarlierWrites {
     }
 
     /// Returns the latest time at which the write of a value was done, in ticks. A value that does
-    /// not name its writer may be of the last write.
+    /// not name its writer may come from the last write.
     pub(crate) fn ended(&self, writer: Option<(Stage, u64)>, row: &RowWrites) -> u32 {
         match writer {
             None => row.write_ended,
@@ -347,7 +348,7 @@ impl EarlierWrites {
         }
     }
 
-    /// Numbers may recur in later trials, so the write of any of them is possible.
+    /// Numbers may recur in later trials, so the write may be that of any of them.
     fn main_ended(&self, number: u64) -> u32 {
         let of_it = self.mains.iter().filter(|(range, ledger)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
@@ -368,13 +369,13 @@ impl EarlierWrites {
         let was_sent = |(range, ledger): &(Range<u64>, Arc<Ledger>)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
         };
-        // A row that the load has not written may be left from another program.
+        // A row that the load has not written may be a leftover of another program.
         let is_ours = self.is_loaded(row) == Some(true);
         is_ours && !self.forgets_mains && !self.mains.iter().any(was_sent)
     }
 
-    /// Returns true if an operation that had ended by `ended` was overwritten or deleted by one
-    /// sent at `sent` (0: no such operation).
+    /// Returns true if an operation sent at `sent` has overwritten or deleted one that had ended by
+    /// `ended`. 0 means no operation.
     pub(crate) fn is_before(&self, ended: u32, sent: u32) -> bool {
         match ended {
             // The load had ended long before.

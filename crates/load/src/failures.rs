@@ -1,12 +1,12 @@
-//! Counts the failed operations of each node and records the times of the first and the last. They
-//! distinguish one sick node from a load that is too much for all of them.
+//! Counts the failed operations of each node, and records the times of the first and the last one.
+//! They distinguish one faulty node from a load that is too high for all nodes.
 
 /// Failed operations of one node. The connection of the last request decides the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFailures {
     /// Name of the node.
     pub node: String,
-    /// Operations that failed for good.
+    /// Number of operations that finally failed.
     pub count: u64,
     /// Time of the first failure, monotonic clock.
     pub first_ns: u64,
@@ -64,7 +64,7 @@ pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailu
     named.collect()
 }
 
-/// Share of the failures from which they are attributed to one node.
+/// Minimum share of the failures for which one node is responsible.
 const ONE_NODE_SHARE: f64 = 0.9;
 
 /// Returns `all at node2, from 10.2 s to 30.1 s after the load began` if one of several nodes has
@@ -78,7 +78,8 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // The count is left out: V8 counts failures in the window, these cover the whole load.
+        // The count is left out, because V8 counts failures in the window, but these cover the
+        // whole load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

@@ -3,14 +3,15 @@
 //!
 //! The request of an operation follows from its number; the history keeps its times and its
 //! response, 32 bytes. Each worker writes its own part, which is fully allocated before the start
-//! line. Invariants: each operation that was sent is there, without an end if its outcome is
-//! unknown. If some operations are missing, all that were sent before a reported time are there.
+//! line. Invariants: the history contains each operation that was sent, without an end if its
+//! outcome is unknown. If some operations are missing, it contains all that were sent before a
+//! reported time.
 
 mod pieces;
 
 use cql::response::RawRows;
 
-/// Maximum of operations in a history, over all workers: 32 MiB.
+/// Maximum number of operations in a history, over all workers: 32 MiB.
 pub const HISTORY_OPERATIONS_MAX: u64 = 1 << 20;
 
 /// Times and response of an operation on a register.
@@ -20,7 +21,7 @@ pub struct RegisterResult {
     pub sent_ns: u64,
     /// Time of the response, monotonic clock, ns; `None` if the outcome is unknown.
     pub answered_ns: Option<u64>,
-    /// True if its condition held; `None` if it had none.
+    /// True if its condition held. `None` if it had no condition.
     pub applied: Option<bool>,
     /// Number that it found, if the response contains it.
     pub found: Option<i64>,
@@ -45,7 +46,7 @@ pub(crate) struct HistoryPart {
     first: u64,
     step: u64,
     kept: Vec<StoredEvent>,
-    /// Send time of the first operation without room; 0: there was room for all.
+    /// Send time of the first operation without room. 0 means that there was room for all.
     full_ns: u64,
     beyond: u64,
 }
@@ -61,7 +62,7 @@ impl HistoryPart {
         }
     }
 
-    /// Records the first send of the operation with this number, which is one of this worker's.
+    /// Records the first send of the operation with this number, which belongs to this worker.
     pub fn sent(&mut self, number: u64, now_ns: u64) {
         let index = (number - self.first) / self.step;
         match self.kept.get_mut(index as usize) {
@@ -87,7 +88,7 @@ impl HistoryPart {
             return;
         };
         let applied = is_conditional.then(|| rows.applied()).flatten();
-        // If the condition held, the response has no value; otherwise it has the current one.
+        // If the condition held, the response has no value. Otherwise, it has the current value.
         let found = match (is_conditional, applied) {
             (true, Some(true)) => None,
             (true, None) => return,
@@ -120,12 +121,12 @@ impl History {
     }
 
     /// Returns the operations that were sent, ordered by number, except those sent at
-    /// [`History::until_ns`] or later. An operation with a later response has no end, because it
-    /// may have seen effects of missing operations.
+    /// [`History::until_ns`] or later. An operation with a later response has no end, because
+    /// missing operations may have affected it.
     pub fn operations(&self) -> impl Iterator<Item = (u64, RegisterResult)> {
         let until_ns = self.until_ns().unwrap_or(u64::MAX);
         let length = self.parts.iter().map(|part| part.kept.len()).max();
-        // Each round takes one operation of every worker, so that the numbers ascend.
+        // Each round takes one operation from every worker, so the numbers ascend.
         (0..length.unwrap_or(0)).flat_map(move |round| {
             self.parts.iter().filter_map(move |part| {
                 let kept = part.kept.get(round)?;
@@ -136,14 +137,14 @@ impl History {
         })
     }
 
-    /// Returns the send time of the first operation for which a worker had no room; `None` if all
-    /// are there.
+    /// Returns the send time of the first operation for which a worker had no room. `None` if the
+    /// history contains all.
     pub fn until_ns(&self) -> Option<u64> {
         let full = self.parts.iter().map(|part| part.full_ns);
         full.filter(|ns| *ns > 0).min()
     }
 
-    /// Returns the number of operations for which there was no room.
+    /// Returns the number of operations without room.
     pub fn beyond(&self) -> u64 {
         self.parts.iter().map(|part| part.beyond).sum()
     }
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn an_answer_says_what_it_found_and_whether_a_condition_held() {
         let number = 5_i64.to_be_bytes();
-        // Cells; conditional or not; then: has an end, applied, found.
+        // Cells; true if conditional; then true if it has an end, applied, found.
         for (cells, is_conditional, expected) in [
             (vec![&number[..]], false, (true, None, Some(5))),
             (vec![&[1]], true, (true, Some(true), None)),
@@ -226,7 +227,7 @@ mod tests {
             .operations()
             .map(|(number, happened)| (number, happened.sent_ns, happened.answered_ns))
             .collect();
-        // Number 12 may have seen the effect of number 13.
+        // Operation 13 may have affected operation 12.
         assert_eq!(
             found,
             [(10, 100, Some(150)), (11, 200, Some(250)), (12, 300, None)]

@@ -3,20 +3,20 @@
 //!
 //! A slot's index *is* the CQL stream id over all connections of the worker, so a response finds
 //! its operation without a search. Slots that wait for a response form one list per class, in the
-//! order of sending. A class is a time-out and a speculation delay. The first try to expire, and
-//! the first to be sent elsewhere too, is therefore always at the head of a list. All memory is
-//! allocated in [`InFlight::new`].
+//! order of sending. A class is a timeout and a speculation delay. So the first try to expire, and
+//! the first that needs a second node, is always at the head of a list. All memory is allocated in
+//! [`InFlight::new`].
 
 use workload::Operation;
 
-/// Stream ids are 15 bits wide in protocol v4; negative ones belong to the server.
+/// Stream ids have 15 bits in protocol v4. Negative ones belong to the server.
 pub(crate) const SLOTS_MAX: usize = 32_768;
 /// End of a list.
 pub(crate) const NONE: u16 = u16::MAX;
-/// Maximum of classes: one per kind of operation, of which a program has at most 64.
+/// Maximum number of classes: one per kind of operation, of which a program has at most 64.
 pub(crate) const CLASSES_MAX: usize = 64;
-/// Bit in [`Slot::class`] that marks an operation with a course of its own. Such an operation may
-/// go on with another request after its response, or with another try.
+/// Bit in [`Slot::class`] that marks an operation with its own course. It may continue with another
+/// request after its response, or with another try.
 pub(crate) const SPECIAL: u8 = 0x80;
 /// Delay that never elapses.
 pub(crate) const NEVER_NS: u64 = u64::MAX;
@@ -33,8 +33,8 @@ pub(crate) enum State {
     Waiting,
     /// Waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
-    /// No longer awaited: it timed out here, or another try was answered first. The stream id
-    /// cannot be used again until the late response comes.
+    /// The worker no longer waits for it: it timed out, or another try was answered first. The
+    /// stream id cannot be used again until the late response arrives.
     Orphaned,
 }
 
@@ -60,12 +60,12 @@ impl Slot {
     }
 }
 
-/// Time-out and speculation delay of unanswered tries.
+/// Timeout and speculation delay of unanswered tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     /// Time from the send after which a try has failed, ns.
     pub timeout_ns: u64,
-    /// Time from the send after which a second try is made, ns; [`NEVER_NS`]: never.
+    /// Time from the send after which a second try follows, ns. [`NEVER_NS`] means never.
     pub speculate_ns: u64,
 }
 
@@ -119,7 +119,7 @@ impl InFlight {
         };
         InFlight {
             slots: vec![empty; slots_count].into_boxed_slice(),
-            // Low ids first: a small number in flight touches few cache lines.
+            // Low ids come first, because a small number in flight then touches few cache lines.
             free: (0..slots_count as u16).rev().collect(),
             lists: classes.iter().map(list).collect(),
             waiting_count: 0,
@@ -133,7 +133,7 @@ impl InFlight {
         self.waiting_count
     }
 
-    /// Returns the number of streams blocked by tries that are no longer awaited.
+    /// Returns the number of streams that abandoned tries block.
     pub fn orphans_count(&self) -> u32 {
         self.orphans_count
     }
@@ -189,7 +189,7 @@ impl InFlight {
         &mut self.slots[usize::from(id)]
     }
 
-    /// Frees a slot whose response came.
+    /// Frees a slot whose response has arrived.
     #[inline]
     pub fn release(&mut self, id: u16) {
         match self.slots[usize::from(id)].state {
@@ -210,15 +210,15 @@ impl InFlight {
         self.link(id);
     }
 
-    /// Orphans the try of `id`: its stream stays blocked until the response comes or the connection
-    /// ends.
+    /// Abandons the try of `id`. Its stream remains blocked until the response arrives or the
+    /// connection ends.
     pub fn orphan(&mut self, id: u16) {
         self.unlink(id);
         self.slots[usize::from(id)].state = State::Orphaned;
         self.orphans_count += 1;
     }
 
-    /// Gives up on one try that was sent at least its time-out before `now_ns`, if there is one.
+    /// Gives up on one try that was sent at least its timeout before `now_ns`, if there is one.
     #[inline]
     pub fn expire(&mut self, now_ns: u64) -> Option<(u16, Slot)> {
         for index in 0..self.lists.len() {
@@ -268,13 +268,13 @@ impl InFlight {
         (wake_ns != NEVER_NS).then_some(wake_ns)
     }
 
-    /// Calls `seen` for every stream that is blocked by a try that is no longer awaited.
+    /// Calls `seen` for every stream that an abandoned try blocks.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
         self.slots.iter().filter(|slot| slot.state == State::Orphaned).for_each(seen);
     }
 
-    /// Frees the slots of a connection that ended, from number `from` up to the first slot that was
-    /// waiting, and returns that one.
+    /// Frees the slots of a connection that ended, from number `from` up to the first waiting slot.
+    /// Returns that slot.
     pub fn drop_next(&mut self, connection: u16, from: u16) -> Option<(u16, Slot)> {
         for id in from..self.slots.len() as u16 {
             let slot = self.slots[usize::from(id)];

@@ -1,27 +1,28 @@
-//! Ledger of a run's writes. It states which writes were acknowledged, so that a later read can
-//! tell lost writes from writes never made. It can also keep their times, which give the order of
-//! two writes to one row.
+//! Ledger of a run's writes. It records which writes were acknowledged, so that a later read can
+//! distinguish lost writes from writes that never happened. It can also keep their times, which
+//! give the order of two writes to one row.
 //!
-//! It takes two bits per operation, and eight bytes more for its times. Each worker writes its own
+//! It takes two bits per operation, and eight more bytes for the times. Each worker writes its own
 //! part, in the order of its own operations. A part grows in chunks, or is allocated before the
 //! start line if the number of operations is known. Invariants: a write is
-//! [`WriteState::Acknowledged`] only if the server reported success. The effect of a write lies
+//! [`WriteState::Acknowledged`] only if the server reported success. The effect of a write is
 //! between its two times.
 
 mod pieces;
 
-/// Operations per chunk: 1 MiB, an allocation every few seconds at a million writes a second.
+/// Number of operations per chunk: 1 MiB, an allocation every few seconds at a million writes per
+/// second.
 const CHUNK_OPERATIONS: u64 = 1 << 22;
-/// Maximum of operations in the ledger of a run: 256 MiB. Operations beyond it have an unknown
-/// state.
+/// Maximum number of operations in the ledger of a run: 256 MiB. Operations beyond it have an
+/// unknown state.
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
-/// Maximum of operations with times in the ledger of a run: 512 MiB. Operations beyond it are only
-/// known to lie after the start line.
+/// Maximum number of operations with times in the ledger of a run: 512 MiB. Of operations beyond
+/// it, only the order relative to the start line is known.
 pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
-/// Operations per chunk of times: 1 MiB.
+/// Number of operations per chunk of times: 1 MiB.
 const CHUNK_TIMES: u64 = 1 << 17;
-/// Unit of recorded times. It is fine compared to the millisecond by which the clocks that order
+/// Unit of recorded times. It is fine compared with the millisecond by which the clocks that order
 /// writes may differ, and coarse enough for five days in 32 bits.
 const TICK_NS: u64 = 100_000;
 
@@ -52,11 +53,12 @@ impl LedgerMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WriteState {
-    /// Never sent, or its condition did not hold, or not a write: it has changed nothing.
+    /// It has changed nothing: it was never sent, its condition did not hold, or it is not a write.
     NotSent = 0,
     /// The server has acknowledged it.
     Acknowledged = 1,
-    /// Sent and not acknowledged, or beyond the ledger's limit: it may have been applied.
+    /// It may have been applied: it was sent but not acknowledged, or it is beyond the ledger's
+    /// limit.
     Unknown = 2,
 }
 
@@ -65,7 +67,7 @@ pub enum WriteState {
 struct Times {
     /// Lower bound of the send time.
     sent: u32,
-    /// Upper bound of the acknowledgement; 0: not acknowledged, or the time is unknown.
+    /// Upper bound of the acknowledgement. 0 if it was not acknowledged, or if the time is unknown.
     acknowledged: u32,
 }
 
@@ -92,7 +94,7 @@ pub(crate) struct LedgerPart {
     chunks: Vec<Box<[u8]>>,
     timed_max: u64,
     start_ns: u64,
-    /// Send and acknowledgement of each write, in ticks, in one word.
+    /// Send and acknowledgement times of each write, in ticks, in one word.
     times: Vec<Box<[u64]>>,
 }
 
@@ -110,7 +112,7 @@ impl LedgerPart {
         part
     }
 
-    /// Records the state of the operation with this number, which is one of this worker's.
+    /// Records the state of the operation with this number, which belongs to this worker.
     #[inline]
     pub fn set(&mut self, number: u64, state: WriteState) {
         let index = (number - self.first) / self.step;
@@ -219,7 +221,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Numbers of a client that has the load alone.
+    /// Numbers of the operations of a single client.
     #[cfg(test)]
     pub fn alone(first: u64, workers: usize) -> Numbers {
         Numbers {
@@ -229,7 +231,7 @@ impl Numbers {
         }
     }
 
-    /// Returns which of this client's workers has an operation, and the operation's index in that
+    /// Returns the worker of this client that has an operation, and the operation's index in that
     /// worker. `None` if an earlier client has it, or if it precedes the first operation.
     pub fn place(self, number: u64) -> Option<(usize, u64)> {
         let index = number.checked_sub(self.first)?;
@@ -249,7 +251,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Joins the parts of all workers; part `w` is worker `w`'s.
+    /// Joins the parts of all workers. Part `w` belongs to worker `w`.
     pub(crate) fn new(numbers: Numbers, parts: Vec<LedgerPart>) -> Ledger {
         let start_ns = parts.iter().map(|part| part.start_ns).max().unwrap_or(0);
         Ledger {
@@ -270,15 +272,15 @@ impl Ledger {
         self.start_ns
     }
 
-    /// Returns a time at which the write with this number had not been sent yet, monotonic clock,
-    /// ns; at worst the start line.
+    /// Returns a time at which the write with this number had not been sent, monotonic clock, ns.
+    /// At worst, this is the start line.
     pub fn sent_after_ns(&self, number: u64) -> u64 {
         let times = self.times_of(number).unwrap_or_default();
         self.start_ns + u64::from(times.sent) * TICK_NS
     }
 
     /// Returns a time at which the write with this number was acknowledged and done, monotonic
-    /// clock, ns. `None` if it was not, or if the time is unknown.
+    /// clock, ns. `None` if it was not acknowledged, or if the time is unknown.
     pub fn done_before_ns(&self, number: u64) -> Option<u64> {
         let times = self.times_of(number)?;
         let is_done = self.state(number) == WriteState::Acknowledged && times.acknowledged > 0;
@@ -296,7 +298,7 @@ impl Ledger {
         Some((self.parts.get(worker)?, index))
     }
 
-    /// Returns the memory that it takes, bytes.
+    /// Returns the memory size of the ledger, bytes.
     pub fn bytes(&self) -> u64 {
         let of = |part: &LedgerPart| {
             let states = part.chunks.len() as u64 * CHUNK_OPERATIONS / STATES_PER_BYTE;

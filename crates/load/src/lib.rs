@@ -1,10 +1,10 @@
 //! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
 //! connections, its own health.
 //!
-//! The crate does not know that the target is Cassandra, which program started it, or that a fault
-//! is active. It gets nodes, a program and a schedule. [`Load`] is the main entry point. The
-//! boundary between the control plane (`connect`, `run`: convenient, may block and allocate) and
-//! the data plane (`worker` and its callees: spartan) runs between files.
+//! The crate does not depend on the target being Cassandra, on the program that started it, or on
+//! active faults. It gets nodes, a program and a schedule. [`Load`] is the main entry point. The
+//! control plane (`connect`, `run`) is convenient, and may block and allocate. The data plane
+//! (`worker` and its callees) is fast and does neither. They are in different files.
 
 mod answer;
 mod build;

@@ -1,7 +1,7 @@
 //! Joins the workers' parts of an interval, on the caller's thread.
 //!
-//! Invariants: an interval is returned once, in order, after the last worker can add to it. Every
-//! part that was handed over is in one interval.
+//! Invariants: an interval is returned once, in order, when no worker can still add to it. Every
+//! part of a worker is in exactly one interval.
 
 use crate::recorder::{Part, kinds_of};
 use measure::Interval;
@@ -12,7 +12,7 @@ use workload::Program;
 /// Intervals that are not complete yet.
 pub(crate) struct Merger {
     pending: BTreeMap<u64, Interval>,
-    /// Lowest interval that each worker may still add to; `None` once it has finished.
+    /// Lowest interval to which each worker may still add. `None` once the worker has finished.
     next: Vec<Option<u64>>,
     program: Arc<Program>,
 }
@@ -26,12 +26,13 @@ impl Merger {
         }
     }
 
-    /// Returns true if no worker has anything more to report.
+    /// Returns true if all workers have reported all their results.
     pub fn is_over(&self) -> bool {
         self.next.iter().all(Option::is_none)
     }
 
-    /// Ends the merge: a worker has panicked, which the join will show, so no parts will follow.
+    /// Ends the merge, because a worker has panicked and no parts will follow. The join reports the
+    /// panic.
     pub fn close(&mut self) {
         self.next.fill(None);
     }
@@ -57,7 +58,7 @@ impl Merger {
         interval.client.add(&part.client);
     }
 
-    /// Returns the next interval that no worker can add to any more, and true if it is the last.
+    /// Returns the next interval to which no worker can still add, and true if it is the last.
     pub fn take(&mut self) -> Option<(Interval, bool)> {
         let open_from = self.next.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let entry = self.pending.first_entry()?;

@@ -4,10 +4,10 @@
 
 use measure::WriteMismatch;
 
-/// Number of rows that a report names: as many as a person looks at.
+/// Number of rows that a report names. A person rarely examines more.
 pub const MISSED_ROWS_MAX: usize = 10;
 
-/// The first rows, each once.
+/// The first rows, without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRows {
     rows: Vec<(u64, WriteMismatch)>,

@@ -1,7 +1,7 @@
-//! Finds nodes that have moved. A node that is started elsewhere keeps its tokens. The other nodes
-//! report its new address under these tokens, as drivers learn it.
+//! Finds nodes that have moved. A node that starts at another address keeps its tokens. The other
+//! nodes report its new address under these tokens, which drivers also use.
 //!
-//! Control plane: it blocks, on the threads that reopen connections.
+//! This code belongs to the control plane and blocks the threads that reopen connections.
 
 use crate::config::{Access, Endpoint};
 use crate::connect::Wire;
@@ -18,7 +18,8 @@ const OTHERS: &str = "SELECT native_address, native_port, tokens FROM system.pee
 const OTHERS_BEFORE_4: &str = "SELECT rpc_address, tokens FROM system.peers";
 
 /// Returns an error if another node of `all` now answers at the address of `node`, as its tokens
-/// show. Addresses of pods are reused. A node that came back with unknown tokens is accepted.
+/// show. Kubernetes reuses addresses of pods. The function accepts a node that came back with
+/// unknown tokens.
 pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::Result<()> {
     if !can_tell(node, all) {
         return Ok(());
@@ -62,7 +63,7 @@ pub(crate) fn address_now(
     (now != node.called).then_some(now)
 }
 
-/// Returns true if nodes can be told apart and followed. A proxy follows its nodes itself.
+/// Returns true if nodes can be distinguished and followed. A proxy follows its nodes itself.
 fn can_tell(node: &Endpoint, all: &[Endpoint]) -> bool {
     all.len() > 1 && !node.tokens.is_empty() && node.proxied_name.is_none()
 }

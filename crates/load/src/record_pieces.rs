@@ -7,7 +7,7 @@ use crate::ledger::{Ledger, LedgerMode};
 use std::sync::Arc;
 
 measure::word_enum! {
-    /// Kind of record that a piece belongs to.
+    /// Kind of record to which a piece belongs.
     pub enum RecordKind {
         /// States of writes: acknowledged or not.
         States = "states",
@@ -15,7 +15,7 @@ measure::word_enum! {
         Times = "times",
         /// Requests to registers and their responses.
         Operations = "operations",
-        /// Time from which there was no room for such operations, and their number.
+        /// Time from which there was no room for requests to registers, and their number.
         Beyond = "beyond",
     }
 }
@@ -51,14 +51,14 @@ pub struct ClientRecords {
 /// Conversion of a client's times to the local clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockConversion {
-    /// Lead of the client's clock over the local one, ns.
+    /// Lead of the client's clock over the local clock, ns.
     pub ahead_ns: i64,
-    /// Bound of the error of that lead, ns.
+    /// Bound on the error of this lead, ns.
     pub bound_ns: u64,
 }
 
 impl ClockConversion {
-    /// Returns a local time that is not after the client's time; 0 means no time and stays 0.
+    /// Returns a local time that is not after the client's time. 0 means no time and remains 0.
     pub(crate) fn before(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -66,7 +66,7 @@ impl ClockConversion {
         }
     }
 
-    /// Returns a local time that is not before the client's time; 0 means no time and stays 0.
+    /// Returns a local time that is not before the client's time. 0 means no time and remains 0.
     pub(crate) fn after(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -104,7 +104,7 @@ impl KeptRecords {
         }
     }
 
-    /// Puts a client's piece in its place. `None` if it belongs nowhere.
+    /// Puts a client's piece in its place. `None` if it does not fit.
     pub fn add(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         match piece.what {
             RecordKind::States | RecordKind::Times => self.ledger.as_mut()?.take_over(piece),

@@ -1,10 +1,10 @@
-//! Records the results of a worker in one part of an interval, which is handed over when the
+//! Records the results of a worker in one part of an interval, which the worker passes on when the
 //! interval ends.
 //!
 //! A worker owns one part and swaps it for an empty one at the end of the interval, without
-//! waiting. If the collector is late and no empty part has come back, the interval goes on: nothing
-//! is lost, but the slice is longer. The worker waits for an empty part only at the begin and the
-//! end of the measured window, since no slice may span either edge.
+//! waiting. If the collector is late and no empty part has come back, the interval continues. No
+//! result is lost, but the slice is longer. The worker waits for an empty part only at the begin
+//! and the end of the measured window, since no slice may span either edge.
 
 use crate::worker_io::World;
 use measure::interval::{ClientInterval, KindInterval};
@@ -62,8 +62,8 @@ pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
 /// Parts in circulation per worker: one being written, one being merged, one in transit.
 pub(crate) const PARTS_PER_WORKER: usize = 3;
 
-/// Run of equal results. All responses of one receive share their end, and all requests of one send
-/// share their begin. Runs are therefore often long, and one record covers a whole run.
+/// Run of equal results. All responses of one receive have the same end, and all requests of one
+/// send have the same begin. So runs are often long, and one record covers a whole run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeat {
     kind: u8,
@@ -80,7 +80,7 @@ pub(crate) struct Recorder {
     /// Operations that were due before this time are early.
     window_from_ns: u64,
     interval_ns: u64,
-    /// Time since which no response has come although one is awaited.
+    /// Time since which no response has arrived although the worker waits for one.
     quiet_since_ns: u64,
 }
 
@@ -105,8 +105,8 @@ impl Recorder {
         self.quiet_since_ns = start_ns;
     }
 
-    /// Marks that no response is awaited; the silence begins with what is sent at `now_ns` or
-    /// later.
+    /// Marks that the worker waits for no response. The silence begins with the next request at
+    /// `now_ns` or later.
     #[inline]
     pub fn nothing_awaited(&mut self, now_ns: u64) {
         self.quiet_since_ns = now_ns;
@@ -126,8 +126,9 @@ impl Recorder {
         self.part.end_ns
     }
 
-    /// Sets the begin of the measured window, once it is known. Must be called before operations
-    /// that were due after it are recorded. A slice that a late collector made longer ends there.
+    /// Sets the start of the measured window, when it is known. The caller must do this before it
+    /// records operations that were due after the start. A slice that a late collector made longer
+    /// ends at this start.
     #[inline]
     pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
         self.window_from_ns = window_from_ns;
@@ -141,8 +142,8 @@ impl Recorder {
         intended_ns < self.window_from_ns
     }
 
-    /// Records a successful operation that was due at `intended_ns`, or a part of one, which has
-    /// its own latency.
+    /// Records a successful operation that was due at `intended_ns`, or a part of an operation,
+    /// which has its own latency.
     #[inline]
     pub fn success(&mut self, kind: u8, intended_ns: u64, latency_ns: u64, service_ns: u64) {
         let is_early = self.is_early(intended_ns);
@@ -165,8 +166,8 @@ impl Recorder {
         };
     }
 
-    /// Records a failed operation that was due at `intended_ns`, or a part of one. The times run
-    /// from when it was due and, if it was sent, from the send.
+    /// Records a failed operation that was due at `intended_ns`, or a part of an operation. Its
+    /// times count from the due time and, if it was sent, from the send.
     pub fn error(
         &mut self,
         kind: u8,
@@ -179,14 +180,14 @@ impl Recorder {
         kind.fail(is_early, outcome, latency_ns, service_ns);
     }
 
-    /// Records `count` operations of the window that will not be sent, with the time that they have
-    /// waited.
+    /// Records `count` operations of the window that will not be sent, with the time for which they
+    /// have waited.
     pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64, count: u64) {
         self.part.client.counts[ClientCount::DueNeverSent] += count;
         self.part.kinds[usize::from(kind)].leave_unsent(latency_ns, count);
     }
 
-    /// Returns the begin of the window; the end of time if it is not known yet.
+    /// Returns the begin of the window, or the largest time if it is not known yet.
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns
     }
@@ -211,8 +212,8 @@ impl Recorder {
     /// several intervals later. The slice is then that much longer, but never spans the begin of
     /// the measured window.
     pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
-        // At the begin of the window it is worth waiting for an empty part: a slice lies inside or
-        // outside the window.
+        // At the start of the window, waiting for an empty part is useful, because a slice must be
+        // inside or outside the window.
         match world.empty_part(self.part.end_ns == self.window_from_ns) {
             Some(empty) => self.cut_with(world, empty, now_ns, draining_next),
             None => self.part.end_ns += self.interval_ns,
@@ -236,30 +237,31 @@ impl Recorder {
         self.part.end_ns += behind * self.interval_ns;
         let end_ns = self.part.end_ns;
         self.hand_over(world, empty);
-        // Numbered by the clock, so that all workers give the same time the same number, even after
-        // skipped intervals.
+        // The clock numbers intervals, so that all workers give the same time the same number, even
+        // after skipped intervals.
         self.part.index = (end_ns - self.line_ns).div_ceil(self.interval_ns);
         self.part.start_ns = end_ns;
         self.part.end_ns = end_ns + self.interval_ns;
         self.part.draining = draining_next;
     }
 
-    /// Ends the running interval early, at `end_ns`; the drain follows.
+    /// Ends the running interval early, at `end_ns`. The drain follows.
     pub fn cut_for_drain(&mut self, world: &mut impl World, end_ns: u64) {
-        // A late worker ends the intervals as the punctual workers did.
+        // A late worker ends the intervals in the same way as the punctual workers.
         while self.part.end_ns < end_ns {
             self.cut(world, end_ns - 1, false);
         }
-        // The stop may have been set by a clock reading from before this interval began.
+        // The stop may come from a clock reading before the begin of this interval.
         let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
-        // Here it is worth waiting for an empty part: measured results must not mix with the drain.
+        // Here, waiting for an empty part is worthwhile, because measured results must not mix with
+        // the drain.
         if let Some(empty) = world.empty_part(true) {
             self.cut_with(world, empty, end_ns, true);
         }
     }
 
-    /// Hands over the last part. It ends at `end_ns`, or at the begin of the window if that lies
+    /// Passes on the last part. It ends at `end_ns`, or at the begin of the window if that is
     /// between its last operation and its end.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();
@@ -328,7 +330,7 @@ mod tests {
         }
     }
 
-    /// World with only a number of empty parts, one of which only a waiting caller gets.
+    /// World that only counts empty parts, one of which only a waiting caller gets.
     struct Collector {
         empty_count: usize,
         slices: Vec<(u64, u64)>,
@@ -400,7 +402,7 @@ mod tests {
         let (mut recorder, mut world) = recorder(1);
         recorder.cut(&mut world, 1000, false);
         recorder.cut(&mut world, 2000, false);
-        // Only now is it known that the slice lasts too long.
+        // Only now is it known that the slice is too long.
         recorder.set_window_from_ns(2500);
         assert_eq!(recorder.end_ns(), 2500);
         recorder.cut(&mut world, 2600, false);

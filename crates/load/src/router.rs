@@ -10,7 +10,8 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Builds the ring of `nodes`; `None` without a choice: one node, or no tokens known.
+    /// Builds the ring of `nodes`. `None` if there is no choice, because there is one node or no
+    /// token is known.
     pub fn new(nodes: &[Endpoint]) -> Option<Router> {
         if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
             return None;

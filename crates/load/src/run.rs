@@ -1,5 +1,5 @@
-//! One run: opens the connections, starts the workers on one line, and returns their intervals to
-//! the caller.
+//! One run: opens the connections, starts the workers on one start line, and returns their
+//! intervals to the caller.
 
 use crate::build::Shared;
 use crate::config::{Config, Endpoint, Flow, LoadError, Summary, Window};
@@ -22,29 +22,29 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
-/// Time for which an abandoned run waits for responses. Those that come at all have come by then,
-/// while a client time-out may be minutes.
+/// Time for which an abandoned run waits for responses. Any response has arrived by then, but a
+/// client's timeout may be minutes.
 const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
 
 /// Lead of the start line, so that every worker is ready when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
-/// Lead of times that are set while workers run, as a divisor of an interval. Every worker then
-/// reads them in time, or is late for a reason that shows elsewhere.
+/// Lead of times that are set while workers run, as a divisor of an interval. Then every worker
+/// reads them in time, or is late for a reason that other figures show.
 const AHEAD_SHARE: u64 = 10;
 
-/// Load that is being offered by its own threads. Dropping it ends it: nothing more is sent, and
-/// operations in flight are awaited.
+/// Load that its own threads offer. Dropping it ends it: the client sends nothing more, and waits
+/// for operations in flight.
 ///
-/// The caller's thread joins the workers' parts whenever it waits for an interval. It may be busy
-/// elsewhere for one interval; after that, intervals become longer.
+/// The caller's thread joins the workers' parts whenever it waits for an interval. It may do other
+/// work for one interval; after that, intervals become longer.
 pub struct Load {
     workers: Workers,
     control: Arc<Control>,
     watch: Watch,
     merger: Merger,
     interval_ns: u64,
-    /// End of the last interval that the caller was given.
+    /// End of the last interval that the caller received.
     shown_ns: u64,
     /// Priority of the caller's thread.
     _turn: Turn,
@@ -95,15 +95,15 @@ impl ArmedLoad {
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// The time limit of the wait has come.
+    /// The wait has reached its time limit.
     Time,
-    /// Everything has ended, and every interval was returned.
+    /// All workers have ended, and every interval was returned.
     Over,
 }
 
-/// Offers the load and blocks until everything that was due before the stop has ended, or was not
-/// sent within the longest time-out after it. `on_interval` receives each interval and returns how
-/// the run continues.
+/// Applies the load. Blocks until each operation that was due before the stop has ended, or was not
+/// sent within the longest timeout after the stop. `on_interval` receives each interval and returns
+/// how the run continues.
 ///
 /// # Errors
 /// As [`Load::start`] and [`Load::end`].
@@ -130,7 +130,7 @@ impl Load {
 
     /// Prepares everything except the start line.
     ///
-    /// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
+    /// 1. Opens every connection and prepares every statement, so that a refusal comes early.
     /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Load {
         self.workers.summary.start_ns
     }
 
-    /// Waits for the next interval, until `until_ns` of the monotonic clock at most.
+    /// Waits for the next interval, at most until `until_ns` of the monotonic clock.
     pub fn next(&mut self, until_ns: u64) -> Next {
         loop {
             if let Some(interval) = self.take() {
@@ -208,8 +208,8 @@ impl Load {
                 Err(RecvTimeoutError::Disconnected) => self.merger.close(),
             }
             if self.merger.is_over() {
-                // Stop before the last interval is returned, so that it includes the looks in
-                // progress.
+                // The watch stops before the last interval is returned, so that it includes the
+                // looks in progress.
                 self.watch.stop();
             }
         }
@@ -255,8 +255,8 @@ impl Load {
         end_ns + ahead_ns.next_multiple_of(self.interval_ns)
     }
 
-    /// Waits until everything has ended, and adds up the workers' results. Intervals that the
-    /// caller did not take are lost.
+    /// Waits until all workers have ended, and adds up their results. Intervals that the caller did
+    /// not take are lost.
     ///
     /// # Errors
     /// A worker could not wait for responses, or has panicked.
@@ -304,7 +304,7 @@ impl Drop for Load {
 
 /// Sets the start line for workers that wait for it.
 fn draw_line(config: &Config, control: &Control, start_ns: u64) {
-    // Set the end before the start line, so that no worker learns of it too late.
+    // The end is set before the start line, so that no worker receives it too late.
     if let Some(duration) = config.limit.duration() {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
@@ -344,8 +344,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} in flight over {workers} workers leaves some without work; use fewer \
-             workers"
+            "{in_flight} operations in flight for {workers} workers leave some without work; use \
+             fewer workers"
         ));
     }
     if let Some(count) = config.limit.operations()
@@ -376,7 +376,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
 }
 
-/// Opens the connections of every worker: for each worker its links, by node.
+/// Opens the connections of every worker. Returns the links of each worker, by node.
 fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadError> {
     let mut all = Vec::new();
     let mut templates = None;
@@ -396,7 +396,7 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 
 /// Shortcut to create a target node.
 impl Endpoint {
-    /// Creates a node at `address` whose tokens are not known.
+    /// Creates a node at `address` with unknown tokens.
     pub fn from_address(address: std::net::SocketAddr) -> Endpoint {
         Endpoint {
             address,

@@ -12,7 +12,7 @@ use workload::random::{Draws, mix};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
     /// A closed loop: as many operations in flight as there are "threads". The next operation is
-    /// due at the moment a slot becomes free.
+    /// due when a slot becomes free.
     Closed {
         /// Operations in flight over all workers.
         in_flight: u32,
@@ -29,13 +29,13 @@ pub enum Schedule {
     },
     /// Recorded times of the program's operations, accelerated by a factor.
     Recorded {
-        /// Speed; 1: as recorded.
+        /// Speed. 1 means as recorded.
         speed: f64,
     },
 }
 
 impl Schedule {
-    /// Returns true if operations are due at times that do not depend on the responses.
+    /// Returns true if due times do not depend on the responses.
     pub fn is_open(self) -> bool {
         !matches!(self, Schedule::Closed { .. })
     }
@@ -52,7 +52,7 @@ pub(crate) struct Arrivals {
 /// Due times as if the full rate applied from the start line on.
 #[derive(Clone, Debug)]
 enum Even {
-    /// Bresenham's line: no drift, for any duration and rate.
+    /// Bresenham's line, which has no drift for any duration and rate.
     Fixed {
         next_ns: u64,
         rest: u128,
@@ -95,7 +95,8 @@ impl Arrivals {
         })
     }
 
-    /// Returns the arrivals as recorded from operation `first` on; otherwise as [`Arrivals::new`].
+    /// Returns the recorded arrivals, starting with operation `first`. Otherwise, it works like
+    /// [`Arrivals::new`].
     pub fn recorded(
         (course, speed): (Arc<ArrivalTimes>, f64),
         rise: Duration,
@@ -130,7 +131,7 @@ impl Arrivals {
     /// Skips all operations that are due before `until_ns` and returns their number. The number is
     /// exact, except for Poisson arrivals, for which it is the mean.
     pub fn skip_until(&mut self, until_ns: u64) -> u64 {
-        // Skip slightly fewer than all at once, however the root was rounded.
+        // First skips slightly fewer than all at once, however the root was rounded.
         let even_ns = even_ns(until_ns, self.rise_ns);
         let mut count = self.even.skip_until(even_ns);
         while self.next_ns() < until_ns {
@@ -267,7 +268,7 @@ impl Even {
                 step,
                 speed,
             } => {
-                // Slightly fewer than all, however the quotient is rounded.
+                // First slightly fewer than all, however the quotient is rounded.
                 let until = (until_ns as f64 * *speed) as u64;
                 let until = until.saturating_sub(1 + speed.ceil() as u64);
                 let end = course.count_before(from_ns.saturating_add(until));
@@ -347,7 +348,7 @@ mod tests {
     fn poisson_arrivals_have_the_rate_and_the_spread_of_poisson() {
         let at = due(Schedule::Poisson { ops_per_s: 1e6 }, 2, 100_000);
         let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        // The two workers end at slightly different times: leave the tail out.
+        // The two workers end at slightly different times, so the tail is left out.
         let gaps = &gaps[..190_000];
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -413,7 +414,7 @@ mod tests {
         let rise = Duration::from_secs(10);
         let at = due_rising(Schedule::Fixed { ops_per_s: 600.0 }, rise, 3, 3000);
         let counts: Vec<usize> = (0..12).map(|number| second(&at, number)).collect();
-        // 600·t²/20 before t: 30, 120, 270, …, 3000, and 600 a second from then on.
+        // 600·t²/20 operations before t: 30, 120, 270, …, 3000, and then 600 per second.
         let exact = [30, 90, 150, 210, 270, 330, 390, 450, 510, 570, 600, 600];
         let differ = counts.iter().zip(exact).map(|(a, b)| a.abs_diff(b)).max();
         assert!(differ <= Some(1), "{counts:?}");

@@ -1,32 +1,32 @@
-//! Segments of protocol version 5 at a non-blocking connection: the checksummed layer between the
+//! Segments of protocol version 5 on a non-blocking connection: the checksummed layer between the
 //! socket and the frames.
 //!
-//! Connections of older versions do not use it. Nothing is allocated here after the start line.
+//! Connections of older versions do not use it. This module does not allocate after the start line.
 
 use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
 
-/// Room for the data that a socket delivers at once; holds at least one whole segment.
+/// Room for the data that a socket delivers at once. It holds at least one whole segment.
 const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
 
 /// Segments of one connection, in both directions.
 #[derive(Debug)]
 pub(crate) struct Wrapping {
     segments: Segments,
-    /// Unread segments as received, from `start` to `end`.
+    /// Received but unread segments, from `start` to `end`.
     came: Vec<u8>,
     start: usize,
     end: usize,
-    /// Payload of the last segment, of which `taken` bytes were taken.
+    /// Payload of the last segment. `taken` is the number of bytes already taken.
     payload: Vec<u8>,
     taken: usize,
     /// Segments to be sent.
     pub output: Vec<u8>,
-    /// Number of bytes of `output` that were sent.
+    /// Number of bytes of `output` that have been sent.
     pub sent: usize,
 }
 
 impl Wrapping {
-    /// Allocates for a connection that sends at most this number of frame bytes at once.
+    /// Allocates memory for a connection that sends at most this number of frame bytes at once.
     pub fn new(segments: Segments, frames_bytes: usize) -> Wrapping {
         Wrapping {
             segments,
@@ -40,7 +40,7 @@ impl Wrapping {
         }
     }
 
-    /// Resets it for another connection.
+    /// Resets the memory for another connection.
     pub fn emptied(mut self: Box<Self>) -> Box<Wrapping> {
         (self.start, self.end, self.taken, self.sent) = (0, 0, 0, 0);
         self.payload.clear();
@@ -49,7 +49,7 @@ impl Wrapping {
     }
 
     /// Returns the room for data from the socket. It is not empty after [`Wrapping::take`] has
-    /// filled less than it was given.
+    /// returned less than requested.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.came.copy_within(self.start..self.end, 0);
@@ -80,12 +80,12 @@ impl Wrapping {
         Ok(filled)
     }
 
-    /// Returns true if received data was not taken, or if the socket has filled all of the room.
+    /// Returns true if received data remains, or if the socket has filled all of the room.
     pub fn may_have_more(&self) -> bool {
         self.taken < self.payload.len() || self.end == self.came.len() || self.has_segment()
     }
 
-    /// Wraps frames into segments to be sent; the previous ones must have been sent.
+    /// Wraps frames into segments. The previous segments must have been sent.
     pub fn wrap(&mut self, frames: &[u8]) {
         self.output.clear();
         self.sent = 0;
@@ -100,7 +100,7 @@ impl Wrapping {
             .map_or(true, |whole| whole.is_some_and(|whole| whole <= came.len()))
     }
 
-    /// Reads the next segment; returns false if it has not arrived whole.
+    /// Reads the next segment. Returns false if it has not completely arrived.
     fn open_next(&mut self) -> Result<bool, SegmentError> {
         let came = &self.came[self.start..self.end];
         let whole = self.segments.segment_bytes(came)?;

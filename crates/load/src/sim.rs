@@ -66,7 +66,7 @@ impl Runs {
         }
     }
 
-    /// Runs one seed, and compares everything except histograms.
+    /// Runs one seed, and compares all results except histograms.
     fn run(&mut self, seed: u64) {
         let shape = Shape::new(seed);
         let config = shape.config.clone();
@@ -121,7 +121,7 @@ impl Runs {
         self.expected = oracle.recorded.end();
     }
 
-    /// Runs seeds, and compares everything.
+    /// Runs seeds, and compares all results.
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();
@@ -130,7 +130,7 @@ impl Runs {
     }
 }
 
-/// Runs one seed by itself and panics with the reason of its failure.
+/// Runs one seed alone, and panics with the reason if it fails.
 fn alone(seed: u64) {
     let found = std::panic::catch_unwind(|| Runs::new().run_all(seed..seed + 1));
     match found {
@@ -156,7 +156,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
             }));
             if found.is_err() {
                 (from..to).for_each(alone);
-                panic!("seeds {from} to {to} fail together and not alone");
+                panic!("seeds {from} to {to} fail together but not separately");
             }
         }
     };
@@ -196,7 +196,7 @@ fn records_equal_the_wire_for_every_simulated_problem() {
     println!("{count} seeds, {operations} operations");
     for (what, count) in seen.each() {
         println!("{count:>10} {what}");
-        assert!(*count > 0, "no seed has met {what}");
+        assert!(*count > 0, "no seed produced {what}");
     }
 }
 
@@ -215,7 +215,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     }
 }
 
-/// In most runs the times are such that a histogram keeps them to the nanosecond.
+/// In most runs, a histogram can keep the times to the nanosecond.
 #[test]
 fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [

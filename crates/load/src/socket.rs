@@ -1,26 +1,27 @@
 //! A worker's socket: TCP, with the time at which the kernel received the data.
 //!
-//! A thread reads a response when it runs, which may be long after its arrival: the thread slept on
-//! purpose, or had no CPU. The kernel records the arrival time of each packet (`SO_TIMESTAMPNS`, in
-//! software, on the loopback device too), and returns it with the data.
+//! A thread reads a response when it runs, which may be long after the response's arrival: the
+//! thread slept on purpose, or had no CPU. The kernel records the arrival time of each packet
+//! (`SO_TIMESTAMPNS`, in software, also on the loopback device), and returns it with the data.
 //!
-//! Invariant: the time belongs to the last byte that a read took, so that none of several responses
-//! read together arrived later. A kernel that merges packets keeps the time of the last one.
+//! Invariant: the time belongs to the last byte that a read took. So if one read takes several
+//! responses, no response arrived later than this time. A kernel that merges packets keeps the time
+//! of the last one.
 
 use measure::clock;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// The wall clock counts as set if it moves against the monotonic clock by more than this. Reading
-/// both clocks may take this time. Arrival times from before the change are unknown.
+/// The wall clock counts as set if it moves relative to the monotonic clock by more than this.
+/// Reading both clocks may take this long. Arrival times from before the change are unknown.
 const SET_NS: u64 = clock::MILLISECOND_NS;
 
 /// Words of a control message with a time: its header, seconds and nanoseconds. The kernel omits
-/// messages that have no room.
+/// messages for which there is no room.
 const CONTROL_WORDS: usize = 8;
 
-/// Reader that knows the arrival time of its data.
+/// Reader that reports the arrival time of its data.
 pub(crate) trait TimedReader {
     /// Returns true if arrival times are reported at all.
     fn is_timed(&self) -> bool;
@@ -34,7 +35,7 @@ pub(crate) trait TimedReader {
 pub(crate) struct Socket {
     stream: TcpStream,
     is_timed: bool,
-    /// Lead of the wall clock over the monotonic one at their last reading, ns.
+    /// Lead of the wall clock over the monotonic clock at their last reading, ns.
     ahead_ns: i64,
     arrived_ns: Option<u64>,
 }
@@ -85,15 +86,15 @@ impl Socket {
         header.msg_iovlen = 1;
         header.msg_control = control.as_mut_ptr().cast();
         header.msg_controllen = size_of_val(&control) as _;
-        // SAFETY: the kernel writes into `room`, `control` and `header`, which outlive the call,
-        // and no more than the lengths in the header.
+        // SAFETY: the kernel writes into `room`, `control` and `header`, which outlive the call. It
+        // writes no more than the lengths in the header.
         let count = unsafe { libc::recvmsg(self.stream.as_raw_fd(), &raw mut header, 0) };
         let Ok(count) = usize::try_from(count) else {
             return Err(io::Error::last_os_error());
         };
         if count > 0 {
             let came_ns = came_ns(&header);
-            // The order matters: if the thread loses its CPU between the readings, the arrival
+            // The order is important. If the thread loses its CPU between the readings, the arrival
             // appears later.
             let unix_ns = clock::unix_ns();
             self.note(came_ns, clock::now_ns(), unix_ns);
@@ -123,7 +124,8 @@ fn came_ns(header: &libc::msghdr) -> Option<u64> {
     // SAFETY: the kernel has set pointer and length of the control messages, within the buffer.
     let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !message.is_null() {
-        // SAFETY: it is not null, so it is the header of a message that lies within the buffer.
+        // SAFETY: the pointer is not null, so it points to the header of a message within the
+        // buffer.
         let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
             // SAFETY: a message of this kind holds one `timespec`, which need not be aligned.
@@ -134,7 +136,8 @@ fn came_ns(header: &libc::msghdr) -> Option<u64> {
             let seconds = u64::try_from(time.tv_sec).ok()?;
             return seconds.checked_mul(clock::SECOND_NS)?.checked_add(time.tv_nsec as u64);
         }
-        // SAFETY: both are of the same call, and the macro ends at the end of the buffer.
+        // SAFETY: both pointers are from the same call, and the macro stops at the end of the
+        // buffer.
         message = unsafe { libc::CMSG_NXTHDR(header, message) };
     }
     None
@@ -191,7 +194,7 @@ mod tests {
         (Socket::new(stream), server)
     }
 
-    /// A late reader still learns the arrival time.
+    /// A late reader still gets the arrival time.
     #[test]
     fn bytes_read_late_have_the_time_of_their_arrival() {
         let (mut socket, mut server) = pair();

@@ -1,8 +1,8 @@
 //! Properties of kinds and statements in the form in which the loop looks them up.
 //!
 //! Most statements are *plain*: one request, one response, and no follow-up. The other statements
-//! have a course of their own (`worker::operation_state`) and cost more. The distinction is made
-//! once, here, so that only they pay for it.
+//! have their own course (`worker::operation_state`) and cost more. This module makes the
+//! distinction once, so that only those statements pay for it.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;
@@ -20,7 +20,7 @@ pub(crate) const KINDS_MAX: usize = 64;
 
 const _: () = assert!(
     KINDS_MAX <= CLASSES_MAX,
-    "each kind may be a class of its own"
+    "each kind may be a separate class"
 );
 
 /// Properties of a kind of operation.
@@ -29,7 +29,7 @@ pub(crate) struct KindFacts {
     /// Class in the in-flight table.
     pub class: u8,
     pub is_write: bool,
-    /// Tries after the first one.
+    /// Maximum number of tries after the first one.
     pub retries: u8,
     /// True if the kind has neither retries nor speculation.
     pub plain: bool,
@@ -84,13 +84,13 @@ impl Facts {
     ///
     /// # Errors
     /// The program has more than [`KINDS_MAX`] kinds, or a statement refers to a missing kind or
-    /// statement, or statements follow each other without end.
+    /// statement, or a chain of statements has no end.
     pub fn new(program: &Program, timeout: Duration, retries_min: u8) -> Result<Facts, LoadError> {
         let refuse = |text: String| Err(LoadError::Config(text));
         let (kinds, statements) = (program.kinds(), program.statements());
         if kinds.is_empty() || kinds.len() > KINDS_MAX {
             return refuse(format!(
-                "{} kinds of operation: must be 1 to {KINDS_MAX}; put some together",
+                "{} kinds of operation: must be 1 to {KINDS_MAX}; merge some",
                 kinds.len()
             ));
         }
@@ -139,7 +139,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Returns the class of an operation that begins with `statement`, [`SPECIAL`] included.
+    /// Returns the class of an operation that begins with `statement`, including [`SPECIAL`].
     #[inline]
     pub fn class(&self, kind: u8, statement: u16) -> u8 {
         let kind = &self.kinds[usize::from(kind)];
@@ -173,11 +173,11 @@ fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> 
 /// Rows of other clients in the same table may be larger than this program's by this factor.
 const ROW_MARGIN: u64 = 16;
 
-/// Body size that a response with rows may always have, however small the rows should be, bytes.
+/// Body size that a response with rows may always have, even if the rows should be smaller, bytes.
 const ROWS_BYTES_MIN: u64 = 16 << 20;
 
-/// Returns the largest body of a response to a statement. With pages it is the size of a page of
-/// rows; if all rows were requested at once, it is the maximum of the protocol.
+/// Returns the largest body of a response to a statement. With pages, it is the size of a page of
+/// rows. If all rows were requested at once, it is the maximum of the protocol.
 fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
     let all = u64::from(BODY_BYTES_MAX);
     let limit = match statement.page_size {
@@ -203,7 +203,7 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
             && statement.batch.is_none()
             && statement.then.is_none()
             && statement.part.is_none(),
-        // Whatever the statement declares, a repeated read is the same as a single one.
+        // Whatever the statement declares, a repeated read has the same effect as a single one.
         idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
         conditional: statement.conditional,
         stamped: statement.client_timestamp,
@@ -229,7 +229,7 @@ fn check(
     let kind = statement.kind.max(part);
     if usize::from(kind) >= kinds_count {
         return Err(LoadError::Config(format!(
-            "statement {index} is of kind {kind}, and there are {kinds_count}: {}",
+            "statement {index} is of kind {kind}, but there are only {kinds_count}: {}",
             statement.cql
         )));
     }
@@ -238,7 +238,7 @@ fn check(
         steps += 1;
         let Some(following) = statements.get(usize::from(then)) else {
             return Err(LoadError::Config(format!(
-                "statement {then} is to follow on statement {index}, and there are {}: {}",
+                "statement {then} should follow statement {index}, but there are only {}: {}",
                 statements.len(),
                 statement.cql
             )));
@@ -254,7 +254,7 @@ fn check(
     Ok(())
 }
 
-/// Returns true if the server has not begun an operation that it refused with this outcome.
+/// Returns true if this outcome means that the server has not begun the operation.
 pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -262,8 +262,8 @@ pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if a failed try may be followed by another: always if it did nothing, and otherwise
-/// only if the operation is idempotent.
+/// Returns true if another try may follow a failed one: always if the failed one had no effect,
+/// otherwise only if the operation is idempotent.
 pub(crate) fn may_be_tried_again(outcome: Outcome, idempotent: bool) -> bool {
     match outcome {
         nothing if did_nothing(nothing) => true,

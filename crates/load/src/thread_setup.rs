@@ -1,8 +1,8 @@
-//! Requests system resources for a thread of the client: a CPU of its own, precise timers, and
-//! priority over other threads.
+//! Requests system resources for a thread of the client: its own CPU, precise timers, and priority
+//! over other threads.
 
 /// Pins the calling thread, requests timers without slack and, if wanted, real-time priority. All
-/// requests are optional: in a container that forbids them the run goes on, and its release lag
+/// requests are optional: in a container that forbids them, the run continues, and its release lag
 /// shows the effect. Returns true if the thread has real-time priority.
 pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
     if let Some(cpu) = cpu {
@@ -19,7 +19,7 @@ pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
 const MERGER: libc::c_int = 1;
 
 /// Real-time priority of the workers, which do not wait for the merging thread. A worker without
-/// responses sleeps; the system holds one that never sleeps to 95 % of a CPU.
+/// responses sleeps. The system limits a worker that never sleeps to 95 % of a CPU.
 const WORKER: libc::c_int = 2;
 
 fn go_before_others() -> bool {
@@ -30,18 +30,19 @@ fn schedule(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -> 
     // musl's function of this name refuses, because POSIX defines it for all threads of a process.
     // The kernel's `sched_param` contains only the priority.
     let call = libc::SYS_sched_setscheduler;
-    // SAFETY: the call reads `priority`, which outlives it, and acts on one thread alone.
+    // SAFETY: the call reads `priority`, which outlives it, and affects only one thread.
     unsafe { libc::syscall(call, thread, policy, &raw const priority) == 0 }
 }
 
 /// Real-time priority of the thread that joins the workers' parts: above programs without real-time
 /// priority, below the workers. Without it, a loaded node on the same CPUs kept that thread waiting
-/// for three seconds. Threads started meanwhile do not inherit it. It ends when this is dropped.
+/// for three seconds. Threads that start during this time do not inherit it. It ends when this
+/// value is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn(Option<libc::pid_t>);
 
 impl Turn {
-    /// Takes the priority for the calling thread, if it is wanted and allowed.
+    /// Takes the priority for the calling thread, if it is wanted and permitted.
     pub fn take(wanted: bool) -> Turn {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;

@@ -1,15 +1,15 @@
-//! Measures how late timers are on the client's own cores, and how long its workers wait for a
-//! core. It detects that the client was stopped or that other programs had its cores, in closed
-//! loops too.
+//! Measures the delay of timers on the client's own cores, and the time for which its workers wait
+//! for a core. It detects that the client was stopped or that other programs had its cores, in
+//! closed loops too.
 //!
 //! A thread on each of the workers' cores sleeps, reads the clock, and records how much later than
 //! requested it woke. Gil Tene's jHiccup does this for JVMs. All threads together wake a thousand
 //! times a second, so that the cost is the same for any number of cores. The cost is measured and
-//! reported with the results. Nothing is allocated once the threads run.
+//! reported with the results. The threads do not allocate once they run.
 //!
 //! Invariants: a stall is in the histogram of exactly one interval, the one in which it ended. Its
-//! length is shared out to all intervals that it spans. Data seen after its interval was shown goes
-//! to the next one. The last interval takes the rest, so nothing is lost.
+//! length is divided among all intervals that it spans. Data that arrives after its interval was
+//! shown goes to the next interval. The last interval gets the rest, so no data is lost.
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;
@@ -31,7 +31,7 @@ const SLOTS: u64 = 8;
 /// Looks between two readings of a thread's own CPU time, which costs a system call.
 const LOOKS_PER_CPU_READING: u32 = 32;
 
-/// The watching threads. Dropping this ends them.
+/// The watching threads. Dropping this value ends them.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -51,7 +51,7 @@ impl Shared {
 
 impl Watch {
     /// Starts a thread for each core that `config` gives to its workers. If it names none, starts
-    /// one thread that may run on any core. The threads look from the start line on.
+    /// one thread that may run on any core. The threads start to look at the start line.
     pub fn start(config: &Config, control: &Arc<Control>) -> Result<Watch, LoadError> {
         let named = config.cpus.iter().take(config.workers).copied();
         let cpus: BTreeSet<usize> = named.collect();
@@ -100,7 +100,7 @@ impl Watch {
     pub fn stop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // The thread does nothing that can panic, and its data is advice, not a count.
+            // The thread cannot panic, and its data is advice, not a count.
             let _ = thread.join();
         }
     }
@@ -142,7 +142,7 @@ fn look(period: Duration, control: &Control, shared: &Shared) {
 }
 
 /// Schedule of a thread's looks. A look is due one period after the last look, not after the thread
-/// fell asleep: the thread may be stopped while awake as well.
+/// fell asleep, because the thread may also be stopped while it is awake.
 struct Looks {
     last_ns: u64,
     period_ns: u64,
@@ -263,8 +263,8 @@ impl Waits {
     }
 }
 
-/// Parses a thread's `schedstat`: returns its wait, ns, and how often it was given a CPU. Its run
-/// time comes first and may be 0 in its first slice.
+/// Parses a thread's `schedstat`: returns its wait, ns, and the number of times that it received a
+/// CPU. Its run time comes first in the file, and may be 0 in its first slice.
 fn parse(text: &[u8]) -> Option<(u64, u64)> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = text.split_ascii_whitespace().skip(1);
@@ -287,7 +287,7 @@ mod tests {
         seen.late.as_ref().map_or(0, |late| late.count())
     }
 
-    /// A stop of 1.5 s in 10 s appeared in no figure of a closed loop, and the trial was valid.
+    /// A stop of 1.5 s in 10 s appeared in no number of a closed loop, and the trial was valid.
     #[test]
     fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
         let mut ring = ring();
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
     }
 
-    /// A thread that was stopped after its look and before its sleep saw nothing of 1.5 s.
+    /// A thread that was stopped between its look and its sleep missed a stop of 1.5 s.
     #[test]
     fn no_time_passes_unseen_between_two_looks() {
         let mut looks = Looks {

@@ -2,16 +2,16 @@
 //!
 //! Every turn of the loop does the same five steps in the same order: wait, receive, expire old
 //! tries, release due operations, send. After the stop nothing becomes due. Operations that were
-//! due before the stop are still released for the longest time-out; the rest is left unsent.
+//! due before the stop are still released for the longest timeout; the rest is left unsent.
 //!
 //! The clock is read once per batch, not once per operation. All responses of one receive end at
-//! the same moment, when the kernel had the last of them ([`crate::socket`]). If the kernel does
-//! not report that moment, they end when this loop turned. The send time of a batch is read before
-//! the batch is encoded. Service time therefore includes the client's own encoding (at most one
-//! batch, some µs of cheap operations) and never omits work of the target.
+//! the same moment, which is the arrival of the last of them in the kernel ([`crate::socket`]). If
+//! the kernel does not report that moment, they end at the turn of this loop. The send time of a
+//! batch is read before the batch is encoded. Service time therefore includes the client's own
+//! encoding (at most one batch, some µs of cheap operations) and never omits work of the target.
 //!
-//! Invariants: an operation that was begun ends exactly once in the recorder. The loop has no lock,
-//! no log and no map. After the start line only these are allocated: the histogram of a part's
+//! Invariants: an operation that has begun ends exactly once in the recorder. The loop has no lock,
+//! no log and no map. After the start line, it allocates only these: the histogram of a part's
 //! first failure of a kind; the next MiB of a ledger of unknown length; a buffer for a response
 //! larger than any before; the frame of a statement to which a node gives another id. `crate::sim`
 //! verifies all of this.
@@ -58,13 +58,13 @@ use std::io;
 use std::sync::Arc;
 use workload::{Generator, Operation, Program};
 
-/// Longest sleep, so that a stop or a reopened connection is noticed soon.
+/// Longest sleep, so that a stop or a reopened connection is detected soon.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
-/// Longest sleep that responses do not end. If several arrive meanwhile on one connection, the
-/// kernel may keep only the last time. This is therefore the largest possible overestimate of a
+/// Longest sleep that responses do not end. If several responses arrive on one connection during
+/// it, the kernel may keep only the last time. So this is the largest possible overestimate of a
 /// latency.
 const REST_MAX_NS: u64 = 200 * clock::MILLISECOND_NS / 1000;
-/// Pause before a further try is offered again to connections none of which had room.
+/// Pause before a further try is offered again to the connections, if none of them had room.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 
 /// Source of the due times of operations.
@@ -93,7 +93,7 @@ impl DueTimes {
             return;
         };
         match freed_ns.back() {
-            // Slots that the rising load has not reached yet stay behind it.
+            // Slots that the rising load has not reached yet wait behind it.
             Some(last_ns) if *last_ns > now_ns => {
                 let at = freed_ns.partition_point(|ns| *ns <= now_ns);
                 freed_ns.insert(at, now_ns);
@@ -133,7 +133,7 @@ pub(crate) struct Worker<W: World> {
     pub in_flight: InFlight,
     /// Courses, by slot; empty if every operation is plain.
     pub courses: Vec<OperationState>,
-    /// Courses that are in no slot: one for each try that may have to be repeated.
+    /// Courses that are not in any slot: one for each try that may have to be repeated.
     pub spare_courses: Vec<OperationState>,
     /// Failed tries that will be retried.
     pub again: VecDeque<Again>,
@@ -146,7 +146,7 @@ pub(crate) struct Worker<W: World> {
     pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub rotor: usize,
-    /// Buffer to count the streams blocked by late responses, by connection.
+    /// Buffer to count the streams that late responses block, by connection.
     pub orphans: Vec<u32>,
     pub batch: Batch,
     pub open_count: usize,
@@ -168,7 +168,7 @@ pub(crate) struct Sockets {
     unsent: bool,
     /// Number of sockets that have no room.
     blocked_count: usize,
-    /// True if every connection so far has reported arrival times.
+    /// True if every connection up to now has reported arrival times.
     are_timed: bool,
     /// Arrival time of the responses that are being read, if known.
     arrived_ns: u64,
@@ -187,7 +187,7 @@ impl Sockets {
 }
 
 /// Client-side timestamps of writes: µs since 1970, all distinct. Of two writes to one row, the one
-/// that was begun later wins.
+/// that began later wins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
     /// Difference between the time since 1970 and the monotonic clock, ns.
@@ -241,7 +241,7 @@ impl WorkerEnd {
 }
 
 impl<W: World> Worker<W> {
-    /// Runs from the start line until nothing is left to send and everything sent has ended.
+    /// Runs from the start line until there is nothing more to send and all requests have ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
         self.ledger.iter_mut().for_each(|part| part.start(start_ns));
@@ -258,8 +258,8 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // Read after the clock: a begin that is not known yet will lie after `now_ns`. Records
-            // of this turn can therefore not be on the wrong side of it.
+            // The start is read after the clock. If it is not known yet, it will be after `now_ns`.
+            // So records of this turn cannot be on the wrong side of it.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
@@ -300,8 +300,8 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until data is readable or work is due. A response that has no follow-up and carries
-    /// the kernel's time does not justify a wake-up of its own if one is due soon.
+    /// Sleeps until data is readable or work is due. A response without a follow-up and with the
+    /// kernel's time does not justify its own wake-up if one is due soon.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
         let wake_ns = self.wake_ns(now_ns);
@@ -390,8 +390,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Returns true if there is, or will be, anything to send. Operations due before the stop that
-    /// could not be sent in the drain's time are given up.
+    /// Returns true if there are, or will be, operations to send. It gives up operations that were
+    /// due before the stop and could not be sent during the drain.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {
@@ -406,8 +406,8 @@ impl<W: World> Worker<W> {
         }
         let in_time = now_ns < self.control.sends_until_ns();
         if !in_time {
-            // Send before counting, which takes a while: a send that failed afterwards would be
-            // recorded too early.
+            // The send comes before the counting, which takes a while. A send that failed after the
+            // counting would be recorded too early.
             self.send_rest(now_ns);
             self.leave_unsent(now_ns, stop_ns);
         }

@@ -3,9 +3,9 @@
 //!
 //! It is a trait, so that the same loop runs against sockets ([`Net`]) and against a scripted
 //! server with a simulated clock (`crate::sim`). It is called by its static type and inlined. The
-//! program has one world, and pays nothing for the other.
+//! program has one world, and the other does not slow it down.
 //!
-//! Invariant: [`World::now_ns`] never goes back.
+//! Invariant: [`World::now_ns`] never decreases.
 
 use crate::connect::Reconnector;
 use crate::connection::Link;
@@ -21,7 +21,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 
-/// Readiness reports taken per wait.
+/// Number of readiness reports taken per wait.
 const EVENTS_MAX: usize = 64;
 
 /// Outside world of a worker; see the module.
@@ -59,7 +59,7 @@ pub(crate) trait World {
     /// Returns a connection that is open again, with its number.
     fn reopened(&mut self) -> Option<(u16, Link<Self::Stream>)>;
 
-    /// Returns an empty part; `waits`: waits until there is one.
+    /// Returns an empty part. If `waits` is true, waits until there is one.
     fn empty_part(&mut self, waits: bool) -> Option<Box<Part>>;
 
     /// Takes a completed part.
@@ -70,7 +70,7 @@ pub(crate) trait World {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnTime {
     pub cpu_ns: u64,
-    /// Time in which the worker could have run and had no CPU; `None` if the kernel does not count
+    /// Time in which the worker could have run but had no CPU. `None` if the kernel does not count
     /// it.
     pub wait_ns: Option<u64>,
 }
@@ -174,7 +174,8 @@ impl World for Net {
         Ok(self.ready.len())
     }
 
-    /// Sets no timer that a response would have to cancel, and responses wake nothing.
+    /// This sets no timer that a response would have to cancel, and responses do not wake the
+    /// worker.
     #[inline]
     fn rest(&mut self, until_ns: u64) -> io::Result<usize> {
         clock::sleep_until(until_ns);
@@ -215,7 +216,7 @@ impl World for Net {
         }
     }
 
-    /// Fails only if the collector is gone, and then the part is not needed.
+    /// This fails only if the collector has ended, and then the part is not needed.
     fn hand_over(&mut self, part: Box<Part>) {
         let _ = self.parts.full.send(part);
     }

@@ -41,7 +41,8 @@ pub(crate) struct Workers {
     /// Names of the nodes.
     pub nodes: Vec<String>,
     pub keeps_ledger: bool,
-    /// Workers of all clients that share the load, and the number of those with lower numbers.
+    /// Number of workers of all clients that share the load, and number of those with lower
+    /// numbers.
     pub step: u64,
     pub before: u64,
 }

@@ -1,10 +1,10 @@
 //! A series of any length in constant memory: time bins of equal width, each with summary
 //! statistics of its values.
 //!
-//! The bins begin at second 0. If a value lies beyond the last possible bin, neighbours are joined
-//! in pairs, so that all bins become twice as wide. Invariant: count, sum, minimum, maximum and the
-//! times of the last two cover all pushed values, whatever was joined, and in any order of arrival.
-//! A mean over a bin hides its peak, so the peak and its time are kept too.
+//! The bins begin at second 0. If a value is beyond the last possible bin, neighbours are joined in
+//! pairs, so that all bins become twice as wide. Invariant: count, sum, minimum, maximum and the
+//! times of the last two cover all pushed values. This holds after any joins and for any order of
+//! arrival. A mean over a bin hides its peak, so the bin also keeps the peak and its time.
 
 /// Values of one stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,11 +19,11 @@ pub struct Bin {
     pub sum: f64,
     /// Smallest value.
     pub min: f64,
-    /// Time of the smallest value, s; the earliest of several.
+    /// Time of the smallest value, s. If there are several, the earliest.
     pub min_s: f64,
     /// Largest value.
     pub max: f64,
-    /// Time of the largest value, s; the earliest of several.
+    /// Time of the largest value, s. If there are several, the earliest.
     pub max_s: f64,
 }
 
@@ -75,8 +75,8 @@ impl Bins {
         Bins::with_width(max, 1.0)
     }
 
-    /// Creates a series with bins that are initially `width_s` wide (1 s if that is not a valid
-    /// length).
+    /// Creates a series with bins that are initially `width_s` wide, or 1 s if that is not a valid
+    /// length.
     pub fn with_width(max: usize, width_s: f64) -> Bins {
         let is_length = width_s.is_finite() && width_s > 0.0;
         Bins {
@@ -87,7 +87,7 @@ impl Bins {
     }
 
     /// Adds a value that was read at `t_s` seconds. A value before second 0 goes into the first
-    /// bin. A value or time that is not finite is skipped.
+    /// bin. Values and times that are not finite are skipped.
     pub fn push(&mut self, t_s: f64, value: f64) {
         if !t_s.is_finite() || !value.is_finite() {
             return;
@@ -95,7 +95,7 @@ impl Bins {
         while t_s / self.width_s >= self.max as f64 {
             self.double();
         }
-        // Saturates at 0 for values before second 0.
+        // The number saturates at 0 for values before second 0.
         let slot = (t_s / self.width_s) as usize;
         if slot >= self.slots.len() {
             self.slots.resize(slot + 1, None);
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((high.max, high.max_s), (99.0, 4_321.0));
         assert_eq!((high.first_s, high.last_s), (4_096.0, 4_351.0));
         assert_eq!(bins.means()[0], (128.0, 0.5));
-        // As wide as those of a longer series.
+        // The bins are as wide as those of a longer series.
         let mut wider = bins.clone();
         wider.widen(500.0);
         assert_eq!((wider.width_s(), wider.count()), (512.0, 86_400));

@@ -1,8 +1,8 @@
 //! The only module that reads clocks.
 //!
 //! `CLOCK_MONOTONIC` through the vDSO costs about 25 ns here. Every process of one machine reads
-//! the same clock, so that samples of several processes align without conversion. On the hot path
-//! it is read once per batch, not once per operation.
+//! the same clock, so that samples of several processes align without conversion. The hot path
+//! reads it once per batch, not once per operation.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -19,7 +19,7 @@ pub fn now_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// Returns the time since 1970-01-01 UTC, ns. For stamps only: it may jump.
+/// Returns the time since 1970-01-01 UTC, ns. Only for stamps, because it may jump.
 pub fn unix_ns() -> u64 {
     read(ClockId::Realtime)
 }
@@ -40,7 +40,7 @@ pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// Blocks the calling thread until `at_ns` of the monotonic clock, or until a signal comes. The
+/// Blocks the calling thread until `at_ns` of the monotonic clock, or until a signal arrives. The
 /// data plane uses it: one timer, precise to the nanosecond.
 #[inline]
 pub fn sleep_until(at_ns: u64) {

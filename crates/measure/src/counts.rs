@@ -1,6 +1,6 @@
-//! Sets of counters: an array that is indexed by an enum, whose words name the counters in files.
-//! Adding a counter takes one line in its enum; it is then summed, cleared, written and read with
-//! the others.
+//! Sets of counters: arrays with an enum as index, whose words name the counters in files. A new
+//! counter takes one line in its enum. It is then added up, cleared, written and read with the
+//! others.
 
 /// Defines a set of counters, each of which is a variant of a [`word_enum`](crate::word_enum).
 macro_rules! counters {
@@ -53,8 +53,8 @@ macro_rules! counters {
             }
         }
 
-        /// Reads the counters by name. A missing counter is 0, and unknown names are ignored, since
-        /// a record may hold more.
+        /// Reads the counters by name. A missing counter is 0. Unknown names are ignored, because a
+        /// record may contain more.
         impl<'de> serde::Deserialize<'de> for $counts {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 struct Counters;

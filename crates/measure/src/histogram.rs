@@ -2,7 +2,7 @@
 //!
 //! Every recorder in the workspace uses these bounds, so that histograms of workers, intervals and
 //! machines add exactly. A value above the upper bound is recorded *at* the bound and counted in
-//! [`Histogram::clamped_count`]; nothing is dropped silently.
+//! [`Histogram::clamped_count`]. No value is lost silently.
 
 use hdrhistogram::Histogram as Hdr;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ pub struct Histogram {
     clamped: u64,
 }
 
-/// Histogram that is read if there are no values.
+/// Histogram for reading if there are no values.
 static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(with_bounds);
 
 /// Creates an empty histogram with the workspace's bounds.
@@ -39,7 +39,7 @@ fn width_bits(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS)
 }
 
-/// Writes seven bits per byte, lowest first; the eighth bit says that more bytes follow (LEB128).
+/// Writes seven bits per byte, lowest first; the eighth bit means that more bytes follow (LEB128).
 fn write_number(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -76,7 +76,7 @@ impl Histogram {
         }
     }
 
-    /// Records one value, ns; 0 counts as 1, and a value above an hour as an hour.
+    /// Records one value, ns. 0 counts as 1, and a value above an hour counts as an hour.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
@@ -85,7 +85,7 @@ impl Histogram {
         let _ = self.hdr_mut().record(value);
     }
 
-    /// Records the same value `count` times; otherwise as [`Histogram::record`].
+    /// Records the same value `count` times, in the same way as [`Histogram::record`].
     #[inline]
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
@@ -211,7 +211,8 @@ impl Histogram {
         let mut before = 0;
         for bucket in buckets {
             let value = Histogram::lowest_equivalent_ns(bucket.value_iterated_to());
-            // Buckets are no wider below, so the gap is a whole number of the last width.
+            // Below this value, buckets are no wider, so the gap is a whole number of the last
+            // width.
             write_number(to, (value - before) >> width_bits(before));
             write_number(to, bucket.count_since_last_iteration());
             before = value;
@@ -234,8 +235,8 @@ impl Histogram {
         Some(())
     }
 
-    /// Converts a histogram read from a log. Its values are added bucket by bucket, so that a log
-    /// with other bounds is accepted too.
+    /// Converts a histogram read from a log. Its values are added bucket by bucket, so a log with
+    /// other bounds is also accepted.
     pub fn from_hdr(other: &Hdr<u64>) -> Histogram {
         let mut all = Histogram::new();
         for bucket in other.iter_recorded() {

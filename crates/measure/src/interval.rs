@@ -3,9 +3,9 @@
 //!
 //! Long because every counter is explained where it is defined.
 //!
-//! Invariant: the measured *population* is every operation whose intended start lies in the window,
+//! Invariant: the measured *population* is every operation whose intended start is in the window,
 //! however late it ends. An interval keeps *early* operations, which were due before the window,
-//! apart from it. So no later step has to separate them.
+//! separate. So no later step has to separate them.
 
 use crate::Histogram;
 use crate::clock::SECOND_NS;
@@ -26,8 +26,8 @@ pub struct Interval {
     /// Begin of the measured window, monotonic clock, ns. 0 if it begins with the run; [`u64::MAX`]
     /// while it is not known yet.
     pub window_from_ns: u64,
-    /// True in the drain: no further operation becomes due, those already due are still sent, and
-    /// responses are awaited.
+    /// True in the drain: no further operation becomes due, the client still sends those that are
+    /// already due, and waits for responses.
     pub draining: bool,
     /// One entry per kind of operation, in the program's order.
     pub kinds: Vec<KindInterval>,
@@ -55,18 +55,18 @@ impl Interval {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }
 
-    /// Returns true if the whole interval lies in the measured window.
+    /// Returns true if the whole interval is in the measured window.
     pub fn is_measured(&self) -> bool {
         !self.draining && self.start_ns >= self.window_from_ns
     }
 
     /// Returns the number of operations that ended in the interval, with any outcome. Parts of
-    /// operations are not counted again.
+    /// operations do not count again.
     pub fn ended(&self) -> u64 {
         self.whole_kinds().map(|kind| kind.outcomes.total()).sum()
     }
 
-    /// Returns the kinds whose operations are whole. A sum over kinds must use only these, since
+    /// Returns the kinds whose operations are whole. A sum over kinds must use only these, because
     /// the figures of a whole operation already include its parts.
     pub fn whole_kinds(&self) -> impl Iterator<Item = &KindInterval> {
         self.kinds.iter().filter(|kind| !kind.is_part)
@@ -113,8 +113,8 @@ pub struct KindInterval {
     pub latency: Histogram,
     /// Successes of the population: from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures of the population: from the intended start to the moment at which the client knew,
-    /// ns.
+    /// Failures of the population: from the intended start to the time at which the client knew of
+    /// the failure, ns.
     pub errors: Histogram,
     /// Operations of the population that the client did not follow to their ends.
     pub censored: CensoredCounts,
@@ -128,17 +128,18 @@ pub struct KindInterval {
     /// reads: further pages, reads within a chain, conditions. With it, the client's count can be
     /// compared with the servers' counts.
     pub extra_reads: i64,
-    /// Like `extra_reads`, for writes. Negative if conditions were counted as reads.
+    /// Like `extra_reads`, for writes. Negative if the server counted conditions as reads.
     pub extra_writes: i64,
-    /// Tries without an outcome of their own that a server may have executed: failed tries that
-    /// were retried, and tries that a faster one overtook.
+    /// Tries without their own outcome that a server may have executed: failed tries that were
+    /// retried, and tries that were slower than a second one.
     pub extra_uncertain: u64,
     /// Results of comparing reads with the rows that the seed predicts.
     pub checks: CheckCounts,
 }
 
 crate::word_enum! {
-    /// A counter of a kind of operation, besides outcomes and times. Its word names it in records.
+    /// A counter of a kind of operation, in addition to outcomes and times. Its word names it in
+    /// records.
     pub enum KindCount {
         /// Rows read.
         Rows = "rows",
@@ -150,7 +151,7 @@ crate::word_enum! {
         Applied = "applied",
         /// Conditional statements whose condition did not hold: a success that wrote nothing.
         NotApplied = "not_applied",
-        /// Tries of an operation after one that failed.
+        /// Tries of an operation after a failed one.
         Retries = "retries",
         /// Speculative tries: sent because an earlier one had no response for too long.
         Speculations = "speculations",
@@ -164,7 +165,7 @@ crate::word_enum! {
 }
 
 counters! {
-    /// Counters of a kind of operation, besides outcomes and times.
+    /// Counters of a kind of operation, in addition to outcomes and times.
     pub struct KindCounts([u64; KindCount]);
 }
 
@@ -186,7 +187,7 @@ pub struct Early {
     pub latency: Histogram,
     /// Successes: from the actual send to the response, ns.
     pub service: Histogram,
-    /// Failures: from the intended start to the moment at which the client knew, ns.
+    /// Failures: from the intended start to the time at which the client knew of the failure, ns.
     pub errors: Histogram,
     /// Their outcomes.
     pub outcomes: OutcomeCounts,
@@ -282,7 +283,7 @@ impl KindInterval {
         self.checks.add(&other.checks);
     }
 
-    /// Removes all results and keeps the memory. `is_part` stays as it is.
+    /// Removes all results and keeps the memory. `is_part` does not change.
     pub fn clear(&mut self) {
         self.latency.clear();
         self.service.clear();
@@ -312,25 +313,25 @@ pub struct CheckCounts {
     pub missing: u64,
     /// Missing rows whose write was acknowledged according to a ledger: lost data.
     pub lost: u64,
-    /// Rows that were not found, or only in an older version, since the expected write was never
-    /// acknowledged. According to a ledger, it was never sent, or it failed. Not an error.
+    /// Rows that were not found, or only in an older version, because the expected write was never
+    /// acknowledged. According to a ledger, it was never sent, or it failed. This is not an error.
     pub never_written: u64,
-    /// Rows with a value that was right once and should have been overwritten.
+    /// Rows with a value that was once right, but should have been overwritten.
     pub stale: u64,
-    /// Right rows that an operation after the first one on them has written. Not an error.
+    /// Right rows that a later operation than the first one has written. This is not an error.
     pub overwritten: u64,
     /// Rows with a value that was never right.
     pub wrong: u64,
     /// Rows that exist although they were deleted after their last write, according to a ledger.
     pub resurrected: u64,
-    /// Rows that were not found and, according to a ledger, were deleted or may have been. Not an
-    /// error.
+    /// Rows that were not found and, according to a ledger, were deleted or may have been. This is
+    /// not an error.
     pub deleted: u64,
-    /// Right rows of which no write was acknowledged, according to a ledger. Not an error.
+    /// Right rows without an acknowledged write, according to a ledger. This is not an error.
     pub unconfirmed: u64,
     /// Counters below every possible value: acknowledged additions were lost.
     pub too_low: u64,
-    /// Counters above every possible value: something was added more than once.
+    /// Counters above every possible value: an addition was applied more than once.
     pub too_high: u64,
 }
 
@@ -366,10 +367,10 @@ pub struct ClientInterval {
     pub sends: u64,
     /// Number of calls that received bytes.
     pub receives: u64,
-    /// Time in which the workers were runnable and had no CPU, ns. `None` if the kernel does not
+    /// Time in which the workers were runnable but had no CPU, ns. `None` if the kernel does not
     /// count it.
     pub wait_ns: Option<u64>,
-    /// Longest time for which a worker awaited responses and none came, ns. It counts in the
+    /// Longest time for which a worker waited for responses and received none, ns. It counts in the
     /// interval in which it ended.
     pub quiet_ns: u64,
     /// Delays of timers, measured by threads that only sleep.
@@ -383,9 +384,10 @@ crate::word_enum! {
         Late = "late",
         /// Operations that waited because the limit of operations in flight was reached.
         Limited = "limited",
-        /// Operations given up before they were sent, since their timeout passed while they waited.
+        /// Operations given up before they were sent, because their timeout expired while they
+        /// waited.
         Dropped = "dropped",
-        /// Operations of the population that were due before the drain and sent only in it.
+        /// Operations of the population that were due before the drain, but sent only during it.
         SentInDrain = "sent_in_drain",
         /// Operations of the population that were due before the drain and still not sent when the
         /// client stopped sending.
@@ -404,8 +406,9 @@ counters! {
     pub struct ClientCounts([u64; ClientCount]);
 }
 
-/// Delays of timers on the client's cores. Threads measure them that only sleep for a millisecond,
-/// again and again. If something keeps them from running, it also keeps the workers from running.
+/// Delays of timers on the client's cores. Separate threads measure them: they only sleep for a
+/// millisecond, repeatedly. Anything that prevents them from running also prevents the workers from
+/// running.
 #[derive(Clone, Debug, Default)]
 pub struct Hiccups {
     /// Delay of each wake-up, ns. `None` in the parts of workers.
@@ -417,7 +420,7 @@ pub struct Hiccups {
     pub cpu_ns: u64,
 }
 
-/// Delay from which on a late timer is a stall, ns. It is longer than the time slice that a
+/// Minimum delay at which a late timer is a stall, ns. It is longer than the time slice that a
 /// scheduler gives to one of several tasks on a core (3 ms, doubled on machines with many cores).
 pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
 
@@ -498,7 +501,7 @@ mod tests {
         }
     }
 
-    /// A merger that assigned instead of adding once lost the errors of all workers but one.
+    /// A merge that assigned instead of adding once lost the errors of all workers except one.
     #[test]
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
         let part = |n: u64| {

@@ -1,10 +1,10 @@
 //! A figure that may be known only as a lower bound.
 //!
-//! Invariant: a lower bound is never mistaken for the figure. The type therefore has no order and
-//! no arithmetic. A comparison with a limit is undecided if the bound does not settle it. The bare
-//! number is only available by asking explicitly for the lower bound.
+//! Invariant: a lower bound is never mistaken for the figure. So the type has no order and no
+//! arithmetic. A comparison with a limit is undecided if the bound does not decide it. A caller
+//! gets the bare number only by an explicit request for the lower bound.
 
-/// Figure, or a lower bound of it.
+/// A figure, or a lower bound of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
     /// The exact figure.
@@ -34,8 +34,8 @@ impl Known {
         }
     }
 
-    /// Returns true if it is above `limit`. A lower bound above the limit is certainly above; one
-    /// below it decides nothing (`None`).
+    /// Returns true if the figure is above `limit`. A lower bound above the limit decides this; a
+    /// lower bound below it decides nothing (`None`).
     pub fn is_above(self, limit: f64) -> Option<bool> {
         match self {
             Known::Exactly(value) => Some(value > limit),

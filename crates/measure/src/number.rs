@@ -25,7 +25,7 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// Formats a count of things, with the noun in the singular: `1 node`, `2 nodes`.
+/// Formats a count of objects, with the noun in the singular: `1 node`, `2 nodes`.
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{plural}")
@@ -64,7 +64,8 @@ pub fn round(value: f64, digits: i32) -> f64 {
         return value;
     }
     let shift = digits - 1 - value.abs().log10().floor() as i32;
-    // Done through text: multiplying by powers of ten leaves binary rounding errors.
+    // The rounding goes through text, because multiplying by powers of ten leaves binary rounding
+    // errors.
     let decimals = shift.max(0) as usize;
     let scale = 10f64.powi((-shift).max(0));
     let rounded = (value / scale).round() * scale;
@@ -74,10 +75,10 @@ pub fn round(value: f64, digits: i32) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Factor from which a ratio is written as a factor: `+63900 %` is hard to read.
+/// Minimum ratio that is written as a factor: `+63900 %` is hard to read.
 const FACTOR_FROM: f64 = 10.0;
 
-/// Formats the change by a ratio: `+5.1 %`, `-31.2 %`, and from tenfold on `× 640`.
+/// Formats the change by a ratio: `+5.1 %`, `-31.2 %`, and `× 640` from tenfold on.
 pub fn change(ratio: f64) -> String {
     if ratio >= FACTOR_FROM {
         format!("× {}", short(ratio, 3))
@@ -102,8 +103,8 @@ pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
 }
 
-/// Formats bytes with three digits, in the largest binary unit of which there is at least one.
-/// For example `23.5 GiB`.
+/// Formats bytes with three digits, in the largest binary unit that gives at least 1. For example
+/// `23.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -129,12 +130,11 @@ pub fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// Relative error above which a number is as good as unknown, so that its interval stands for it.
+/// Relative error above which a number is practically unknown, so that its interval replaces it.
 const ERROR_SHOWN_MAX: f64 = 0.5;
 
 /// Returns the ends of a rate's interval if it is too wide for a relative error. `compared` is the
-/// geometric mean of blocks, whose relative error is that of their mean. It stands beside the ends,
-/// which are scaled to it.
+/// geometric mean of blocks, with the relative error of their mean. The ends are scaled to it.
 pub fn wide_ends(value: f64, ci95: Option<[f64; 2]>, compared: Option<f64>) -> Option<[f64; 2]> {
     let [low, high] = ci95?;
     let scale = compared.map_or(1.0, |compared| compared / value);

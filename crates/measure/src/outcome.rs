@@ -6,18 +6,18 @@ crate::word_enum! {
     /// Difference between the data and its acknowledged writes.
     #[derive(Default)]
     pub enum WriteMismatch {
-        /// A row was not found.
+        /// A read did not find the row.
         #[default]
         Lost = "lost",
-        /// A value was found that had been overwritten.
+        /// A read found a value that had been overwritten.
         Stale = "stale",
-        /// A value was found that had been deleted.
+        /// A read found a value that had been deleted.
         Resurrected = "resurrected",
-        /// A value was found that no operation wrote.
+        /// A read found a value that no operation wrote.
         Wrong = "wrong",
         /// A counter is below every possible value: additions were lost.
         TooLow = "too low",
-        /// A counter is above every possible value: something was added more than once.
+        /// A counter is above every possible value: an addition was applied more than once.
         TooHigh = "too high",
     }
 }
@@ -29,10 +29,10 @@ crate::word_enum! {
     pub enum Outcome {
         /// The server answered with a result.
         Ok = "ok",
-        /// No response within the client's timeout. It is unknown whether the server executed the
+        /// No response within the client's timeout. The server may or may not have executed the
         /// operation.
         ClientTimeout = "client_timeout",
-        /// The connection ended while the operation was in flight. It is unknown whether the server
+        /// The connection ended while the operation was in flight. The server may or may not have
         /// executed it.
         ConnectionLost = "connection_lost",
         /// No connection to any node was open when the operation was due.
@@ -43,9 +43,9 @@ crate::word_enum! {
         ReadTimeout = "read_timeout",
         /// Replicas did not acknowledge the coordinator's write in time.
         WriteTimeout = "write_timeout",
-        /// A replica failed a read.
+        /// A replica failed during a read.
         ReadFailure = "read_failure",
-        /// A replica failed a write.
+        /// A replica failed during a write.
         WriteFailure = "write_failure",
         /// The coordinator shed the request.
         Overloaded = "overloaded",
@@ -59,7 +59,7 @@ crate::word_enum! {
         ProtocolError = "protocol_error",
         /// Authentication failed.
         BadCredentials = "bad_credentials",
-        /// The user may not do this.
+        /// The user lacks the permission.
         Unauthorized = "unauthorized",
         /// The statement does not parse.
         SyntaxError = "syntax_error",
@@ -67,7 +67,7 @@ crate::word_enum! {
         Invalid = "invalid",
         /// The server refused the request because of its configuration.
         ConfigError = "config_error",
-        /// The keyspace or table exists already.
+        /// The keyspace or table already exists.
         AlreadyExists = "already_exists",
         /// The prepared statement is unknown and could not be prepared again.
         Unprepared = "unprepared",
@@ -81,10 +81,10 @@ crate::word_enum! {
         UnknownError = "unknown_error",
         /// The response was not a frame that CQL allows. The client closed the connection.
         BadAnswer = "bad_answer",
-        /// The client did not send the request, since no frame can hold it. A batch has no
+        /// The client did not send the request, because no frame can hold it. A batch has no
         /// statement or more than 65 535, or there are more bytes than a frame may have.
         ClientRefused = "client_refused",
-        /// The pages of a result did not end, or came round in a circle.
+        /// The pages of a result did not end, or repeated in a circle.
         EndlessPages = "endless_pages",
     }
 }

@@ -1,9 +1,9 @@
 //! Waits for events or a time, with nanosecond precision on every kernel.
 //!
 //! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11. Long-lived systems have older
-//! kernels, and emulators and sandboxes may not support it. There, `ppoll` waits for the epoll
+//! kernels, and emulators and sandboxes may not support it. On these, `ppoll` waits for the epoll
 //! descriptor, with nanoseconds on every kernel, and `epoll_wait` only fetches the events. This
-//! costs one more system call per wait.
+//! costs one additional system call per wait.
 
 use rustix::event::epoll::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-// The kernel writes the same layout for both.
+// The kernel writes the same layout for both calls.
 const _: () = assert!(size_of::<Event>() == size_of::<libc::epoll_event>());
 
 /// Set of descriptors that are watched for events.
@@ -26,7 +26,7 @@ impl Poller {
     /// Creates an empty set.
     ///
     /// # Errors
-    /// The process has no descriptor left.
+    /// The process has no free descriptor.
     pub fn new() -> rustix::io::Result<Poller> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut room = [MaybeUninit::<Event>::uninit(); 1];
@@ -39,7 +39,7 @@ impl Poller {
     /// or none when `timeout` is over. `None`: no time limit.
     ///
     /// # Errors
-    /// A signal came first ([`Errno::INTR`]). The only other error is a closed set.
+    /// A signal arrived first ([`Errno::INTR`]). The only other error is a closed set.
     #[inline]
     pub fn wait<'room>(
         &self,

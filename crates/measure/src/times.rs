@@ -2,7 +2,7 @@
 //!
 //! Invariant: a quantile of all values, with censored ones at their lower bounds, is a lower bound
 //! of the true quantile. It *is* the true quantile if it does not change when every censored value
-//! is taken as infinite. Otherwise it is shown as "at least".
+//! becomes infinite. Otherwise, it is shown as "at least".
 
 use crate::{Histogram, Known};
 
@@ -48,7 +48,7 @@ impl Times {
         self.value(self.is_at_least(q, value), value as f64)
     }
 
-    /// Returns the arithmetic mean, ns; a lower bound if any value is.
+    /// Returns the arithmetic mean, ns. It is a lower bound if any value is one.
     pub fn mean_ns(&self) -> Known {
         let mean = if self.all.is_empty() {
             0.0
@@ -58,7 +58,7 @@ impl Times {
         self.value(!self.censored.is_empty(), mean)
     }
 
-    /// Returns the largest value, ns; a lower bound if any value is.
+    /// Returns the largest value, ns. It is a lower bound if any value is one.
     pub fn max_ns(&self) -> Known {
         self.value(!self.censored.is_empty(), self.all.max_ns() as f64)
     }
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_low_bound_moves_even_the_median() {
-        // Two of the 4 values are censored and may be anything above 1, so the median is only known
-        // to be at least 1.
+        // Two of the 4 values are censored and may have any value above 1. So the median is only
+        // known to be at least 1.
         let times = times(&[20, 30], &[1, 1]);
         assert_eq!(times.quantile_ns(0.5), Known::AtLeast(1.0));
         assert_eq!(Times::default().quantile_ns(0.5), Known::Exactly(0.0));

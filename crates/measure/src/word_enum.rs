@@ -20,8 +20,7 @@
 /// assert_eq!(Sight::ALL, [Sight::Clear, Sight::Hazy]);
 /// ```
 ///
-/// It is used in place of `strum` with `serde_with`, which need five derives and two attributes on
-/// every enum.
+/// It replaces `strum` with `serde_with`, which need five derives and two attributes on every enum.
 #[macro_export]
 macro_rules! word_enum {
     (

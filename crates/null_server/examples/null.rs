@@ -1,4 +1,5 @@
-//! Runs the null target alone: `serve` starts it for other tools, `blast` measures its own speed.
+//! Runs the null target alone. `serve` starts it for other tools, and `blast` measures its own
+//! speed.
 //!
 //! ```text
 //! cargo run --release -p null_server --example null -- serve [port] [cpu] [requests per second]...
@@ -66,7 +67,7 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         NullServer::start_noting(&spec, to)?
     };
     println!("null target on {}", server.address());
-    // Prints lines each second, for `cargo xtask peers`, and stops when the reader is gone.
+    // Prints lines each second, for `cargo xtask peers`, and stops when the reader has ended.
     while writeln!(std::io::stdout(), "executes {}", server.counts().executes()).is_ok() {
         clock::sleep(Duration::from_secs(1));
         let second: Vec<Arrival> = arrivals.try_iter().collect();

@@ -1,7 +1,7 @@
 //! Answers each request: the fast path for prepared statements, the slow path for the rest.
 //!
 //! There is one [`Engine`] per event loop and one [`Peer`] per connection. The effects of
-//! statements are in `operations`. Bytes that are not CQL are answered with a PROTOCOL_ERROR that
+//! statements are in `operations`. The answer to bytes that are not CQL is a PROTOCOL_ERROR that
 //! ends the connection. Valid CQL that cannot be executed gets the same error as in Cassandra.
 
 use super::catalog::{ID_BYTES, Shared};
@@ -69,7 +69,7 @@ pub struct Engine {
     pub(super) table: PreparedTable,
     /// Effects by the hash of an unprepared text and the keyspace in use.
     pub(super) texts: PreparedTable,
-    /// Number of schema changes when `table` was filled.
+    /// Number of schema changes at the time when `table` was filled.
     changes: u64,
     /// Work space for decompressed bodies, and for compressing answers.
     body: Vec<u8>,
@@ -94,7 +94,7 @@ impl Engine {
         })
     }
 
-    /// Drops ready-made answers if the schema has changed since. Called once per batch.
+    /// Drops ready-made answers if the schema has changed. It is called once per batch.
     pub fn refresh(&mut self) {
         let changes = self.shared.changes();
         if changes != self.changes {
@@ -186,7 +186,7 @@ impl Engine {
         out: &mut Vec<u8>,
     ) -> Verdict {
         let Some(compression) = peer.compression else {
-            let why = "a compressed frame came on a connection that did not ask for compression";
+            let why = "a compressed frame arrived on a connection that did not request compression";
             return refuse(out, header.stream, why);
         };
         let mut plain = std::mem::take(&mut self.body);

@@ -1,7 +1,7 @@
 //! Computes when an answer may leave, from the latency and the stalls of a null server.
 //!
 //! This is pure arithmetic on monotonic nanoseconds from the event loop, so it can be tested
-//! without waiting. An answer is never released early; the delay after its time depends on the loop
+//! without waiting. An answer is never released early. The delay after its time depends on the loop
 //! (see `event_loop`).
 
 use target_spec::{Drift, Latency, Stall};
@@ -26,7 +26,8 @@ impl Stalls {
         }
     }
 
-    /// Returns the first moment at or after `at_ns` outside every freeze. Monotone in `at_ns`.
+    /// Returns the first time at or after `at_ns` that is outside every freeze. The result is
+    /// monotone in `at_ns`.
     pub fn release_ns(&self, at_ns: u64) -> u64 {
         let since = at_ns.saturating_sub(self.origin_ns);
         let into_period = since % self.every_ns;
@@ -39,8 +40,9 @@ impl Stalls {
 }
 
 /// A single server with one queue, first come first served. An answer is ready one service time
-/// after its request came, or after the answer before it was ready, whichever is later. A load
-/// below the capacity waits only in bursts. A load above it waits longer and longer.
+/// after the arrival of its request, or after the previous answer was ready, whichever is later. A
+/// load below the capacity waits only in bursts. With a load above it, the waiting time increases
+/// continuously.
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
     service_ns: f64,
@@ -60,8 +62,8 @@ impl Serving {
         }
     }
 
-    /// Returns when the answer to the next request, which came at `arrival_ns`, is ready. A double
-    /// distinguishes nanoseconds since the origin for a hundred days.
+    /// Returns the time at which the answer to the next request is ready. The request arrived at
+    /// `arrival_ns`. A double distinguishes nanoseconds since the origin for a hundred days.
     pub fn ready_ns(&mut self, arrival_ns: u64) -> u64 {
         let since = arrival_ns.saturating_sub(self.origin_ns) as f64;
         let begun_ns = self.free_ns.max(since);
@@ -69,7 +71,7 @@ impl Serving {
         self.origin_ns + self.free_ns as u64
     }
 
-    /// Returns the share of the capacity that is available this long after the origin.
+    /// Returns the share of the capacity that is available this time after the origin.
     fn share(&self, since_ns: f64) -> f64 {
         self.drift.map_or(1.0, |drift| {
             let gone = (since_ns / drift.over.as_nanos() as f64).min(1.0);

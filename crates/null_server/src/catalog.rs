@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Length of a statement's id. Cassandra's is an MD5 sum of the same length.
 pub const ID_BYTES: usize = 16;
-/// Maximum number of statements. A client that prepares more is leaking them.
+/// Maximum number of statements. A client that prepares more leaks them.
 const STATEMENTS_MAX: usize = 65_536;
 /// Maximum number of keyspaces, and of tables in each. This is far more than Cassandra can handle.
 const TABLES_MAX: usize = 10_000;
@@ -143,11 +143,11 @@ pub struct Column {
 /// A column's role in the primary key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
-    /// It determines the partition.
+    /// The column determines the partition.
     PartitionKey,
-    /// It orders the rows of a partition.
+    /// The column orders the rows of a partition.
     Clustering,
-    /// One value per partition.
+    /// The column has one value per partition.
     Static,
     /// Any other column.
     Regular,
@@ -266,11 +266,11 @@ impl Catalog {
         let name = create.table.table.clone();
         if keyspace_name.is_empty() {
             return Err(Refusal::Invalid(format!(
-                "no keyspace is named for the table '{name}', and none is in use"
+                "the statement names no keyspace for the table '{name}', and none is in use"
             )));
         }
-        // A workload may be for a keyspace that exists in its own cluster, so no statement creates
-        // it here.
+        // A workload may be for a keyspace that already exists in its own cluster, so no statement
+        // creates it here.
         let keyspace = self
             .keyspaces
             .entry(keyspace_name.to_owned())

@@ -13,21 +13,21 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Maximum bytes per `recv`: 800 EXECUTE frames of 300 bytes, more than a client has in flight on a
-/// connection by default. It still fits a core's second-level cache.
+/// connection by default. They still fit into a core's second-level cache.
 const INPUT_BYTES: usize = 256 * 1024;
 /// Limit of unsent bytes. Beyond it, reading from the connection pauses.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Limit of answers held in the heap. Beyond it, reading pauses. A client that follows the protocol
-/// cannot have more than 32768 requests in flight on a connection.
+/// Maximum number of answers in the heap. Beyond it, reading pauses. A client that follows the
+/// protocol cannot have more than 32768 requests in flight on a connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
-/// Generation of a connection that is ending. Held answers no longer find it.
+/// Generation of a connection that is ending. Waiting answers no longer find it.
 pub const ENDED: u32 = 0;
 
 /// A connection of an event loop.
 pub struct Connection {
     /// The non-blocking socket.
     pub socket: OwnedFd,
-    /// Id by which held answers find it.
+    /// Id with which waiting answers find it.
     pub id: ConnectionId,
     /// State of the engine for this connection.
     pub peer: Peer,
@@ -35,7 +35,7 @@ pub struct Connection {
     pub input: Vec<u8>,
     /// Bytes received into `input`.
     pub filled: usize,
-    /// `output[sent..releasable]` may be sent. The rest is held back.
+    /// `output[sent..releasable]` may be sent. The rest must wait.
     pub output: Vec<u8>,
     /// Number of sent bytes of `output`.
     pub sent: usize,
@@ -43,7 +43,7 @@ pub struct Connection {
     pub releasable: usize,
     /// Number of answers of this connection in the heap.
     pub held_answers: usize,
-    /// Events for which epoll was last told to watch.
+    /// Events that epoll presently watches.
     pub interest: EventFlags,
     /// True if it ends as soon as all releasable bytes have been sent.
     pub closing: bool,
@@ -109,7 +109,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Releases held bytes or an answer.
+    /// Releases waiting bytes or an answer.
     pub fn release(&mut self, released: ReleasedData<'_>) {
         match released {
             ReleasedData::Held { bytes } => self.releasable += bytes,
@@ -134,8 +134,8 @@ impl Connection {
         self.sent = 0;
     }
 
-    /// Ends the connection once all of the output has been sent. Bytes still held back are sent
-    /// now, ahead of the error that gives the reason. Answers in the heap are lost.
+    /// Ends the connection once all of the output has been sent. Bytes that still wait are sent
+    /// now, before the error that gives the reason. Answers in the heap are lost.
     pub fn end(&mut self) {
         self.closing = true;
         self.releasable = self.output.len();

@@ -44,7 +44,7 @@ pub struct ColumnDefinition {
     pub type_text: String,
     /// Its type; a user-defined type counts as a blob.
     pub typ: CqlType,
-    /// True if a partition has only one value of it.
+    /// True if a partition has only one value of the column.
     pub is_static: bool,
 }
 

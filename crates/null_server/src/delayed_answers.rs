@@ -13,14 +13,14 @@ use target_spec::{Latency, NullSpec};
 pub enum Queue {
     /// No answer waits.
     AtOnce,
-    /// All have the same latency: they leave in the order in which they came.
+    /// All answers have the same latency, so they leave in the order in which they came.
     InOrder {
         latency_ns: u64,
         stalls: Option<Stalls>,
         serving: Option<Serving>,
         batches: VecDeque<Batch>,
     },
-    /// Each has its own latency.
+    /// Each answer has its own latency.
     Overtaking {
         sampler: Sampler,
         stalls: Option<Stalls>,
@@ -30,14 +30,14 @@ pub enum Queue {
     },
 }
 
-/// The next `bytes` held on a connection may leave at `due_ns`.
+/// The next `bytes` that wait on a connection may leave at `due_ns`.
 pub struct Batch {
     due_ns: u64,
     connection: ConnectionId,
     bytes: usize,
 }
 
-/// One answer in the heap. The greatest is the one that is due first.
+/// One answer in the heap. The greatest element is the answer that is due first.
 #[derive(PartialEq, Eq)]
 pub struct DelayedAnswer {
     due_ns: u64,
@@ -58,7 +58,7 @@ impl PartialOrd for DelayedAnswer {
     }
 }
 
-/// A held answer. Short ones (VOID has 13 bytes, 20 compressed) are held without allocation.
+/// A waiting answer. Short ones (VOID has 13 bytes, 20 compressed) need no allocation.
 #[derive(PartialEq, Eq)]
 enum Answer {
     Short { bytes: [u8; SHORT_BYTES], count: u8 },
@@ -90,7 +90,7 @@ impl Answer {
 
 /// Data that may leave now.
 pub enum ReleasedData<'a> {
-    /// More bytes of those that wait in the connection's output.
+    /// More of the bytes that wait in the connection's output.
     Held {
         /// Number of bytes.
         bytes: usize,
@@ -161,8 +161,8 @@ impl Queue {
         }
     }
 
-    /// Takes the answer at the end of `output` if it has a time of its own: into the heap, or into
-    /// the queue behind earlier ones.
+    /// Takes the answer at the end of `output` if it has its own time. It goes into the heap, or
+    /// into the queue behind earlier ones.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
@@ -202,7 +202,7 @@ impl Queue {
         }
     }
 
-    /// Decides when the answers appended to `connection` since `start` may leave.
+    /// Decides at what time the answers appended to `connection` since `start` may leave.
     pub fn take_batch(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
             Queue::AtOnce => connection.releasable = connection.output.len(),

@@ -6,8 +6,8 @@ use cql::frame::FrameError;
 use cql::response::{ErrorCode, ErrorDetail};
 use cql::{reply, request};
 
-/// Refuses bytes that are not a request of version 4. A client of another version gets Cassandra's
-/// message, for which drivers look, in a frame of version 4, to which they fall back.
+/// Refuses bytes that are not a request of version 4. A client of another version gets a frame of
+/// version 4 with Cassandra's message. Drivers look for this message, and fall back to version 4.
 pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     match error {
         FrameError::Version {
@@ -103,6 +103,6 @@ pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u
         },
         _ => ErrorDetail::None,
     };
-    let why = "the null target was told to answer a share of the operations with this error";
+    let why = "the null target answers a share of the operations with this error, as requested";
     reply::error(out, stream, code, why, &detail);
 }

@@ -1,13 +1,13 @@
 //! The event loops of a null server: sockets, buffers and the times at which answers are sent.
 //!
 //! Each loop has a thread, with its own epoll, connections and counters; requests share nothing. A
-//! wake-up serves each ready connection with one `recv` and, if answers may be sent at once, one
+//! wake-up serves each ready connection with one `recv` and, if answers may leave at once, one
 //! `send`. The first loop also accepts connections and distributes them in turn.
 //!
-//! With a latency or a stall, answers are held. With a fixed latency they leave in the order of
-//! their requests, and wait in the output buffer itself. If they can overtake each other, they wait
-//! in a binary heap. The kernel's timer wakes the loop at the requested nanosecond (timer slack 1
-//! ns), so only the wake-up of the thread adds delay.
+//! With a latency or a stall, answers wait. With a fixed latency, they leave in the order of their
+//! requests, and wait in the output buffer itself. If they can overtake each other, they wait in a
+//! binary heap. The kernel's timer wakes the loop at the requested nanosecond (timer slack 1 ns),
+//! so only the wake-up of the thread adds delay.
 
 use super::PublishedCounts;
 use super::answer_request::{Engine, Verdict};
@@ -45,7 +45,7 @@ pub struct EventLoopHandle {
     pub wake: OwnedFd,
     /// True if the loop must end.
     pub stop: AtomicBool,
-    /// Connections assigned to the loop that it has not taken over yet.
+    /// Connections that were assigned to the loop, but that it has not yet taken over.
     pub accepted: Mutex<Vec<OwnedFd>>,
     /// Counters of the loop.
     pub counts: PublishedCounts,
@@ -64,7 +64,7 @@ impl EventLoopHandle {
 
     /// Wakes the loop.
     pub fn knock(&self) {
-        // A full counter (EAGAIN) means that the loop is already being woken.
+        // A full counter (EAGAIN) means that the loop is already about to wake up.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 }
@@ -97,8 +97,8 @@ impl Acceptor {
                     door.knock();
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // Nothing is left to accept, or no descriptor is free. The client then waits in the
-                // backlog.
+                // There is nothing more to accept, or no free descriptor. The client then waits in
+                // the backlog.
                 Err(_) => return,
             }
         }
@@ -151,9 +151,9 @@ impl EventLoop {
         })
     }
 
-    /// Serves until the handle says stop.
+    /// Serves until the handle requests the end.
     pub fn run(mut self) {
-        // Only kernels that do not know it refuse it. Answers are then up to 50 µs later.
+        // Only kernels that do not know this option refuse it. Then answers are up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut room = [MaybeUninit::uninit(); EVENTS_MAX];
         while !self.door.stop.load(Relaxed) {
@@ -161,9 +161,12 @@ impl EventLoop {
             let events: &[Event] = match self.epoll.wait(&mut room, timeout.as_ref()) {
                 Ok(events) => events,
                 Err(Errno::INTR) => &[],
-                // The only remaining cause is a closed or wrong descriptor, which cannot happen
+                // The only remaining cause is a closed or wrong descriptor, which is impossible
                 // here.
-                Err(error) => unreachable!("epoll_wait on our own descriptor: {error}"),
+                Err(error) => unreachable!(
+                    "epoll_wait on the event loop's own descriptor: \
+                                            {error}"
+                ),
             };
             for event in events {
                 let flags = event.flags;
@@ -178,7 +181,7 @@ impl EventLoop {
         }
     }
 
-    /// Returns the time to sleep until an event comes or the next answer is due.
+    /// Returns the time to sleep until an event arrives or the next answer is due.
     fn timeout(&self) -> Option<Timespec> {
         let wait_ns = if self.spin {
             0
@@ -200,7 +203,7 @@ impl EventLoop {
     /// Takes over the connections that were assigned to this loop.
     fn admit(&mut self) {
         let mut count = [0; 8];
-        // The value does not matter; reading resets the counter.
+        // The value is not used, since reading resets the counter.
         let _ = rustix::io::read(&self.door.wake, &mut count);
         let sockets =
             std::mem::take(&mut *self.door.accepted.lock().unwrap_or_else(PoisonError::into_inner));
@@ -241,10 +244,11 @@ impl EventLoop {
                 answer_all(connection, &mut self.engine, &mut self.queue);
                 let executes = self.engine.counts.executes() - before;
                 if let Some((to, at_ns)) = noted.filter(|_| executes > 0) {
-                    // Fails if the channel is full, or its receiver is gone.
+                    // This fails if the channel is full, or its receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
-                // Before the answers leave, so that a client with an answer finds it counted.
+                // The count comes before the answers leave, so that a client with an answer finds
+                // it counted.
                 self.door.counts.publish(&self.engine.counts);
             }
         }
@@ -310,7 +314,7 @@ impl EventLoop {
     }
 }
 
-/// Returns the connection `id`, and marks it for flushing. `None` if it is gone.
+/// Returns the connection with this `id`, and marks it for flushing. `None` if it no longer exists.
 fn touch<'a>(
     connections: &'a mut [Option<Connection>],
     touched: &mut Vec<u32>,
@@ -366,8 +370,8 @@ fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queu
     };
     connection.input.copy_within(start..connection.filled, 0);
     connection.filled -= start;
-    // The buffer is full and the frame incomplete: grow it by the received bytes, not by the
-    // announced length.
+    // The buffer is full and the frame is incomplete. The buffer grows by the received bytes, not
+    // by the announced length.
     if needed > connection.input.len() && connection.filled == connection.input.len() {
         let room = cql::frame::room_bytes(connection.filled, needed);
         connection.input.resize(room, 0);

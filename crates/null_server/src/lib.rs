@@ -1,8 +1,8 @@
 //! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
-//! It exists to measure the client: the whole cost of a run against it is the client's own. It
-//! speaks protocol version 4 on loopback. It remembers the keyspaces and tables that are created on
-//! it (so that drivers find their metadata), and prepares any statement. It acknowledges every
+//! It exists to measure the client: the whole cost of a run against it is the cost of the client.
+//! It speaks protocol version 4 on loopback. It remembers the keyspaces and tables that clients
+//! create (so that drivers find their metadata), and prepares any statement. It acknowledges every
 //! write and batch, reports every condition as applied, and answers every read with a canned
 //! result. It can add a known latency, stall periodically, and refuse an exact share of the
 //! operations, so that the measurement itself can be tested against known values.
@@ -11,8 +11,8 @@
 //! `recv` and one `send` per batch of requests). Bytes that are not CQL close only the connection
 //! that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! It is not a Cassandra. It accepts statements without checking them, coordinates nothing, returns
-//! none of the written data, and pushes no events.
+//! It is not a Cassandra. It accepts statements without checking them, does not coordinate
+//! requests, does not return written data, and pushes no events.
 
 mod answer_request;
 mod answer_time;
@@ -61,7 +61,9 @@ fn check(spec: &NullSpec) -> Result<(), String> {
     }
     if spec.capacity_per_s == Some(0) {
         return Err(
-            "a capacity of 0 answers nothing; name at least one operation a second".to_owned(),
+            "with a capacity of 0 there are no answers; state at least one operation a \
+             second"
+                .to_owned(),
         );
     }
     if let Some(drift) = spec.drift {
@@ -86,7 +88,7 @@ fn check(spec: &NullSpec) -> Result<(), String> {
 
 fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     if spec.capacity_per_s.is_none() {
-        return Err("a drift is of the capacity; name how many operations a second".to_owned());
+        return Err("a drift needs a capacity; state the number of operations a second".to_owned());
     }
     let is_possible = drift.to.is_finite() && drift.to > 0.0 && !drift.over.is_zero();
     is_possible.then_some(()).ok_or_else(|| {
@@ -98,8 +100,8 @@ fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     })
 }
 
-/// Maximum bytes of a cell. A row of 100 such cells still fits a frame that every driver accepts
-/// (256 MiB).
+/// Maximum bytes of a cell. A row of 100 cells of this size still fits into a frame that every
+/// driver accepts (256 MiB).
 const CELL_BYTES_MAX: u32 = 1 << 20;
 
 /// Counters of a null server since its start. They never decrease.

@@ -1,8 +1,8 @@
-//! Determines what the bind markers of a statement stand for.
+//! Determines the meaning of the bind markers of a statement.
 //!
-//! It uses the tokens around a marker, not a full grammar: a marker belongs to the last column
-//! named before an operator. If this is ambiguous, the marker's type is unknown (which becomes a
-//! blob), but never wrong.
+//! It uses the tokens around a marker instead of a full grammar. A marker belongs to the last
+//! column before an operator. If this is ambiguous, the marker's type is unknown (and becomes a
+//! blob), but it is never wrong.
 
 use super::statement::{Marker, MarkerType};
 use super::tokens::{Token, split_at_commas};
@@ -54,7 +54,7 @@ pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec
 /// The left side of the current token.
 #[derive(Default)]
 struct LeftSide {
-    /// The column last named before an operator.
+    /// The last column before an operator.
     column: Option<String>,
     /// The symbols since then.
     operator: String,

@@ -1,9 +1,9 @@
 //! Executes statements: prepared ones without a ready-made answer, texts, batches and schema
 //! changes.
 //!
-//! A repeated text is not parsed again. Its answer is stored under the hash of the text, as that of
-//! a prepared statement is under its id. The null target therefore does not slow down workloads
-//! that do not prepare more than any other server does.
+//! A repeated text is not parsed again, since its answer is stored under the hash of the text. The
+//! answer to a prepared statement is stored in the same way under its id. So the null target does
+//! not slow down unprepared workloads more than other servers do.
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
@@ -18,7 +18,7 @@ use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
 /// Maximum number of stored texts. A client that writes values into texts always sends new ones, so
-/// all are dropped when the limit is reached.
+/// the limit drops all of them.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
@@ -40,7 +40,8 @@ impl Engine {
             cql: cql.to_owned(),
         };
         let Some(id) = catalog.prepare(text) else {
-            let why = "the null target remembers no more statements; prepare each one only once";
+            let why = "the null target cannot remember further statements; prepare each statement \
+                       only once";
             return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
         };
         match compile(statement, id, &catalog, &peer.keyspace, self.reads) {
@@ -52,8 +53,8 @@ impl Engine {
         }
     }
 
-    /// Executes a statement without a ready-made answer: the loop has not seen it yet, or its
-    /// answer varies.
+    /// Executes a statement without a ready-made answer. Either the loop has not executed it yet,
+    /// or its answer varies.
     pub(super) fn execute(
         &mut self,
         peer: &mut Peer,
@@ -77,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Makes sure that this loop knows the effect of a statement, wherever it was prepared. Returns
-    /// its id.
+    /// Ensures that this loop has the effect of a statement, regardless of where it was prepared.
+    /// Returns its id.
     fn learn(&mut self, id: &[u8]) -> Option<[u8; ID_BYTES]> {
         let id: [u8; ID_BYTES] = id.try_into().ok()?;
         if self.table.find(&id).is_some() {
@@ -144,7 +145,7 @@ impl Engine {
     }
 
     /// Executes a batch: acknowledges it, or answers with the result of its conditional statements.
-    /// As in Cassandra, it counts once per table, and a conditional one counts as one read.
+    /// As in Cassandra, it counts once per table, and a conditional batch counts as one read.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,
@@ -185,8 +186,7 @@ impl Engine {
         }
     }
 
-    /// Makes sure that this loop knows the effect of a text in a batch. `None` if it cannot be
-    /// parsed.
+    /// Ensures that this loop has the effect of a text in a batch. `None` if it cannot be parsed.
     fn learn_text(&mut self, in_use: &str, cql: &str) -> Option<[u8; ID_BYTES]> {
         let id = text_id(in_use, cql);
         if self.texts.find(&id).is_none() {

@@ -1,13 +1,13 @@
 //! Reads of many rows: the same row repeated, in pages if the request asks for them.
 //!
-//! A paging state is the number of rows before the page. Any other state begins at the first row:
-//! the null target does not validate its clients.
+//! A paging state is the number of rows before the page. An invalid state begins at the first row,
+//! since the null target does not validate its clients.
 
 use cql::response::ColumnSpec;
 use cql::{Value, reply};
 
-/// Maximum bytes of cells in one answer, so that its frame stays below the 16 MiB that Cassandra
-/// allows. The rest comes with the next page.
+/// Maximum bytes of cells in one answer, so that its frame remains below the 16 MiB that Cassandra
+/// allows. The next page contains the rest.
 const CELLS_BYTES_MAX: usize = 12 << 20;
 
 /// The rows of a table.
@@ -20,7 +20,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Returns a table of `rows` times `row`, which has a value for each of `columns`.
+    /// Returns a table with `rows` copies of `row`, which has a value for each of `columns`.
     pub fn new(columns: Vec<ColumnSpec>, row: &[Value], rows: u32) -> Pages {
         let mut cells = Vec::new();
         row.iter().for_each(|value| value.append_cell(&mut cells));

@@ -1,7 +1,7 @@
 //! Ready-made answers to prepared statements: whole frames in which only the stream id is missing.
 //!
-//! Each event loop has a table of its own, so that an EXECUTE finds its answer without a lock. The
-//! table uses open addressing by the first bytes of the id, which is itself a hash.
+//! Each event loop has its own table, so that an EXECUTE finds its answer without a lock. The table
+//! uses open addressing by the first bytes of the id, which is already a hash.
 
 use super::catalog::ID_BYTES;
 use super::pages::Pages;
@@ -22,17 +22,17 @@ pub enum Effect {
     Pages(Box<Pages>),
     /// Reads a system table, whose rows vary, with the keyspace in use.
     System(Box<Select>),
-    /// Changes the schema or the keyspace in use. Executed like a QUERY.
+    /// Changes the schema or the keyspace in use. It is executed like a QUERY.
     Schema,
 }
 
-/// Distinguishes tables, by which a batch is counted.
+/// Distinguishes tables, because a batch counts once for each.
 pub type TableMark = u64;
 
 /// A ready-made answer in each form that a client can request.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Indexed by whether the client skips metadata, and by its compression.
+    /// The indexes are: true if the client skips metadata, and the client's compression.
     forms: [[Box<[u8]>; 3]; 2],
 }
 
@@ -68,7 +68,7 @@ impl Ready {
     }
 }
 
-/// The statements that an event loop has seen.
+/// The statements that an event loop has executed.
 #[derive(Debug)]
 pub struct PreparedTable {
     /// The slots. Their number is a power of two, and at least half of them are free.
@@ -104,13 +104,13 @@ impl PreparedTable {
         *self = PreparedTable::new();
     }
 
-    /// Returns the effect of the statement `id`. `None` if this loop has not seen it.
+    /// Returns the effect of the statement `id`. `None` if this loop has not executed it.
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<&Effect> {
         let id: &[u8; ID_BYTES] = id.try_into().ok()?;
         let mask = self.places.len() - 1;
         let mut index = first_place(id) & mask;
-        // Ends at a free slot, and half of them are free.
+        // The search ends at a free slot, and half of the slots are free.
         while let Some(place) = &self.places[index] {
             if place.id == *id {
                 return Some(&place.effect);
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn every_statement_is_found_again_however_many_there_are() {
         let mut table = PreparedTable::new();
-        // The same first bytes for all, so that every look-up has to probe.
+        // All ids have the same first bytes, so that every look-up has to probe.
         let id = |n: u32| {
             let mut id = [7; ID_BYTES];
             id[8..12].copy_from_slice(&n.to_be_bytes());

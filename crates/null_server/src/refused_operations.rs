@@ -2,7 +2,7 @@
 //! operation number.
 //!
 //! After n operations of one event loop, exactly ⌊n·S⌋ were refused, where S is the sum of the
-//! shares. Each error code was used within one of n times its own share. Nothing is random:
+//! shares. Each error code was used within one of n times its own share. No choice is random:
 //! operation n has the same answer in every run.
 
 use cql::response::ErrorCode;
@@ -10,7 +10,7 @@ use cql::response::ErrorCode;
 /// Unit of shares: parts per billion, so that sums are exact.
 const WHOLE_PPB: i64 = 1_000_000_000;
 
-/// Decides for one operation after the other.
+/// Decides for successive operations.
 #[derive(Clone, Debug)]
 pub struct Refusals {
     shares: Vec<Share>,
@@ -27,7 +27,7 @@ struct Share {
 }
 
 impl Refusals {
-    /// Returns the refusals for shares between 0 and 1. The error says which share is wrong, or
+    /// Returns the refusals for shares between 0 and 1. The error names the wrong share, or says
     /// that the sum exceeds 1.
     pub fn new(errors: &[(ErrorCode, f64)]) -> Result<Refusals, String> {
         let mut shares = Vec::new();
@@ -75,7 +75,7 @@ impl Refusals {
         if self.due_ppb < WHOLE_PPB {
             return None;
         }
-        // The code that is furthest behind its share, or the first of several.
+        // The code that is furthest behind its share; the first one if there are several.
         let mut furthest = 0;
         for index in 1..self.shares.len() {
             if self.shares[index].due_ppb > self.shares[furthest].due_ppb {

@@ -46,8 +46,8 @@ impl NullServer {
         NullServer::start_telling(address, spec, None)
     }
 
-    /// Like [`NullServer::start`], and reports when requests came. Reports that do not fit into the
-    /// channel are dropped, so that a slow reader delays nothing.
+    /// Like [`NullServer::start`], but also reports the arrival times of requests. Reports that do
+    /// not fit into the channel are dropped, so that a slow reader delays nothing.
     ///
     /// # Errors
     /// As for [`NullServer::start`].
@@ -122,7 +122,8 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked is gone in any case, and no caller waits for a report of it.
+                // A loop that panicked has ended in any case, and no caller waits for a report of
+                // it.
                 let _ = thread.join();
             }
         }

@@ -2,8 +2,8 @@
 //! its bind markers, and the definition in a CREATE TABLE.
 //!
 //! It accepts more than Cassandra does. Unknown statements are [`Statement::Other`]. It never
-//! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), whatever the
-//! text.
+//! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), regardless of
+//! the text.
 
 use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
 use super::tokens::{Token, TokenReader, tokenize};
@@ -38,14 +38,14 @@ pub enum Statement {
     DropKeyspace {
         /// Its name.
         keyspace: String,
-        /// True if it may be missing.
+        /// True if the object may be missing.
         if_exists: bool,
     },
     /// `DROP TABLE`.
     DropTable {
         /// Its name.
         table: TableName,
-        /// True if it may be missing.
+        /// True if the object may be missing.
         if_exists: bool,
     },
     /// Another schema change that only needs an acknowledgement: ALTER, CREATE INDEX, CREATE TYPE,
@@ -96,7 +96,7 @@ pub enum SelectorOf {
 pub struct Condition {
     /// The column.
     pub column: String,
-    /// Values, one of which it must equal.
+    /// Values, one of which the column must equal.
     pub operands: Vec<Operand>,
 }
 
@@ -311,7 +311,7 @@ fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
 }
 
 /// Returns the operands up to the closing parenthesis. Empty if one of them is neither a text nor a
-/// marker, since the condition is then unknown.
+/// marker, because then the condition is unknown.
 fn in_list(list: &[Token], first_marker: usize) -> Vec<Operand> {
     let mut operands = Vec::new();
     let mut marker = first_marker;
@@ -355,7 +355,7 @@ fn drop(cursor: &mut TokenReader) -> Statement {
     parsed.unwrap_or(Statement::OtherSchema)
 }
 
-/// Skips `IF NOT EXISTS`. Returns true if it was there.
+/// Skips `IF NOT EXISTS`. Returns true if it was present.
 pub fn skip_if_not_exists(cursor: &mut TokenReader) -> bool {
     cursor.skip_keyword("if") && cursor.skip_keyword("not") && cursor.skip_keyword("exists")
 }

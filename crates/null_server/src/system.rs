@@ -2,8 +2,8 @@
 //! on it.
 //!
 //! The columns are those of Cassandra 5.0 that drivers of any version request. A column without a
-//! value here is null. In a WHERE clause, only equality with texts is supported, which is all that
-//! drivers use.
+//! value is null. In a WHERE clause, it supports only equality with texts; drivers use nothing
+//! else.
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
 use super::statement::{Condition, Operand, Select, SelectorOf};
@@ -11,12 +11,12 @@ use super::types::parse_type;
 use cql::{CqlType, Value};
 use std::net::SocketAddr;
 
-/// Release that a null server reports: the one that the local target starts.
+/// Release that a null server reports: the release that a local target starts.
 pub const RELEASE_VERSION: &str = "5.0.8";
 /// Name of its cluster. A process that attaches to the null target of another process recognizes it
 /// by this name.
 pub const CLUSTER_NAME: &str = "cassay null target";
-/// Id of the one node. Any fixed UUID of version 4 would do.
+/// Id of the only node. Any fixed UUID of version 4 would suffice.
 const HOST_ID: [u8; 16] = [
     0x6e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x4c, 0x4c, 0x8e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x6c, 0x6c,
 ];
@@ -129,7 +129,7 @@ const TABLES: &[(&str, &str, &str)] = &[
 pub struct SystemRows {
     /// Names and types.
     pub columns: Vec<(String, CqlType)>,
-    /// Each as long as `columns`.
+    /// Each row has the same number of cells as `columns`.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -243,7 +243,7 @@ fn list_elements(list: &[u8]) -> Vec<&[u8]> {
     elements
 }
 
-/// Object of a row in a system table.
+/// Object that a row of a system table describes.
 enum SystemRow<'a> {
     Node,
     Keyspace(&'a Keyspace),
@@ -321,7 +321,7 @@ fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
         "rack" => text("rack1"),
         "release_version" => text(RELEASE_VERSION),
         "schema_version" => Value::Uuid(schema_version(catalog)),
-        // One token: this node owns everything.
+        // One token, so that this node owns the whole ring.
         "tokens" => Value::Set(vec![text("0")]),
         _ => Value::Null,
     }

@@ -6,7 +6,7 @@ use cql::text::{self, TokenKind};
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Maximum length of a name. Cassandra allows 48 characters for tables, and 64 KiB for columns,
-/// which is never needed. It bounds every name that is sent back.
+/// which no client needs. The limit bounds every name that the server sends back.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// A token of CQL.
@@ -43,7 +43,7 @@ impl Token {
         matches!(self, Token::Name { name, quoted: false } if name == keyword)
     }
 
-    /// Returns the name, if it is one (including keywords).
+    /// Returns the name, if the token is one (keywords count as names).
     pub fn as_name(&self) -> Option<&str> {
         match self {
             Token::Name { name, .. } => Some(name),
@@ -214,7 +214,7 @@ impl<'a> TokenReader<'a> {
         are_next
     }
 
-    /// Skips everything up to and including `keyword`, or all tokens if it never comes.
+    /// Skips all tokens up to and including `keyword`, or all tokens if there is no such keyword.
     pub fn skip_past_keyword(&mut self, keyword: &str) {
         let position = self.rest.iter().position(|token| token.is_keyword(keyword));
         self.rest = position.map_or(&[], |position| &self.rest[position + 1..]);

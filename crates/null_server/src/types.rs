@@ -3,7 +3,7 @@
 use super::tokens::{TokenReader, tokenize};
 use cql::CqlType;
 
-/// Maximum nesting of types. Cassandra's own tables stay below 5.
+/// Maximum nesting of types. Cassandra's own tables remain below 5.
 pub const NESTING_MAX: usize = 32;
 
 /// Parses a type as written in a schema: `map<text, frozen<list<int>>>`. `None` if it is not a

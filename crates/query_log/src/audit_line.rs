@@ -2,7 +2,7 @@
 //! last.
 //!
 //! An audit log contains the text and the time of a statement, but neither its values nor its
-//! consistency level. Only statements with their values in their text can therefore be replayed.
+//! consistency level. So only statements with their values in their text can be replayed.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 
@@ -16,7 +16,7 @@ pub(crate) fn read(message: &str) -> Entry {
     let (mut at_ms, mut keyspace, mut in_batch) = (0, None, false);
     let (mut kind, mut category) = ("", "");
     while !rest.is_empty() {
-        // The statement may contain bars and line breaks of its own.
+        // The statement may itself contain bars and line breaks.
         if let Some(operation) = rest.strip_prefix("operation:") {
             return event(kind, (category, in_batch), (at_ms, keyspace), operation);
         }
@@ -64,7 +64,7 @@ fn event(
 }
 
 /// Joins the lines of a text file into events. A statement may span several lines, and only the
-/// first of them begins like an event.
+/// first line begins like an event.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     held: String,
@@ -102,7 +102,7 @@ fn begin(line: &str) -> Option<&str> {
     (is_first && event.contains("|timestamp:")).then_some(event)
 }
 
-/// Returns true if a text, the beginning of a file, belongs to an audit log.
+/// Returns true if this beginning of a file belongs to an audit log.
 pub(crate) fn is_log(text: &str) -> bool {
     text.lines().any(|line| begin(line).is_some())
 }

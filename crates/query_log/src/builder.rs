@@ -1,8 +1,8 @@
-//! Builds a recording from the records of logs: selects records, and keeps the parts to be
+//! Builds a recording from the records of logs. It selects records, and keeps the parts that are
 //! replayed.
 //!
-//! Invariants: every record that is not taken is counted with its reason, and memory stays within
-//! the limit, whatever a log contains.
+//! Invariants: every omitted record counts with its reason, and memory remains within the limit for
+//! any content of a log.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 use crate::recording::{
@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::ArrivalTimes;
 
-/// Maximum number of separate kinds. The load engine accepts 64, and two are for the rest.
+/// Maximum number of separate kinds. The load engine accepts 64, and two of these are for all
+/// remaining operations.
 const KINDS_MAX: usize = 62;
 /// Bytes of an operation without its statements.
 const OPERATION_BYTES: u64 = 16;
@@ -50,7 +51,7 @@ pub struct Builder {
     is_full: bool,
 }
 
-/// Maximum number of texts with a cached parse. Repeated texts repeat soon.
+/// Maximum number of texts whose parse is cached. A text that repeats at all repeats soon.
 const KNOWN_MAX: usize = 2 * STATEMENTS_MAX;
 /// Maximum bytes of all cached texts, because a log may contain long ones.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
@@ -114,7 +115,8 @@ impl Builder {
         self.add(request, &known)
     }
 
-    /// Returns its parsed statements. An error in one statement is an error of the request.
+    /// Returns the parsed statements of a request. An error in one statement is an error of the
+    /// request.
     fn parse_request(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
         let mut all = Vec::with_capacity(request.statements.len());
         for bound in &request.statements {
@@ -246,7 +248,7 @@ impl Builder {
             });
         };
         let mut order: Vec<u32> = (0..self.at_ms.len() as u32).collect();
-        // Requests are logged when they end, with the time when they began.
+        // Cassandra logs requests when they end, with the time at which they began.
         order.sort_by_key(|at| self.at_ms[*at as usize]);
         let operations: Vec<Operation> =
             order.iter().map(|at| self.operations[*at as usize]).collect();
@@ -289,14 +291,14 @@ impl Builder {
 /// Logs without any record that can be replayed.
 #[derive(Debug)]
 pub struct Nothing {
-    /// Numbers of records left out, by reason.
+    /// Numbers of omitted records, by reason.
     pub left_out: BTreeMap<Why, u64>,
     /// The logs that were read.
     pub logs: Vec<LogRead>,
 }
 
-/// Returns the name of a kind, and whether it writes. The name has no spaces, because it is used as
-/// a histogram's tag.
+/// Returns the name of a kind, and true if it writes. The name has no spaces, because it also
+/// serves as a histogram's tag.
 fn kind_name(request: &Request, known: &[KnownStatement]) -> (String, bool) {
     let first = &known[0];
     let (keyspace, table) = &first.table;
@@ -341,7 +343,7 @@ fn course(at_ms: &[u64]) -> ArrivalTimes {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording extends past the last operation by the average distance of operations.
+    // The recording extends beyond the last operation by the average distance between operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

@@ -1,12 +1,12 @@
 //! Reads the documents in a file of a Chronicle queue (`.cq4`), one after the other.
 //!
-//! A document is a header of four bytes, followed by as many bytes as the header states. Two bits
-//! of the header mark the queue's own documents (its settings, its index) and documents that are
-//! still being written. A file is larger than its content, and filled with zeros: a header of zero
-//! is the end.
+//! A document is a header of four bytes, followed by the number of bytes in the header. Two bits of
+//! the header mark the queue's own documents (its settings, its index) and documents that are not
+//! finished. A file is larger than its content, and filled with zeros, so a header of zero is the
+//! end.
 //!
 //! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
-//! Cassandra. A document that is cut off ends the file, and this is reported.
+//! Cassandra. A document that is cut off ends the file, and the reader reports this.
 
 use std::io::{self, Read};
 
@@ -32,20 +32,20 @@ const MAGIC: &[u8] = b"SCQStore";
 pub enum QueueEnd {
     /// The normal end: an end mark, zeros that were never written, or the end of the file.
     Whole,
-    /// The last document is incomplete: it was being written when the file was copied, or the file
-    /// was cut off.
+    /// The last document is incomplete: the file was copied while it was written, or the file was
+    /// cut off.
     InDocument,
-    /// A header of zero is followed by other bytes: the file was copied while it was written, or
-    /// lost a part.
+    /// Other bytes follow a header of zero: the file was copied while it was written, or a part was
+    /// lost.
     Hole {
         /// Offset of the header in the file.
         at: u64,
-        /// Bytes from there to the last one that is not zero.
+        /// Number of bytes from there to the last byte that is not zero.
         behind: u64,
     },
 }
 
-/// Reasons for which a file is not a queue.
+/// Reasons why a file is not a queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// It could not be read.
@@ -68,7 +68,7 @@ pub enum QueueError {
 #[derive(Debug)]
 pub struct Queue<R> {
     input: R,
-    /// Number of bytes read so far.
+    /// Number of bytes read up to now.
     at: u64,
     document: Vec<u8>,
     end: Option<QueueEnd>,
@@ -100,8 +100,8 @@ impl<R: Read> Queue<R> {
         }
     }
 
-    /// Returns the next document that is not the queue's own. `None` at the end; [`Queue::end`]
-    /// tells why.
+    /// Returns the next document that is not the queue's own. `None` at the end, for which
+    /// [`Queue::end`] gives the reason.
     ///
     /// # Errors
     /// The file cannot be read, or a document is too long.
@@ -123,12 +123,12 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Returns why the file has no further document. `None` while it may have one.
+    /// Returns the reason why the file has no further document. `None` while it may have one.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }
 
-    /// Returns the number of bytes read so far.
+    /// Returns the number of bytes read up to now.
     pub fn bytes(&self) -> u64 {
         self.at
     }
@@ -166,7 +166,7 @@ impl<R: Read> Queue<R> {
         Ok(got == bytes as usize)
     }
 
-    /// Reads on after a header of zero, to see whether data follows.
+    /// Continues after a header of zero, to see if data follows.
     fn after_zeros(&mut self) -> Result<QueueEnd, QueueError> {
         let documents_end = self.at;
         let at = documents_end - 4;

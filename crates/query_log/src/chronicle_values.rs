@@ -1,17 +1,17 @@
 //! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
 //! each after a code of one byte.
 //!
-//! Only codes that occur in Cassandra's logs, or that the library may choose for the same values,
-//! are known. Invariants: every length is checked against the remaining bytes, and anything unknown
-//! is an error with its offset, never a guess.
+//! It supports only codes that occur in Cassandra's logs, or that the library may choose for the
+//! same values. Invariants: it checks every length against the remaining bytes. An unknown item is
+//! an error with its offset, never a guess.
 
 use std::borrow::Cow;
 
-/// Reason for which a document cannot be read.
+/// Reason why a document cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at} of the record")]
 pub struct MalformedDocument {
-    /// The error at this place.
+    /// The error at this position.
     pub what: &'static str,
     /// Offset in the document.
     pub at: usize,
@@ -157,7 +157,7 @@ impl<'a> Items<'a> {
                 code::INT_16 => number(i64::from(i16::from_le_bytes(self.array()?))),
                 code::INT_32 => number(i64::from(i32::from_le_bytes(self.array()?))),
                 code::INT_64 | code::INT_64_HEX => number(i64::from_le_bytes(self.array()?)),
-                // A whole number may be written as a shorter float if that holds it exactly.
+                // A whole number may be written as a shorter float, if the float holds it exactly.
                 code::FLOAT_32 => number(f32::from_le_bytes(self.array()?) as i64),
                 code::FLOAT_64 => number(f64::from_le_bytes(self.array()?) as i64),
                 code::FALSE => number(0),
@@ -180,7 +180,7 @@ impl<'a> Items<'a> {
                 ))),
                 _ => {
                     self.at = at;
-                    Err(self.wrong("a value of a kind that is not known here stands"))
+                    Err(self.wrong("the record contains a value of an unknown kind"))
                 }
             };
         }
@@ -200,7 +200,7 @@ impl<'a> Items<'a> {
     pub fn number(&mut self) -> Result<i64, MalformedDocument> {
         match self.next()? {
             Some(Item::Number(number)) => Ok(number),
-            _ => Err(self.wrong("no number stands before the place")),
+            _ => Err(self.wrong("there is no number at this place")),
         }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Items<'a> {
     pub fn count(&mut self) -> Result<usize, MalformedDocument> {
         let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if count > self.bytes.len() - self.at {
-            return Err(self.wrong("there are fewer things than their count says"));
+            return Err(self.wrong("there are fewer items than their count states"));
         }
         Ok(count)
     }
@@ -217,7 +217,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Text(text)) => Ok(Some(text)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("no text stands before the place")),
+            _ => Err(self.wrong("there is no text at this place")),
         }
     }
 
@@ -226,13 +226,13 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("no bytes stand before the place")),
+            _ => Err(self.wrong("there are no bytes at this place")),
         }
     }
 }
 
-/// Decodes a text as the library writes it: each half of a surrogate pair separately. A character
-/// beyond the first 65,536 therefore takes six bytes instead of four.
+/// Decodes a text as the library writes it: each half of a surrogate pair separately. So a
+/// character beyond the first 65,536 takes six bytes instead of four.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

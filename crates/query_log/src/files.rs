@@ -1,8 +1,8 @@
 //! Reads the files of logs in a folder, and merges their records in the order of their times.
 //!
 //! Invariants: a file is read once, from start to end, and is never entirely in memory. Logs of
-//! several nodes are merged while they are read. If memory runs out, the recording therefore has
-//! the first part of all of them, and not all of the first.
+//! several nodes are merged during the reading. So if memory runs out, the recording contains the
+//! first part of all logs, not all of the first log.
 
 use crate::audit_line::{self, Lines};
 use crate::builder::{Builder, Nothing};
@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes at the start of a text file that are examined to recognize an audit log.
+/// Number of bytes at the start of a text file that are examined to recognize an audit log.
 const HEAD_BYTES: u64 = 16 << 10;
 /// Bytes per read from the system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reasons for which logs give no recording.
+/// Reasons why logs give no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
@@ -45,7 +45,7 @@ pub enum ReadError {
         why: String,
     },
     /// None of its records can be replayed.
-    #[error("nothing of the log can be offered again{}", describe(.0))]
+    #[error("no operation of the log can be replayed{}", describe(.0))]
     Nothing(Nothing),
 }
 
@@ -58,7 +58,7 @@ fn describe(nothing: &Nothing) -> String {
     }
 }
 
-/// Describes how many records were left out, and why.
+/// Describes the number of omitted records, with the reasons.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }
@@ -110,7 +110,7 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     for entry in path.read_dir().map_err(unreadable(name))? {
         let entry = entry.map_err(unreadable(name))?;
         let path = entry.path();
-        // A link may lead outside the folder that a study may read.
+        // A link may lead outside of the folder that a study may read.
         if entry.file_type().map_err(unreadable(name))?.is_symlink() {
             continue;
         }
@@ -121,7 +121,7 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
         }
     }
     if !files.is_empty() {
-        // A queue's files are named by their times. The numbers of text files grow with their age.
+        // A queue names its files by their times. The numbers of text files grow with their age.
         files.sort();
         if files.iter().all(|file| !is_queue(file)) {
             files.reverse();
@@ -277,12 +277,12 @@ fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
             }
             let note = match queue.end() {
                 Some(QueueEnd::InDocument) => Some(
-                    "ends in the middle of a record: it was still being written, or was cut"
+                    "ends in the middle of a record: it was still being written, or was truncated"
                         .to_owned(),
                 ),
                 Some(QueueEnd::Hole { at, behind }) => Some(format!(
-                    "has a hole at byte {at}: {behind} bytes from there on were not read, so that \
-                     its requests are not all that the cluster had"
+                    "has a hole at byte {at}: cassay did not read {behind} bytes from that byte \
+                     on, so some requests of the cluster are missing"
                 )),
                 Some(QueueEnd::Whole) | None => None,
             };

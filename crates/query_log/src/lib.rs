@@ -5,8 +5,8 @@
 //! queue. [`queue`] splits them into records, and [`entry`] parses these. A text audit log consists
 //! of lines of a logging framework. Invariants:
 //! - Bytes from a file never cause a panic, and never reserve more memory than they justify.
-//! - Statements, values and their order are those of the log; nothing is invented. Records that
-//!   cannot be replayed are left out, and counted by reason.
+//! - Statements, values and their order are those of the log, without additions. Records that
+//!   cannot be replayed are omitted, and counted by reason.
 
 mod audit_line;
 mod builder;

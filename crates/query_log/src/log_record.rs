@@ -23,7 +23,7 @@ pub enum Entry {
 /// Reasons for not replaying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
-    /// It defines something: CREATE, ALTER, DROP.
+    /// It defines an object: CREATE, ALTER, DROP.
     Definition,
     /// It truncates a table, or grants or revokes permissions.
     Administration,
@@ -39,11 +39,11 @@ pub enum Why {
     AuditBatch,
     /// It was refused or failed.
     Failed,
-    /// It is not a statement: a log-in, or a statement that was only prepared.
+    /// It is not a statement: a login, or a statement that was only prepared.
     NoStatement,
     /// It names no keyspace, and neither does its connection.
     NoKeyspace,
-    /// The statement is unknown, or its tokens are not closed.
+    /// The statement is unknown, or a token in it is not closed.
     Unknown,
     /// The number of values differs from the number of markers in its statement.
     OtherValues,
@@ -53,7 +53,7 @@ pub enum Why {
     TooManyStatements,
     /// The memory limit was reached.
     NoRoom,
-    /// It is a write and only reads were chosen, or the reverse.
+    /// It is a write, but only reads were chosen, or the reverse.
     NotChosen,
     /// Its keyspace was not chosen.
     OtherKeyspace,
@@ -62,24 +62,24 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason in words: "… were left out: they …".
+    /// Returns the reason as the end of a sentence: "… were left out: they …".
     pub fn words(self) -> &'static str {
         match self {
-            Why::Definition => "they define something (CREATE, ALTER, DROP)",
+            Why::Definition => "they define objects (CREATE, ALTER, DROP)",
             Why::Administration => "they empty tables, or grant and revoke",
             Why::Use => "they choose a keyspace (USE)",
-            Why::System => "they are about the server's own keyspaces, as drivers ask for",
-            Why::FurtherPage => "they ask for a further page of an earlier read",
-            Why::NoValues => "their values are not in the log: an audit log has none",
+            Why::System => "they concern the server's own keyspaces, which drivers query",
+            Why::FurtherPage => "they request a further page of an earlier read",
+            Why::NoValues => "an audit log does not contain their values",
             Why::AuditBatch => "they are parts of batches, which an audit log does not keep whole",
             Why::Failed => "they failed",
             Why::NoStatement => "they execute no statement (log-ins, preparing)",
             Why::NoKeyspace => "neither they nor their connections name a keyspace",
-            Why::Unknown => "they are statements that are not known here",
-            Why::OtherValues => "they have not as many values as markers",
+            Why::Unknown => "they are unknown statements",
+            Why::OtherValues => "the numbers of their values and markers differ",
             Why::Unreadable => "their records cannot be read",
             Why::TooManyStatements => "there were too many different statements before them",
-            Why::NoRoom => "there was no room for them in memory",
+            Why::NoRoom => "no memory remained for them",
             Why::NotChosen => "the other kind was chosen (only reads, or only writes)",
             Why::OtherKeyspace => "they are about keyspaces that were not chosen",
             Why::OutsideOfTime => "they are outside of the time that was chosen",
@@ -150,7 +150,7 @@ pub struct Bound {
 /// Parses a record of a full query log or of a binary audit log.
 ///
 /// # Errors
-/// It is neither, or of a later version.
+/// It is neither, or has a later version.
 pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     let mut items = Items::new(document);
     items.field("version")?;
@@ -166,7 +166,7 @@ pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
             let message = items.words()?.unwrap_or_default();
             Ok(audit_line::read(&message))
         }
-        _ => Err(items.wrong("a type of record that is not known here")),
+        _ => Err(items.wrong("a record of an unknown type")),
     }
 }
 
@@ -217,7 +217,7 @@ fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
         Some("LOGGED") => BatchKind::Logged,
         Some("UNLOGGED") => BatchKind::Unlogged,
         Some("COUNTER") => BatchKind::Counter,
-        _ => return Err(items.wrong("a type of batch that is not known here")),
+        _ => return Err(items.wrong("a batch of an unknown type")),
     });
     items.field("queries")?;
     let count = items.count()?.min(COUNT_MAX);
@@ -230,7 +230,7 @@ fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     }
     items.field("values")?;
     if items.count()? != count {
-        return Err(items.wrong("a batch has not as many lists of values as statements"));
+        return Err(items.wrong("the numbers of a batch's lists of values and statements differ"));
     }
     for bound in &mut request.statements {
         let values_count = items.count()?.min(COUNT_MAX);

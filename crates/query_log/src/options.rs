@@ -1,8 +1,8 @@
 //! Parses the options of a request in a full query log. They are the bytes of the native protocol,
 //! in the version of the client.
 //!
-//! Invariants: lengths are checked against the remaining bytes. Values are kept unchanged, each
-//! with its length in front, so that null stays null and unset stays unset.
+//! Invariants: lengths are checked against the remaining bytes. The parser keeps values unchanged,
+//! each after its length, so null remains null and unset remains unset.
 
 use cql::Consistency;
 
@@ -17,7 +17,7 @@ mod flag {
     pub const KEYSPACE: u32 = 0x80;
 }
 
-/// Protocol version from which flags have four bytes instead of one.
+/// First protocol version whose flags have four bytes instead of one.
 const WIDE_FLAGS_SINCE: i64 = 5;
 
 /// Bytes of a value's length. Null and unset values have no further bytes.

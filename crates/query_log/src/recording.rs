@@ -1,8 +1,8 @@
-//! Recorded traffic in memory, ready to be replayed: statements once each, values as bytes, and the
-//! time of each operation.
+//! Recorded traffic in memory, ready for replay: each statement once, values as bytes, and the time
+//! of each operation.
 //!
 //! Invariants: operations are in the order of their times. Memory has a limit, beyond which
-//! operations are left out and counted. Every omission has a reason.
+//! operations are omitted and counted. Every omission has a reason.
 
 use crate::log_record::Why;
 use cql::Consistency;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use workload::{ArrivalTimes, BatchKind};
 
 /// Maximum number of different statements, because each is prepared on every connection. A log of
-/// statements with their values in their texts has more; the later ones are left out.
+/// statements with their values in their texts has more. The later ones are omitted.
 pub const STATEMENTS_MAX: usize = 10_000;
 /// Default memory for operations and values. 2 GiB hold an hour of 5,000 operations per second with
 /// values of 80 bytes each.
@@ -47,9 +47,9 @@ pub struct Choice {
     pub only: Only,
     /// Chosen keyspaces. Empty means all.
     pub keyspaces: Vec<String>,
-    /// Start of the period after the first record, ms.
+    /// Start of the period, counted from the first record, ms.
     pub from_ms: u64,
-    /// Length of the period, ms. `None` means to the end.
+    /// Length of the period, ms. `None` means up to the end.
     pub for_ms: Option<u64>,
     /// Memory for operations and values, bytes.
     pub memory_bytes: u64,
@@ -67,7 +67,7 @@ impl Default for Choice {
     }
 }
 
-/// A statement to be replayed: its text, and its parameters.
+/// A statement to replay: its text, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
     pub cql: String,
@@ -147,11 +147,11 @@ pub struct Recording {
     pub keyspaces: IndexMap<String, u64>,
     /// Number of requests by keyspace and table.
     pub tables: IndexMap<(String, String), u64>,
-    /// Number of records left out, by reason.
+    /// Number of omitted records, by reason.
     pub left_out: BTreeMap<Why, u64>,
     /// Number of operations whose log does not contain their consistency level.
     pub without_level: u64,
-    /// Digest of everything that is replayed.
+    /// Digest of all parts that a study replays.
     pub digest: String,
     pub(crate) forms: Vec<Form>,
     pub(crate) operations: Vec<Operation>,

@@ -1,5 +1,5 @@
-//! Turns a recording into a program: operation n is the n-th recorded one, and after the last one
-//! the first follows again.
+//! Turns a recording into a program: operation n is the n-th recorded one. After the last one, the
+//! first one follows again.
 
 use crate::recording::{Form, Only, Recording};
 use cql::response::RawRows;
@@ -44,7 +44,7 @@ fn statement(form: &Form) -> Statement {
         idempotent: form.returns_rows,
         returns_rows: form.returns_rows,
         page_size: form.page_size,
-        // Further pages were requests of their own.
+        // Further pages were separate requests.
         pages_max: form.page_size.map(|_| 1),
         serial_consistency: form.serial_consistency,
         // The log does not state it, but a client that binds values has prepared the statement.
@@ -131,7 +131,7 @@ impl OperationEncoder for Cursor {
         self.at = operation.key as usize % self.source.recording.operations.len();
     }
 
-    /// Only the server knows the partition key column, so any node is used.
+    /// Only the server can determine the partition key column, so any node may be used.
     fn token(&self) -> Option<i64> {
         None
     }

@@ -1,5 +1,5 @@
-//! Analyses a recorded statement: its verb, its table, and its text with the table's keyspace, as
-//! it must be sent on a connection without one.
+//! Analyses a recorded statement: its verb, its table, and its text. The text contains the table's
+//! keyspace, because the connection has none.
 
 use crate::log_record::Why;
 use cql::text::{Token, TokenKind, quoted_name};
@@ -48,14 +48,14 @@ pub struct KnownStatement {
     pub cql: String,
     /// Number of its bind markers.
     pub markers: usize,
-    /// True if it has a condition, so that its result says whether the condition held.
+    /// True if it has a condition. Then its result shows if the condition held.
     pub conditional: bool,
 }
 
 /// Analyses a statement of a connection that uses a keyspace.
 ///
 /// # Errors
-/// The reason for which it cannot be replayed.
+/// It cannot be replayed. Holds the reason.
 pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
@@ -101,7 +101,7 @@ pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     })
 }
 
-/// Returns true if a keyspace is the server's own.
+/// Returns true if a keyspace belongs to the server itself.
 fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
@@ -197,7 +197,7 @@ impl Words<'_> {
         (0..self.0.len()).filter(|at| self.is_symbol(*at, "?") || is_named(*at)).count()
     }
 
-    /// Returns true if a `:` stands between a key and a value of a map, after a token that ends a
+    /// Returns true if a `:` is between a key and a value of a map, after a token that ends a
     /// value.
     fn is_map_colon(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.0.get(before));
@@ -274,7 +274,7 @@ mod tests {
             ("TRUNCATE t", "administration"),
             ("USE \"shop\"", "use"),
             ("SELECT 'a FROM t", "unknown"),
-            // A comment that ends at one place for Cassandra and at another for other programs.
+            // A comment whose end differs between Cassandra and other programs.
             ("-- a\rSELECT a FROM t /*\nSELECT b FROM t -- */", "unknown"),
             (
                 "-- a\r\nSELECT a FROM t",

@@ -2,11 +2,11 @@
 //!
 //! `fixtures/` contains the logs that a Cassandra 5.0.8 wrote for a program of the Python driver
 //! (3.30, protocol version 5): a full query log, a binary audit log (of three runs) and a text
-//! audit log. The binary ones are cut off where their records end; the server makes them 80 MiB
-//! long. The program makes tables, writes 20 users, changes 5, and reads 30. It writes 4 batches of
-//! 3 events and one of 2 counters, inserts 3 users if they do not exist, reads 13 events in pages
-//! of 5, and deletes a user. It also queries a keyspace and a table whose names need quotes,
-//! truncates a table, and queries a column that does not exist.
+//! audit log. The binary logs are cut off at the end of their records, because the server makes
+//! them 80 MiB long. The program makes tables, writes 20 users, changes 5, and reads 30. It writes
+//! 4 batches of 3 events and one of 2 counters, inserts 3 users if they do not exist, reads 13
+//! events in pages of 5, and deletes a user. It also queries a keyspace and a table whose names
+//! need quotes, truncates a table, and queries a column that does not exist.
 
 use crate::chronicle_file::{Queue, QueueEnd};
 use crate::files::{self, left_out};
@@ -86,11 +86,11 @@ fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
         1 select-Other.T of 1 statements
         levels {One: 30, Quorum: 1, LocalQuorum: 20, LocalOne: 22}
         keyspaces {"shop": 71, "Other": 2}
-        6 left out: they define something (CREATE, ALTER, DROP)
+        6 left out: they define objects (CREATE, ALTER, DROP)
         1 left out: they empty tables, or grant and revoke
         2 left out: they choose a keyspace (USE)
-        14 left out: they are about the server's own keyspaces, as drivers ask for
-        2 left out: they ask for a further page of an earlier read
+        14 left out: they concern the server's own keyspaces, which drivers query
+        2 left out: they request a further page of an earlier read
     "#]]
     .assert_eq(&describe(&recording));
     assert_eq!(recording.logs[0].notes, Vec::<String>::new());
@@ -165,10 +165,10 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         3 batch-shop.events of 1 statements
         levels {}
         keyspaces {"shop": 18, "Other": 3}
-        18 left out: they define something (CREATE, ALTER, DROP)
+        18 left out: they define objects (CREATE, ALTER, DROP)
         3 left out: they empty tables, or grant and revoke
         6 left out: they choose a keyspace (USE)
-        189 left out: their values are not in the log: an audit log has none
+        189 left out: an audit log does not contain their values
         57 left out: they are parts of batches, which an audit log does not keep whole
         3 left out: they failed
         27 left out: they execute no statement (log-ins, preparing)
@@ -185,10 +185,10 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         1 batch-shop.events of 1 statements
         levels {}
         keyspaces {"shop": 6, "Other": 1}
-        6 left out: they define something (CREATE, ALTER, DROP)
+        6 left out: they define objects (CREATE, ALTER, DROP)
         1 left out: they empty tables, or grant and revoke
         2 left out: they choose a keyspace (USE)
-        63 left out: their values are not in the log: an audit log has none
+        63 left out: an audit log does not contain their values
         19 left out: they are parts of batches, which an audit log does not keep whole
         1 left out: they failed
         9 left out: they execute no statement (log-ins, preparing)
@@ -208,7 +208,7 @@ fn logs_of_several_nodes_are_merged_by_their_times() {
     assert_eq!(two.logs.len(), 2);
     let due = two.course.due_ns();
     assert!(due.is_sorted() && due.len() as u64 == two.operations());
-    // The same operation from both, one after the other within its millisecond.
+    // The same operation is in both, one after the other within its millisecond.
     assert_eq!(due[0] / 1_000_000, due[1] / 1_000_000);
     assert_eq!(two.began_ms, one.began_ms);
 }
@@ -255,7 +255,7 @@ fn a_part_of_the_time_and_some_keyspaces_can_be_chosen() {
         let found = files::read(&[("log".to_owned(), path)], choice);
         found.map_or(0, |recording| recording.operations())
     };
-    // Connecting and creating tables came first, and took less than a minute.
+    // The client first connected and created tables, which took less than a minute.
     let mut counts = vec![];
     for from_ms in [0, 500, 1500] {
         let for_ms = (from_ms < 1500).then_some(if from_ms == 0 { 500 } else { 1000 });
@@ -289,7 +289,7 @@ fn a_hole_in_a_log_is_said_with_what_is_behind_it() {
     let bytes = fixture("full-query-log.cq4.gz");
     let whole = read(&[("a.cq4", &bytes)], Choice::default());
     assert!(whole.logs[0].notes.is_empty(), "{:?}", whole.logs[0].notes);
-    // The header of the document in the middle of the file, by the queue's own count.
+    // This is the header of the document in the middle of the file, by the queue's own count.
     let mut queue = Queue::open(&bytes[..]).expect("a queue");
     let mut headers = Vec::new();
     while let Some(length) = queue.next_document().expect("whole").map(<[u8]>::len) {

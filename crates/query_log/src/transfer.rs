@@ -1,7 +1,7 @@
 //! Converts the replayed part of a recording to bytes, for another process of this program.
 //!
-//! Both sides are the same build, so fields are not labelled. Invariants: unpacking gives exactly
-//! the packed operations, which the digest verifies. Bytes never cause a panic, and never reserve
+//! Both sides are the same build, so fields have no labels. Invariants: unpacking gives exactly the
+//! packed operations, and the digest verifies this. Bytes never cause a panic, and never reserve
 //! more memory than they justify.
 
 use crate::builder::digest;
@@ -16,10 +16,10 @@ use workload::{ArrivalTimes, BatchKind};
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The bytes cannot be read.
-    #[error("recorded traffic that was sent here cannot be read: {0}")]
+    #[error("recorded traffic that was received cannot be read: {0}")]
     Unreadable(#[from] io::Error),
     /// The bytes differ from the packed ones.
-    #[error("recorded traffic that was sent here is not what was read: {0}")]
+    #[error("recorded traffic that was received differs from the original: {0}")]
     Other(&'static str),
 }
 
@@ -142,10 +142,10 @@ fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
         || !all_there
         || counts != (recording.operations.len(), values_bytes)
     {
-        return Err(UnpackError::Other("something is missing of it"));
+        return Err(UnpackError::Other("a part of it is missing"));
     }
     if digest(recording) != recording.digest {
-        return Err(UnpackError::Other("its digest is another one"));
+        return Err(UnpackError::Other("its digest differs"));
     }
     Ok(())
 }
@@ -274,7 +274,7 @@ impl Unpacker<'_> {
 
     fn text(&mut self) -> Result<String, UnpackError> {
         let bytes = self.values()?;
-        String::from_utf8(bytes).map_err(|_| UnpackError::Other("a text is none"))
+        String::from_utf8(bytes).map_err(|_| UnpackError::Other("a text is missing"))
     }
 
     fn all<T>(
@@ -289,7 +289,7 @@ impl Unpacker<'_> {
 
     fn level(code: u64) -> Result<Consistency, UnpackError> {
         let known = u16::try_from(code).ok().and_then(Consistency::from_code);
-        known.ok_or(UnpackError::Other("a consistency level is none"))
+        known.ok_or(UnpackError::Other("a consistency level is missing"))
     }
 
     fn form(&mut self) -> Result<Form, UnpackError> {
@@ -311,7 +311,7 @@ impl Unpacker<'_> {
                 Some(code) => {
                     let mut kinds = BatchKind::NAMES.into_iter().map(|(_, kind)| kind);
                     let found = kinds.find(|kind| *kind as u64 == code);
-                    Some(found.ok_or(UnpackError::Other("a batch is of no kind"))?)
+                    Some(found.ok_or(UnpackError::Other("a batch has no kind"))?)
                 }
             },
             kind: self.small()?,

@@ -1,4 +1,4 @@
-//! The far side of a conversation.
+//! The agent's side of a conversation.
 
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
@@ -18,9 +18,9 @@ use std::time::Duration;
 /// End of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller wants the agent to end what it began.
+    /// The controller requests the end of all processes and changes that the agent began.
     Told,
-    /// The controller has left in peace.
+    /// The controller has left normally.
     Left,
     /// The controller hung up: it has ended, or the connection was cut.
     HungUp,
@@ -33,7 +33,7 @@ pub enum Ending {
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
 impl Outbox {
-    /// Sends the controller an unrequested message; there may be no controller.
+    /// Sends an unrequested message to the controller, if there is one.
     pub fn note(&self, note: &impl Serialize) {
         if let Ok(note) = serde_json::to_value(note) {
             self.say(&FromAgent::Note(note));
@@ -42,13 +42,13 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A controller that is gone is noticed by its silence.
+        // The silence of a controller that has ended shows this.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Reports the result of ending what was begun: the last message.
+    /// Reports the result of the agent's end of all its work. It is the last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -76,16 +76,16 @@ pub fn pipes() -> Result<(File, File)> {
     let writer = File::from(copy(rustix::stdio::stdout())?);
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .context("open /dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
-    rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
+    rustix::stdio::dup2_stdin(&nothing).context("stop using the input")?;
+    rustix::stdio::dup2_stdout(&nothing).context("stop using the output")?;
     Ok((reader, writer))
 }
 
-/// Reads the first message of a conversation, before any thread is started: no lease runs yet, and
-/// so all of it has to arrive within `limit`.
+/// Reads the first message of a conversation, before threads are started. There is no lease yet, so
+/// the whole message must arrive within `limit`.
 ///
 /// # Errors
-/// The message does not arrive in that time, or it is not understood.
+/// The message does not arrive in that time, or it cannot be parsed.
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
@@ -114,12 +114,12 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
 
 /// Sends the reason why the agent refuses the conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
-    // A controller that has hung up does not need it.
+    // A controller that has hung up does not need the reason.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
-/// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`; calls
-/// under way are finished first. Each call has a thread of its own. The conversation stays open, so
+/// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`.
+/// Calls in progress finish first. Each call has its own thread. The conversation remains open, so
 /// that the controller sees when the following steps are done.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
@@ -162,7 +162,7 @@ fn answer<S>(
     let row = rows
         .iter()
         .find(|row| row.name == name)
-        .ok_or_else(|| anyhow!("this agent knows no call {name:?}"))?;
+        .ok_or_else(|| anyhow!("this agent has no call {name:?}"))?;
     (row.run)(state, value)
 }
 
@@ -241,7 +241,7 @@ mod tests {
         frame::write(&mut theirs, &7).unwrap();
     }
 
-    /// Starts an agent in a thread, at a socket. Returns how its conversations end.
+    /// Starts an agent in a thread, at a socket. Returns the ends of its conversations.
     fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
@@ -264,7 +264,7 @@ mod tests {
         let said = format!("{:#}", link.call(&Double(1000), LIMIT).unwrap_err());
         assert_eq!(said, "ask host1 to double: 1000 is too large");
         let said = format!("{:#}", link.call(&Unheard, LIMIT).unwrap_err());
-        assert!(said.contains("knows no call \"never-heard-of\""), "{said}");
+        assert!(said.contains("has no call \"never-heard-of\""), "{said}");
         assert_eq!(link.notes::<u64>(), [21]);
         assert!(link.notes::<u64>().is_empty());
         link.leave();

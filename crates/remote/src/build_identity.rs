@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// First message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its build. We refuse a conversation with another build than ours.
+    /// Its build. A process refuses a conversation with a different build.
     pub build: String,
     /// Its process.
     pub process: Identity,

@@ -18,7 +18,7 @@ pub trait Serve<S>: Call {
     /// Executes the call.
     ///
     /// # Errors
-    /// The reason of a failure; the near side gets the words.
+    /// The call fails. The controller receives the text of the reason.
     fn serve(self, state: &S) -> Result<Self::Answer>;
 }
 
@@ -49,9 +49,9 @@ pub(crate) enum ToAgent {
         name: String,
         value: Value,
     },
-    /// Sent each second: the controller is alive.
+    /// The controller is alive. It sends this message each second.
     Alive,
-    /// The controller has no more to say. `end` asks the agent to end what it began.
+    /// The controller sends no more messages. `end` asks the agent to end all that it began.
     Bye {
         end: bool,
     },
@@ -66,11 +66,11 @@ pub(crate) enum FromAgent {
     Answer {
         id: u64,
         answer: Result<Value, String>,
-        /// CPU time of the thread that was started for it, ns.
+        /// CPU time of the thread that was started for the call, ns.
         cpu_ns: u64,
     },
-    /// The agent has ended what it began, or failed to.
+    /// The agent has ended all that it began, or failed to do so.
     Ended(Result<(), String>),
-    /// An event that was not requested.
+    /// An unrequested event.
     Note(Value),
 }

@@ -1,10 +1,12 @@
-//! Offset of another machine's monotonic clock from ours, estimated from exchanges over the link.
+//! Offset of another machine's monotonic clock from this machine's, estimated from exchanges over
+//! the link.
 //!
-//! An exchange has four times: sent (ours), read and answered (theirs), received (ours). For any
-//! delays in the two directions, their clock is ahead by no more than `read - sent` and by no less
-//! than `answered - received`. So half the round trip bounds the error, asymmetry included. The
-//! intervals of many exchanges are intersected, in the spirit of NTP's clock filter (RFC 5905,
-//! section 10: the shortest delay knows best). A mean would take in every delay of a busy machine.
+//! An exchange has four times: sent (on this machine), read and answered (on the other), received
+//! (on this machine). For any delays in the two directions, the other clock is ahead by at most
+//! `read - sent` and by at least `answered - received`. So half the round trip bounds the error,
+//! including any asymmetry. The module intersects the intervals of many exchanges, in the spirit of
+//! NTP's clock filter (RFC 5905, section 10: the shortest delay knows best). A mean would contain
+//! every delay of a busy machine.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -12,8 +14,9 @@ use measure::clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Two clocks drift apart by at most one nanosecond in this many: old estimates widen by this rate.
-/// Quartz is good for 100 millionths, and both may be off in opposite directions.
+/// Two clocks drift apart by at most one nanosecond in this number of nanoseconds, so old estimates
+/// widen at this rate. A quartz is accurate to 100 millionths, and both may be wrong in opposite
+/// directions.
 const DRIFT_NS: u64 = 5000;
 
 /// Reads the monotonic clock when the call arrives, and when it is answered.
@@ -31,22 +34,22 @@ impl<S> Serve<S> for ReadClock {
     }
 }
 
-/// Offset of their clock from ours.
+/// Offset of the other machine's clock from this machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// Time by which their clock is ahead, ns.
+    /// Time by which the other clock is ahead, ns.
     pub ahead_ns: i64,
     /// Bound on the error, ns.
     pub bound_ns: u64,
 }
 
 impl Offset {
-    /// Converts their time to ours.
+    /// Converts the other machine's time to this machine's.
     pub fn ours(self, theirs_ns: u64) -> u64 {
         theirs_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }
 
-    /// Converts our time to theirs.
+    /// Converts this machine's time to the other machine's.
     pub fn theirs(self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.ahead_ns)
     }
@@ -59,7 +62,7 @@ pub struct ClockOffset {
     breaks: u64,
 }
 
-/// Bounds of the offset of their clock, as of one time of our clock.
+/// Bounds of the offset of the other clock, at one time of this machine's clock.
 #[derive(Clone, Copy, Debug)]
 struct KnownOffset {
     low_ns: i64,
@@ -71,7 +74,7 @@ impl ClockOffset {
     /// Takes one sample.
     ///
     /// # Errors
-    /// The agent is gone, or does not answer in time.
+    /// The agent has ended, or does not answer in time.
     pub fn ask(&mut self, link: &Link, limit: Duration) -> Result<()> {
         let sent_ns = clock::now_ns();
         let [read_ns, answered_ns] = link.call(&ReadClock, limit)?;
@@ -80,8 +83,8 @@ impl ClockOffset {
     }
 
     /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier ones
-    /// means that a clock was set or stood still: earlier knowledge is dropped, and the break is
-    /// counted.
+    /// means that a clock was set or stood still. Then it drops earlier knowledge, and counts the
+    /// break.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
@@ -114,7 +117,7 @@ impl ClockOffset {
         })
     }
 
-    /// Returns how often a clock was set or stood still.
+    /// Returns the number of times that a clock was set or stood still.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -132,13 +135,13 @@ mod tests {
         // (the four times, ahead, bound)
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
-            // All of the delay on the way there, none on the way back, and 1000 s ahead.
+            // The whole delay is in one direction. The other clock is 1000 s ahead.
             (
                 [100, 1_000_000_000_140, 1_000_000_000_140, 140],
                 1_000_000_000_020,
                 20,
             ),
-            // Behind us, started later.
+            // The other clock is behind, because its machine started later.
             ([5000, 1010, 1030, 5060], -4010, 20),
             ([7, 7, 7, 7], 0, 0),
         ] {
@@ -177,7 +180,7 @@ mod tests {
     }
 
     proptest! {
-        /// For all delays, and with a clock that drifts as far as allowed.
+        /// For all delays, and for a clock with the maximum drift.
         #[test]
         fn the_truth_lies_within_the_bound(
             ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,

@@ -5,13 +5,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{ErrorKind, Read, Write};
 
-/// Length of the longest message: calls are coarse, and none is near it.
+/// Maximum length of a message. Calls are coarse, and none comes near it.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Writes one message.
 ///
 /// # Errors
-/// It is too long, or the other side is gone.
+/// It is too long, or the other side has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message).context("write a message as JSON")?;
@@ -21,15 +21,16 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
         "a message of {length} bytes is too long; {BYTES_MAX} is the most"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    // In one piece: if this process is killed here, half a message is unlikely.
+    // The message is written in one piece: if this process is killed here, half a message is
+    // unlikely.
     to.write_all(&bytes).context("send a message")?;
     to.flush().context("send a message")
 }
 
-/// Reads one message; `None` if the other side has ended between two.
+/// Reads one message. `None` if the other side has ended between two messages.
 ///
 /// # Errors
-/// The stream ends within a message, or carries something else.
+/// The stream ends within a message, or contains other data.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     let mut length = [0; 4];
     if !begins(from, &mut length)? {
@@ -54,7 +55,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     Ok(Some(message))
 }
 
-/// Fills `length`; returns false if the stream ends before its first byte.
+/// Fills `length`. Returns false if the stream ends before its first byte.
 fn begins(from: &mut impl Read, length: &mut [u8; 4]) -> Result<bool> {
     let mut have = 0;
     while have < length.len() {
@@ -77,7 +78,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// Returns its bytes in pieces of the given lengths, again and again.
+    /// Returns its bytes in pieces of the given lengths, repeatedly.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,

@@ -2,8 +2,8 @@
 //!
 //! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
 //! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it asks `getent`, which
-//! all systems with glibc have. If that is missing or has no answer, it asks the built-in C
-//! library.
+//! all systems with glibc have. If `getent` is missing or has no answer, the program asks the
+//! built-in C library.
 
 use crate::process::{self, Patience};
 use anyhow::{Context, Result};
@@ -29,11 +29,11 @@ pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
     Ok(found.collect())
 }
 
-/// Returns the answer of the system's own program. `None` if that is missing, or knows no such
-/// name.
+/// Returns the answer of the system's own program. `None` if the program is missing, or does not
+/// know the name.
 fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
-    // A name that looks like an option belongs to no host.
+    // A name that looks like an option is not a host name.
     command.args(["ahosts", "--", host]);
     let answer = process::ask(command, b"", Patience::up_to(LIMIT)).ok()?;
     let found = parse(&String::from_utf8_lossy(&answer.output));
@@ -79,7 +79,7 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// Also runs in a build that asks the C library, so that both ways are tested.
+    /// The test also runs in a build that asks the C library, so that both methods are tested.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

@@ -1,11 +1,11 @@
 //! The only crate that knows how to reach a machine and talk with it: processes, frames, ssh and
 //! kubectl, leases, clocks.
 //!
-//! An *agent* is this program again, on a host. [`Link`] is the near side of a conversation with
-//! one, [`serve`] the far side; a [`Call`] is the definition of one question that both share.
-//! Invariants: no path, clock or descriptor of the near side has a meaning on the far side. An
-//! agent relies only on messages that it receives: a controller that is silent for too long is
-//! gone.
+//! An *agent* is another process of this program, on a host. [`Link`] is the controller's side of a
+//! conversation with an agent, and [`serve`] is the agent's side. A [`Call`] is the definition of
+//! one request that both share. Invariants: no path, clock or descriptor of the controller has a
+//! meaning for the agent. An agent relies only on messages that it receives, so a controller that
+//! is silent for too long counts as ended.
 
 pub mod agent_loop;
 mod build_identity;

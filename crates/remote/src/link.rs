@@ -1,4 +1,4 @@
-//! The near side of a conversation with an agent.
+//! The controller's side of a conversation with an agent.
 
 use crate::build_identity::{Hello, build};
 use crate::call::{Call, FromAgent, ToAgent};
@@ -40,8 +40,8 @@ pub const CLIENT: &str = "client";
 /// Path of the running program, also after its file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// A conversation with one agent. Dropping it hangs up without a message: an agent that is not kept
-/// then ends what it began.
+/// A conversation with one agent. Dropping it ends the connection without a message. An agent that
+/// is not kept then ends all that it began.
 #[derive(Debug)]
 pub struct Link {
     /// Name of the agent, for messages: `host1`.
@@ -69,7 +69,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Writer::Socket(socket) = self {
-            // A closed one was hung up already.
+            // A closed stream was already hung up.
             let _ = socket.shutdown(Shutdown::Write);
         }
     }
@@ -87,9 +87,9 @@ type Input = Box<dyn Read + Send>;
 /// A child process that leads to an agent.
 pub(crate) struct Tunnel {
     pub(crate) child: Child,
-    /// Its last words at its end. `None` if the child itself is the agent.
+    /// The end of its error output. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
-    /// Source of the fate of the place that it leads to.
+    /// Source of the fate of the place to which it leads.
     pub(crate) fate: Option<Fate>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct NoHello {
     pub(crate) why: anyhow::Error,
     /// True if an agent of another build answered.
     pub(crate) is_other_build: bool,
-    /// Exit status of the process that leads there.
+    /// Exit status of the process that leads to the agent.
     pub(crate) status: Option<ExitStatus>,
 }
 
@@ -113,7 +113,7 @@ impl From<anyhow::Error> for NoHello {
     }
 }
 
-/// An answer, and the CPU time that it took there, ns.
+/// An answer, and the CPU time that it took at the agent, ns.
 type Answer = (Result<serde_json::Value, String>, u64);
 
 thread_local! {
@@ -135,11 +135,11 @@ struct Heard {
     notes: Vec<serde_json::Value>,
     /// Receiver that replaces the list.
     listener: Option<Listener>,
-    /// Result of ending what it began.
+    /// Result of ending all that the agent began.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
-    /// True if a process leads there whose end has not been seen.
+    /// True if the process that leads to the agent may still run.
     is_way_open: bool,
     /// Exit status of that process.
     status: Option<ExitStatus>,
@@ -152,7 +152,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Link {
-    /// Starts an agent as a process of its own, which outlives this one for as long as its lease
+    /// Starts an agent as a separate process, which outlives this one for as long as its lease
     /// allows. `begin` is its first message; `mark` is a variable of its environment.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // If it has ended already, the code below notices it.
+        // If it has already ended, the code below detects that.
         let sent = frame::write(&mut writer, begin);
         let way = Tunnel {
             child,
@@ -181,12 +181,12 @@ impl Link {
         };
         let link = Link::new(name, Writer::Pipe(writer), Box::new(reader), Some(way))
             .map_err(|no| no.why.context(format!("the agent of {name}")))?;
-        sent.with_context(|| format!("tell the agent of {name} what it is"))?;
+        sent.with_context(|| format!("send its role to the agent of {name}"))?;
         Ok(link)
     }
 
-    /// Begins the conversation with an agent that `way` leads to, and that has received its first
-    /// message.
+    /// Begins the conversation with an agent to which `way` leads. The agent has already received
+    /// its first message.
     pub(crate) fn from_pipes(
         name: &str,
         writer: ChildStdin,
@@ -238,7 +238,7 @@ impl Link {
         })
     }
 
-    /// Returns it with the address at which the machine's sshd was reached.
+    /// Returns this value with the address at which the machine's sshd was reached.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
@@ -263,7 +263,8 @@ impl Link {
     /// Sends a call and waits for the answer at most for `limit`.
     ///
     /// # Errors
-    /// The agent's own words; or it is gone, or does not answer in time.
+    /// The call fails, with the agent's own words. Or the agent has ended, or does not answer in
+    /// time.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {
             let value = serde_json::to_value(call).context("write a call as JSON")?;
@@ -273,11 +274,10 @@ impl Link {
         asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// Describes an agent that no longer answers. For an agent of another machine, this side cannot
-    /// know whether it has ended or goes on for a while.
+    /// Describes an agent that no longer answers: on another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
-            Some(_) => format!("its agent is out of reach: {why}"),
+            Some(_) => format!("its agent cannot be reached: {why}"),
             None => format!("its agent has ended: {why}"),
         }
     }
@@ -324,8 +324,8 @@ impl Link {
         notes.into_iter().filter_map(read).collect()
     }
 
-    /// Passes the agent's unrequested messages to `listener` from now on, in the thread that reads:
-    /// it must neither wait nor make calls. Earlier messages are passed first.
+    /// Passes the agent's unrequested messages to `listener` from now on, in the thread that reads.
+    /// So `listener` must neither wait nor make calls. Earlier messages come first.
     pub fn listen(&self, mut listener: Listener) {
         let mut heard = lock(&self.shared.heard);
         std::mem::take(&mut heard.notes)
@@ -337,24 +337,24 @@ impl Link {
         heard.listener = Some(listener);
     }
 
-    /// Returns the reason why no more messages will come; `None` while the agent is there.
+    /// Returns the reason why no more messages will come. `None` while the agent exists.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Tells the agent to end what it began, and waits until it has.
+    /// Requests the agent to end all that it began, and waits until it has.
     ///
     /// # Errors
-    /// A step fails, in the agent's words; or it is not done within `limit`.
+    /// A step fails, with the agent's words, or the end takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
-        // An agent that is gone does not need the message.
+        // An agent that has ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
         let deadline = Deadline::after(limit);
         let mut heard = lock(&self.shared.heard);
         while heard.lost.is_none() {
             ensure!(
                 !deadline.passed(),
-                "the agent of {} (process {}) is not done with ending what it began after {} s",
+                "the agent of {} (process {}) has not ended its processes after {} s",
                 self.name,
                 self.hello.process.pid,
                 limit.as_secs()
@@ -368,7 +368,7 @@ impl Link {
         }
     }
 
-    /// Leaves: a kept agent goes on, and another command may connect.
+    /// Leaves: a kept agent continues, and another command may connect.
     pub fn leave(&self) {
         let _ = self.shared.say(&ToAgent::Bye { end: false });
         self.shared.hang_up();
@@ -387,17 +387,17 @@ impl Shared {
         match hello.recv_timeout(HELLO_LIMIT) {
             Ok(hello) if hello.build == build() => Ok(hello),
             Ok(_) => Err(NoHello {
-                why: anyhow!("is of another build of cassay than this command"),
+                why: anyhow!("is from another build of cassay than this command"),
                 is_other_build: true,
                 status: None,
             }),
             Err(RecvTimeoutError::Timeout) => {
-                Err(anyhow!("said nothing for {} s", HELLO_LIMIT.as_secs()).into())
+                Err(anyhow!("sent no message for {} s", HELLO_LIMIT.as_secs()).into())
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.heard).lost.clone().unwrap_or_default();
                 Err(NoHello {
-                    why: anyhow!("ended before it said who it is: {why}"),
+                    why: anyhow!("ended before it identified itself: {why}"),
                     is_other_build: false,
                     status: self.status(),
                 })
@@ -405,8 +405,8 @@ impl Shared {
         }
     }
 
-    /// Returns the exit status of the process that led there. `None` if there is none, or it has
-    /// not ended.
+    /// Returns the exit status of the process that led to the agent. `None` if there is none, or it
+    /// has not ended.
     fn status(&self) -> Option<ExitStatus> {
         let deadline = Deadline::after(STATUS_LIMIT);
         let mut heard = lock(&self.heard);
@@ -440,7 +440,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
             }
             Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
-                // An answer that came too late has no receiver any more.
+                // An answer that came too late no longer has a receiver.
                 let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
@@ -470,7 +470,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     drop(heard);
     // A caller that waits for its first message need not wait for its end, which may take long.
     drop(hello);
-    // Its status must be reaped, or it stays as a zombie. A kept one may go on for long.
+    // Its status must be collected, or it remains a zombie. A kept agent may continue for long.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;
@@ -478,7 +478,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     shared.news.notify_all();
 }
 
-/// Sends a message each second that this side is alive, until the conversation ends.
+/// Each second, sends a message that this side is alive, until the conversation ends.
 fn keep_alive(shared: &Shared) {
     while shared.say(&ToAgent::Alive).is_ok() {
         let deadline = Deadline::after(ALIVE_EVERY);

@@ -2,8 +2,9 @@
 //!
 //! One thread, the *keeper*, starts all of them, because the kernel ties a child's parent-death
 //! signal to the thread that forked it. A short-lived thread would take its children with it. The
-//! keeper lives until the process ends, so kill -9 of this process kills them. Another process is
-//! only ever signalled after a comparison of its start time: process ids are reused.
+//! keeper lives until the process ends, so kill -9 of this process also kills the children. cassay
+//! signals another process only after a comparison of its start time, because process ids are
+//! reused.
 
 mod listen;
 
@@ -21,19 +22,19 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Interval between two checks of a process that is ending. Short against a JVM's stop of about 1
-/// s.
+/// Interval between two checks of a process that is ending. It is short compared with a JVM's stop
+/// of about 1 s.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Time limit for a killed process to be gone: the kernel has to tear down its memory.
+/// Time limit for a killed process to end: the kernel must free its memory.
 pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Lifetime of a child relative to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It is killed when this process ends, however that happens.
+    /// The child is killed when this process ends, however that happens.
     Ours,
-    /// It goes on after this process ends: its own session, no death signal.
+    /// The child continues after this process ends: it has its own session and no death signal.
     Detached,
 }
 
@@ -48,8 +49,8 @@ pub struct Identity {
 
 /// A machine from the view of its processes: within it, a process id is unique.
 ///
-/// Two containers of one machine have one kernel, and yet do not see each other's processes. Two
-/// machines created from one image may have the same id, and yet other names.
+/// Two containers on one machine share a kernel, but do not see each other's processes. Two
+/// machines created from one image may have the same id, but different names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpace {
     /// Its host name.
@@ -88,7 +89,7 @@ impl std::fmt::Display for ProcessSpace {
 }
 
 impl Identity {
-    /// Returns the identity of a running process; `None` if there is none or it is a zombie.
+    /// Returns the identity of a running process. `None` if it does not exist or is a zombie.
     pub fn read(pid: u32) -> Option<Identity> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (state, start_ticks) = parse_stat(&stat)?;
@@ -121,7 +122,7 @@ impl Identity {
         Identity::read(self.pid) == Some(self)
     }
 
-    /// Returns true if some of its threads still run although its first one has ended: they hold
+    /// Returns true if some of its threads still run although its first thread has ended. They hold
     /// its ports.
     fn has_threads(self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
@@ -136,12 +137,12 @@ impl Identity {
         if self.alive()
             && let Some(pid) = Pid::from_raw(self.pid as i32)
         {
-            // The process may end between the two lines; then there is nothing to do.
+            // The process may end between the two lines. Then there is nothing to do.
             let _ = kill_process(pid, signal);
         }
     }
 
-    /// Waits until it is gone. Returns true if it went within `limit`.
+    /// Waits until the process has ended. Returns true if it ended within `limit`.
     pub fn wait_gone(self, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         while self.alive() || self.has_threads() {
@@ -153,12 +154,11 @@ impl Identity {
         true
     }
 
-    /// Ends it: SIGTERM with `grace`, then SIGKILL; a `grace` of zero kills at once. Returns true
-    /// if it ended without SIGKILL.
+    /// Ends the process: SIGTERM with `grace`, then SIGKILL. A `grace` of zero kills at once.
+    /// Returns true if it ended without SIGKILL.
     ///
     /// # Errors
-    /// It is still there after SIGKILL (a process stuck in the kernel, or one that this user may
-    /// not kill).
+    /// It still exists after SIGKILL: it is stuck in the kernel, or this user may not kill it.
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
             self.signal(Signal::TERM);
@@ -173,10 +173,10 @@ impl Identity {
         Err(self.stuck())
     }
 
-    /// Returns the error that it is still there after SIGKILL.
+    /// Returns the error that the process still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
-            "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",
+            "process {} still runs {} s after SIGKILL; look at /proc/{}/stack",
             self.pid,
             KILL_LIMIT.as_secs(),
             self.pid
@@ -195,14 +195,14 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, start_ticks))
 }
 
-/// Returns the kernel's state letter of a process, as in `ps`. `None` if it is gone.
+/// Returns the kernel's state letter of a process, as in `ps`. `None` if it has ended.
 pub fn state(process: Identity) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
     let (state, start_ticks) = parse_stat(&stat)?;
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// Returns the arguments of a process; `None` if it is gone or may not be read.
+/// Returns the arguments of a process. `None` if it has ended or the user may not read them.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -232,7 +232,7 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
-/// Creates a command whose child will be owned: pass it to [`spawn`] or [`output`].
+/// Creates a command whose child will have an owner: pass it to [`spawn`] or [`output`].
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that makes commands"
@@ -246,7 +246,7 @@ pub fn command(program: &Path) -> Command {
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Makes waits for managed nodes end with an error as soon as `flag` is true, so that all started
-/// processes are stopped in order. Only the first call counts.
+/// processes can end normally. Only the first call counts.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }
@@ -286,12 +286,12 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         match life {
             Life::Ours => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before the line above: then no signal would come.
+                // The parent may have died before the line above. Then no signal would arrive.
                 if getppid() != Some(parent) {
                     return Err(std::io::Error::other("the parent process has ended"));
                 }
-                // A group of its own: Ctrl-C reaches only this program, which stops the child in
-                // order.
+                // The child has its own group: Ctrl-C reaches only this program, which stops the
+                // child normally.
                 rustix::process::setpgid(None, None)?;
             }
             Life::Detached => {
@@ -300,13 +300,13 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made: no allocation, no lock. (The error
-    // of the lost parent allocates, in a child whose only future is to report it and exit.)
+    // SAFETY: between fork and exec, the child makes only system calls: no allocation, no lock.
+    // (The error for a lost parent allocates, in a child that only reports it and exits.)
     unsafe { command.pre_exec(prepare) };
     let (answer, answered) = channel();
     keeper()?
         .send(Box::new(move || {
-            // The receiver is gone only if the caller panicked; the child then ends with this
+            // The receiver has ended only if the caller panicked. The child then ends with this
             // process.
             let _ = answer.send(command.spawn());
         }))

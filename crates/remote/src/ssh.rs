@@ -1,10 +1,11 @@
-//! An agent elsewhere: on another machine, under a user's account, or in a pod.
+//! An agent on another machine, under a user's account, or in a pod.
 //!
-//! Each has one connection, held open, made by the user's own `ssh` or `kubectl`: configurations,
-//! keys, jump hosts, known hosts and contexts apply. There the program is named by its SHA-256, and
-//! is sent over that connection if it is missing. Invariants: no host key and no password is ever
-//! asked for or accepted. Only a program with the expected digest is executed there. All
-//! unreachable destinations are reported together, before any work begins.
+//! Each agent has one open connection, made by the user's own `ssh` or `kubectl`: configurations,
+//! keys, jump hosts, known hosts and contexts apply. At the destination, the name of the program is
+//! its SHA-256. If it is missing, cassay sends it over that connection. Invariants: cassay never
+//! asks for or accepts a host key or a password. It executes only a program with the expected
+//! digest at the destination. It reports all unreachable destinations together, before any work
+//! begins.
 
 mod destination;
 mod far_side;
@@ -31,25 +32,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use upload::Program;
 
-/// Maximum number of machines that are connected to at a time. One sshd may serve many names (a
-/// jump host), and drops connections from the tenth unauthenticated one on:
-/// `MaxStartups 10:30:100`.
+/// Maximum number of simultaneous connection attempts. One sshd may serve many names (a jump host).
+/// It drops connections from the tenth unauthenticated one on: `MaxStartups 10:30:100`.
 const CONNECTING_MAX: usize = 8;
 
-/// Maximum number of tries for a machine whose sshd hangs up before login, and pause before the
-/// second try. The pause doubles before each further one: 7 s of waiting in all.
+/// Maximum number of attempts for a machine whose sshd hangs up before login, and pause before the
+/// second attempt. The pause doubles before each further attempt: 7 s in total.
 const TRIES_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time limit for the first answer of the far side: names are resolved, keys exchanged, a login
-/// shell starts.
+/// Time limit for the first answer of the destination: it includes name resolution, key exchange
+/// and the start of a login shell.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the rest of the program to arrive once it has left here. Pipes and sockets on the
-/// way hold some megabytes, which take a minute over a line of a megabit a second.
+/// Time limit for the rest of the program to arrive after all of it was sent. Pipes and sockets on
+/// the way hold some megabytes, which take a minute over a line of one megabit per second.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
 
-/// Time limit for the end of an agent that has begun nothing.
+/// Time limit for the end of an agent that has no work.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of a process that is ending.
@@ -60,11 +60,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub enum OtherAgents {
     /// They end.
     End,
-    /// They go on, as they did before.
+    /// They continue, as they did before.
     Leave,
 }
 
-/// Script that runs on the far side until the agent starts.
+/// Script that runs at the destination until the agent starts.
 const SCRIPT: &str = include_str!("ssh/begin.sh");
 
 /// Returns the command by which `sh` reads the script.
@@ -72,8 +72,8 @@ fn first_line() -> String {
     format!("eval \"$(head -c {})\"", SCRIPT.len())
 }
 
-/// Returns the command for `ssh`. The login shell reads this line, and may be any (fish, csh): two
-/// words and a quoted one, whose content only `sh` interprets.
+/// Returns the command for `ssh`. The login shell reads this line, and may be any shell (fish,
+/// csh). So the line has two words and a quoted one, whose content only `sh` interprets.
 fn command_line() -> String {
     format!("exec sh -c '{}'", first_line())
 }
@@ -82,7 +82,7 @@ impl Link {
     /// Starts an agent elsewhere. `begin` is its first message.
     ///
     /// # Errors
-    /// The reason why it does not start, with a remedy.
+    /// It does not start. Holds the reason and a remedy.
     pub fn to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
         let mut count = 1;
         loop {
@@ -104,8 +104,8 @@ impl Link {
         }
     }
 
-    /// Starts an agent in each of several places, some at a time. Returns each, or the reason of
-    /// its failure, in their order.
+    /// Starts an agent in each of several places, some at a time. Returns each agent, or the reason
+    /// for its failure, in order.
     pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -130,11 +130,11 @@ impl Link {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Starts an agent in each of several places, some at a time.
+    /// Starts an agent in each of several places, several at the same time.
     ///
     /// # Errors
-    /// All places that are not reached, each with its reason. The other agents have ended then, or
-    /// go on if `others` says so because they ran before.
+    /// All places that are not reached, each with the reason. Then the other agents have ended, or
+    /// continue if `others` says so because they ran before.
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -156,7 +156,7 @@ impl Link {
         }
         std::thread::scope(|scope| {
             for link in &links {
-                // One that does not end in time ends when its lease is over.
+                // An agent that does not end in time ends when its lease is over.
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });
@@ -189,7 +189,7 @@ struct Connection {
     child: Child,
     last_words: Arc<LastWords>,
     stage: Stage,
-    /// Program to run there, if it is not this one.
+    /// Program to run at the destination, if it is not this one.
     other: Option<Arc<Program>>,
     /// Address at which its sshd was reached, or address of the pod.
     reached_at: Option<IpAddr>,
@@ -229,7 +229,7 @@ impl Connection {
         })
     }
 
-    /// Runs the steps until the far side is an agent.
+    /// Runs the steps until there is an agent at the destination.
     fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
         let sent = self.far.send(&mut SCRIPT.as_bytes());
         sent.map_err(|error| Trouble::from_error(&error))?;
@@ -261,7 +261,7 @@ impl Connection {
         let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
         if said == "send" {
             self.put(&program, pack == "gzip")
-                .map_err(|error| Trouble::from_error(&error.context("put the program there")))?;
+                .map_err(|error| Trouble::from_error(&error.context("send the program")))?;
             said = self.hear("the program arrives", PUT_LIMIT)?;
         }
         if let Some(obstacle) = said.strip_prefix("no ") {
@@ -272,7 +272,7 @@ impl Connection {
             return Err(Trouble::from_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
-        // If it has ended already, its silence shows it.
+        // If the connection has already ended, its silence shows this.
         let _ = crate::frame::write(&mut self.far.writer, begin);
         Ok(())
     }
@@ -288,7 +288,7 @@ impl Connection {
         self.far.send(&mut program.plain()?)
     }
 
-    /// Reads the next answer of the far side; `what` names its next step.
+    /// Reads the next answer of the destination; `what` names its next step.
     fn hear(&mut self, what: &str, limit: Duration) -> Result<String, Trouble> {
         let unheard = match self.far.line(limit) {
             Ok(said) => return Ok(said),
@@ -306,7 +306,11 @@ impl Connection {
             Unheard::HungUp => {
                 let status = ended(&mut self.child);
                 let lines = self.last_words.lines(LAST_WORDS_LIMIT);
-                end(format!("it hung up while {what}"), status, lines)
+                end(
+                    format!("it ended the connection while {what}"),
+                    status,
+                    lines,
+                )
             }
             Unheard::TooMuch => Trouble::with_hint(
                 "the start files of its login shell print more than 64 KiB",
@@ -329,7 +333,7 @@ impl Connection {
         entered: Result<(), Trouble>,
     ) -> Result<Link, Trouble> {
         if let Err(trouble) = entered {
-            // It may still wait for something.
+            // The process may still wait for input.
             let _ = self.child.kill();
             let _ = self.child.wait();
             return Err(trouble);
@@ -349,7 +353,7 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // No other code knows it any more; its thread reaps its status.
+        // No other code refers to the process any longer, so its thread collects its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }
@@ -357,8 +361,8 @@ impl Connection {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
             return Err(Trouble::with_hint(
-                format!("{file}, which is put there, is of another build than this program"),
-                "take the one of the same release, or of the same sources",
+                format!("{file}, which would be sent, is from another build than this program"),
+                "use the file of the same release, or from the same sources",
             ));
         }
         Err(Trouble::BrokeOff(End {
@@ -370,9 +374,9 @@ impl Connection {
     }
 }
 
-/// Adds the options of `ssh`. It never prompts, and only runs one command: a session that is
-/// configured to run another one, or to forward ports, is for people. Quiet configurations must
-/// still report errors.
+/// Adds the options of `ssh`. `ssh` must never prompt, and must run only one command, even if the
+/// configuration contains another command or forwards ports for interactive use. Quiet
+/// configurations must still report errors.
 fn by_ssh(command: &mut Command, destination: &str) {
     for option in [
         "BatchMode=yes",

@@ -1,5 +1,5 @@
-//! Output of a program on stderr: read as it comes, so that the program never blocks, with only its
-//! end kept. Memory is bounded for any amount of output.
+//! Output of a program on stderr. It is read as it arrives, so that the program never blocks, and
+//! only its end is kept. Memory is bounded for any amount of output.
 
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
@@ -8,25 +8,25 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of last bytes kept: a banner may come first, and the relevant part comes last.
+/// Number of last bytes to keep: a banner may come first, and the relevant part comes last.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// Time limit for the last words after a hang-up.
+/// Time limit for the last output after a hang-up.
 pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
-/// Describes why an agent is silent for good, with the last words of the process that leads to it,
-/// if any.
+/// Describes why an agent is permanently silent, with the last output of the process that leads to
+/// it, if any.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "it hung up".to_owned();
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
         Some(line) => format!("its ssh ended: {line}"),
-        None => "its ssh ended without a word".to_owned(),
+        None => "its ssh ended without a message".to_owned(),
     }
 }
 
-/// Last part of the output of a program so far.
+/// Last part of the output of a program up to now.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,
@@ -40,7 +40,7 @@ struct Words {
 }
 
 impl LastWords {
-    /// Reads `from` up to its end in a thread of its own.
+    /// Reads `from` up to its end in a separate thread.
     pub(crate) fn read(mut from: impl Read + Send + 'static) -> Result<Arc<LastWords>> {
         let last = Arc::new(LastWords::default());
         let kept = Arc::clone(&last);
@@ -64,8 +64,8 @@ impl LastWords {
         bytes.drain(..surplus);
     }
 
-    /// Returns the lines that are not empty. Waits for the end of the output at most for
-    /// `patience`: another process may hold the pipe open.
+    /// Returns the lines that are not empty. Waits at most `patience` for the end of the output,
+    /// because another process may hold the pipe open.
     pub(crate) fn lines(&self, patience: Duration) -> Vec<String> {
         let deadline = Deadline::after(patience);
         let mut words = self.lock();
@@ -79,7 +79,7 @@ impl LastWords {
         lines.map(str::to_owned).collect()
     }
 
-    /// Drops the output so far.
+    /// Drops the output up to now.
     pub(crate) fn forget(&self) {
         self.lock().bytes.clear();
     }

@@ -1,8 +1,8 @@
 //! Draws a [`Picture`] as SVG in an element `figure`.
 //!
-//! It has no script, no style of its own and no references: colours come by class from the page's
-//! style sheet, so that one picture serves light, dark and paper. The meaning of a colour is also
-//! in words, in the legend, in the tooltips and in the description.
+//! It has no script, no own style and no references. The page's style sheet gives the colours by
+//! class, so one picture works on light and dark screens and on paper. The legend, the tooltips and
+//! the description also express the meaning of each colour.
 
 mod layout;
 

@@ -2,7 +2,7 @@
 //! The first run is the baseline.
 //!
 //! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
-//! that, the verdict is at most that two look different, and the page says so.
+//! this. The verdict is at most that two runs look different, and the page says so.
 
 mod costs;
 mod differences;
@@ -71,7 +71,7 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// Returns the data for `--json`: flat for two runs, a list of contenders for more.
+/// Returns the data for `--json`: flat for two runs, or a list of contenders for more.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({
@@ -94,7 +94,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// Says how often each verdict was given for one metric.
+/// Describes the number of occurrences of each verdict for one metric.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -103,7 +103,7 @@ fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
         (Finding::Equivalent, "equivalent", "equivalent"),
         (
             Finding::Inconclusive,
-            "no difference can be told",
+            "no difference can be detected",
             "inconclusive",
         ),
     ] {
@@ -162,8 +162,8 @@ fn headline(
         verdict: verdicts.max().unwrap_or(Verdict::Unknown),
         meaning: format!(
             "This is the worse verdict of the {}. The runs were not interleaved, so the ratio \
-             includes every other change between them, also of the machine. One study with {} as \
-             variants can decide what looks different here.",
+             also includes every other change between them, such as a change of the machine. One \
+             study with {} as variants can decide if a difference here is real.",
             if runs.len() == 2 { "two runs" } else { "runs" },
             if runs.len() == 2 { "both" } else { "all" },
         ),
@@ -175,7 +175,7 @@ fn headline(
     }
 }
 
-/// Returns the alarms of a run, which must be seen before any comparison with it.
+/// Returns the alarms of a run, which the reader must see before any comparison with it.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }
@@ -230,12 +230,12 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     let sees = match c.could_see {
         Some(share) if c.verdict == Finding::Inconclusive && share < TENFOLD => {
             format!(
-                "; a difference of {} would have been seen",
+                "; a difference of {} would have been detected",
                 number::percent(share)
             )
         }
         Some(_) if c.verdict == Finding::Inconclusive => {
-            "; not even a tenfold difference would have been seen".to_owned()
+            "; not even a tenfold difference would have been detected".to_owned()
         }
         _ => String::new(),
     };

@@ -1,7 +1,7 @@
 //! Prints the text of other load generators, for scripts that parse it.
 //!
-//! Invariants: pure functions of plain numbers. They print the same bytes as the tool for the same
-//! numbers, its quirks included.
+//! Invariants: these are pure functions of plain numbers. For the same numbers, they print the same
+//! bytes as the tool, including its quirks.
 
 mod java;
 mod rank;

@@ -2,12 +2,14 @@
 //! are kept, in the order in which they came.
 //!
 //! A mean or every n-th value would hide the one second in which the disk was full. The measured
-//! window gets [`WINDOW_SHARE`] of the buckets, however short it is compared with the loading. All
-//! series of a figure have the same buckets, so that they can share their positions on the axis.
+//! window gets [`WINDOW_SHARE`] of the buckets, however short it is compared with the load phase.
+//! All series of a figure have the same buckets, so that they can share their positions on the
+//! axis.
 
 /// Share of the buckets that belong to the measured window.
 const WINDOW_SHARE: f64 = 0.6;
-/// Number of usual look intervals after which a missing look leaves a gap in the line.
+/// Number of usual intervals between readings after which a missing reading leaves a gap in the
+/// line.
 const GAP_LOOKS: f64 = 5.0;
 
 /// Buckets of one trial's time axis.
@@ -75,7 +77,7 @@ impl Buckets {
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// Thins one series. A short one stays as it is.
+    /// Thins one series. A short series does not change.
     pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -103,8 +105,8 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the looks to keep of stacked parts: those with the smallest and the largest `total`
-    /// of each bucket; all, if they are few.
+    /// Selects the readings of stacked parts to keep: those with the smallest and the largest
+    /// `total` in each bucket. Keeps all, if there are few.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -126,7 +128,7 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of parts, each cut evenly into about its number of buckets.
+/// Returns the borders of buckets. Each part is divided evenly into about its number of buckets.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -175,7 +177,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills single empty buckets, which lie between two looks by chance, with the value before.
+    /// Fills single empty buckets, which are between two readings by chance, with the previous
+    /// value.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -186,7 +189,7 @@ impl ThinnedSeries {
     }
 }
 
-/// Returns every value, with a gap where looks are missing.
+/// Returns every value, with a gap where readings are missing.
 fn whole(values: &[(f64, f64)]) -> ThinnedSeries {
     let mut steps: Vec<f64> = values.windows(2).map(|w| w[1].0 - w[0].0).collect();
     steps.sort_by(f64::total_cmp);
@@ -242,7 +245,7 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // There are no values after 900: that is a gap and not a line.
+        // There are no values after 900, so there is a gap and not a line.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -1,6 +1,6 @@
 //! Exports the figures of a run as files, for slides and pull requests.
 //!
-//! Each figure is drawn by the same code as the figure of a page's first screen. It has a light
+//! The code for the figure of a page's first screen also draws these figures. It has a light
 //! background and its legend, and needs no other file.
 
 use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Page, Plot, Verdict};
@@ -9,7 +9,7 @@ use crate::sections::lead_figure::{course_of, load_figure};
 use crate::summary::{ALL, Point, points, variant_name, variants};
 use crate::svg;
 
-/// Minimum number of values above a point of a curve for it to be drawn.
+/// Minimum number of values above a point of a curve. Otherwise, the point is not drawn.
 const ABOVE_MIN: f64 = 10.0;
 
 /// A figure as a file.
@@ -52,7 +52,8 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Returns true if a line of it has at least two points: a single second is not a series.
+/// Returns true if any of its lines has at least two points, because a single second is not a
+/// series.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot
@@ -64,7 +65,7 @@ fn is_course(figure: &LeadFigure) -> bool {
     figure.plots.iter().any(has_line)
 }
 
-/// Returns a name that can be part of a file's name, for any name of a variant.
+/// Returns a text that can be part of a file name, for any name of a variant.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.+=".contains(c) {

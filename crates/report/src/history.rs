@@ -1,8 +1,8 @@
 //! The history of a study: a series for each variant, point and metric over its runs, its change
 //! points, and the differences between the runs on both sides.
 //!
-//! Only runs of one size on one kind of target form a series. Unusable runs are listed and left
-//! out. History notifies: a change is to be confirmed by one study with both sides.
+//! Only runs of one size on one kind of target form a series. The page lists unusable runs, and
+//! leaves them out. A history only notifies: a study with both sides must confirm a change.
 
 mod export;
 pub(crate) mod figure;
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
-/// Metrics that are followed at each point: name, whether more is better, and the smallest reported
-/// change.
+/// Metrics that the history follows at each point: name, true if higher is better, and the smallest
+/// reported change.
 pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("ops_per_s", "throughput", "op/s", true, 0.03),
     HistoryMetric::new("p50_ms", "median latency", "ms", false, 0.10),
@@ -60,7 +60,7 @@ pub(crate) struct UsedRun {
     /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to its report. `None` without a path to it.
+    /// Link from the page to the run's report. `None` if there is no path to it.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
@@ -90,7 +90,7 @@ pub(crate) struct Change {
     /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: ChangeKind,
-    /// Recorded differences between that run and the one before: `key: a → b`.
+    /// Recorded differences between that run and the previous one: `key: a → b`.
     pub(crate) differs: Vec<String>,
 }
 
@@ -123,9 +123,9 @@ impl HistoryMetric {
         }
     }
 
-    /// Returns the value of a point. `None` if it says nothing about the target: throughput at a
-    /// rate is the offered one, latency of a saturated rate grows with the window, and a lower
-    /// bound is not a number.
+    /// Returns the value of a point. `None` if it gives no information about the target. Throughput
+    /// at a rate equals the offered rate, the latency of a saturated rate grows with the window,
+    /// and a lower bound is not a number.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
@@ -155,8 +155,8 @@ impl HistoryMetric {
 }
 
 impl History {
-    /// Sets the link to the report of every run. `way` gets the folder of the run, and returns
-    /// `None` without a path to it.
+    /// Sets the link to the report of every run. `way` receives the folder of the run. It returns
+    /// `None` if there is no path to it.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);
@@ -312,7 +312,7 @@ impl History {
     }
 }
 
-/// Returns the run if its answer is usable; otherwise why not.
+/// Returns the run if its answer is usable, otherwise the reason why not.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {

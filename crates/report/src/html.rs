@@ -1,9 +1,9 @@
 //! Renders a page as one self-contained HTML file, with style, script, chart library and figures
 //! inside it.
 //!
-//! It loads nothing: its content security policy forbids every request. Words and tables are there
-//! before any script runs; charts are drawn when they come into view. All text from the model is
-//! escaped here, at the one place where it becomes HTML.
+//! It loads no resources, since its content security policy forbids every request. Text and tables
+//! are visible before any script runs. Charts are drawn when they come into view. Only this module
+//! turns text from the model into HTML, so it escapes all of it.
 
 mod headline;
 
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The figure's own style comes first: figure files use it too.
+/// The style of the figure comes first, because figure files also use it.
 const STYLE: &str = concat!(
     include_str!("../assets/figure.css"),
     include_str!("../assets/report.css")
@@ -28,10 +28,10 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 /// plotly.js, packed by gzip: `assets/plotly/README.md` names version and origin.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 
-/// Returns the page's content security policy. Nothing is loaded, and only the page's own scripts
-/// and styles are allowed, by their digests. The chart library adds an empty style element, which
-/// it fills through the object model. It also sets attributes `style`, which can neither load nor
-/// run anything. `data:` and `blob:` are for saving a chart as an image.
+/// Returns the page's content security policy. The page must not load resources, and only its own
+/// scripts and styles are allowed, by their digests. The chart library adds an empty style element,
+/// and fills it through the object model. It also sets attributes `style`, which can neither load
+/// resources nor run code. `data:` and `blob:` are for saving a chart as an image.
 fn policy(charts: bool) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     let scripts = if charts {
@@ -60,7 +60,7 @@ fn script() -> String {
 /// Digest of the unpacked library, as the page's script inserts it; a test unpacks it.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
-/// Sentences that only paper has: the parts that a print leaves out.
+/// Sentences for paper only: they name the parts that a print leaves out.
 const ON_PAPER: &str = "A print has the answer and the first charts of the evidence. The rest \
                         stays in the file: tables, settings, reasons, and charts of hosts and \
                         JVMs. Open a section in the browser before printing, and the print has all \
@@ -85,7 +85,8 @@ pub fn html(page: &Page) -> String {
     );
     out.push_str(&body);
     if charts {
-        // Kept as text: the page is readable before a megabyte of script is compiled.
+        // The library is kept as text, so that the page is readable before a megabyte of script is
+        // compiled.
         out.push_str("<script type=\"text/plain\" id=\"chart-library\">");
         out.push_str(library);
         out.push_str("</script>\n");
@@ -95,15 +96,15 @@ pub fn html(page: &Page) -> String {
     out
 }
 
-/// Returns the chart library as the page holds it: gzip in base64. As text it is 1.0 MB, packed 0.5
-/// MB. A browser unpacks it in some milliseconds.
+/// Returns the chart library as the page contains it: gzip in base64. It has 1.0 MB as text, and
+/// 0.5 MB packed. A browser unpacks it in some milliseconds.
 fn packed_library() -> &'static str {
     static PACKED: LazyLock<String> = LazyLock::new(|| BASE64.encode(CHARTS));
     &PACKED
 }
 
-/// Escapes a sentence. Text in backticks, as messages quote keys and commands, becomes code; an
-/// unpaired backtick stays.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and this text becomes code.
+/// An unpaired backtick does not change.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());
@@ -141,7 +142,7 @@ fn link(out: &mut String, id: &str, title: &str) {
     let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
 }
 
-/// Writes sections behind a summary with their title; an open fold begins with links to them.
+/// Writes sections behind a summary with their title. An open fold begins with links to them.
 fn fold(out: &mut String, fold: &Fold) {
     let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
     let _ = write!(
@@ -161,7 +162,8 @@ fn fold(out: &mut String, fold: &Fold) {
     out.push_str("</details>\n");
 }
 
-/// Returns a small square in a variant's colour, to find it again in the charts.
+/// Returns a small square in a variant's colour, so that the reader finds the variant in the
+/// charts.
 fn swatch(variant: Option<usize>) -> String {
     match variant {
         Some(index) => format!("<i class=\"swatch c{}\"></i>", index % 8),
@@ -272,7 +274,7 @@ fn class(tone: Tone) -> &'static str {
 }
 
 fn table(out: &mut String, table: &Table) {
-    // Focusable, so that a wide table can be scrolled from the keyboard.
+    // The element can have the focus, so that a wide table can be scrolled with the keyboard.
     let label = if table.caption.is_empty() {
         "Table"
     } else {
@@ -331,7 +333,7 @@ fn row(out: &mut String, row: &Row, columns: &[Column]) {
     out.push_str("</tr>\n");
 }
 
-/// Escapes the address of a file: for any name it is a path, and nothing that a browser runs.
+/// Escapes the address of a file. Whatever the name, it is a path, and a browser never runs it.
 fn escape_path(path: &str) -> String {
     let mut out = String::from(if path.starts_with('.') { "" } else { "./" });
     for byte in path.bytes() {
@@ -344,7 +346,7 @@ fn escape_path(path: &str) -> String {
     out
 }
 
-/// Writes a cell; `element` with its attributes tells whether it names its row.
+/// Writes a cell. `element`, with its attributes, shows if the cell names its row.
 fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
         out,

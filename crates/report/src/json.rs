@@ -1,4 +1,4 @@
-//! Builds the output of `--json`: the findings as they are on disk, and a summary beside them.
+//! Builds the output of `--json`: the findings in the form that they have on disk, and a summary.
 
 use crate::page::Page;
 use crate::probe_series;
@@ -15,8 +15,8 @@ pub fn json(page: &Page) -> String {
     text
 }
 
-/// Returns everything of `findings.json` at its own place, and `summary`: a reader of one can read
-/// the other.
+/// Returns the content of `findings.json` unchanged, with an additional `summary`. So a reader of
+/// the file can also read this output.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
     let best = variants(view).into_iter().enumerate().map(|(index, variant)| {

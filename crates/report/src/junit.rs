@@ -2,8 +2,8 @@
 //! each trial and for each requirement.
 //!
 //! A missed requirement is a failure, an unusable trial is an error, and undecided or unmeasured
-//! cases are skipped. Elements and attributes are those that Jenkins, GitLab and GitHub's reporters
-//! have in common, since the format has no standard.
+//! cases are skipped. The format has no standard, so this module uses the elements and attributes
+//! that Jenkins, GitLab and GitHub's reporters have in common.
 
 use crate::page::Verdict;
 use crate::run_view::RunView;
@@ -17,12 +17,12 @@ use store::record::{self, RequirementRecord, TrialRecord, left_out};
 /// Returns the run as one document.
 ///
 /// # Errors
-/// No failure is known: it is written to memory.
+/// The document cannot be written to memory, which is not expected.
 pub fn junit(view: &RunView) -> Result<String> {
     let took = took(view);
     let mut suite = TestSuite::new(view.plan.study.as_str());
     suite.set_time(took);
-    // The library's time type, parsed from a format that both use.
+    // This is the library's time type, parsed from a format that both use.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
     let verdict = Verdict::from_record(view.verdict).to_string();
     for (name, value) in [
@@ -42,7 +42,7 @@ pub fn junit(view: &RunView) -> Result<String> {
     report.to_string().context("write JUnit XML")
 }
 
-/// Returns when the run began.
+/// Returns the time at which the run began.
 fn began(view: &RunView) -> Option<jiff::Timestamp> {
     let first = view.journal.first()?;
     let second = first.unix_ns / 1_000_000_000;
@@ -167,7 +167,7 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     )
 }
 
-/// Replaces most control characters by `?`: XML cannot contain them, not even escaped.
+/// Replaces most control characters by `?`, because XML cannot contain them, even escaped.
 fn clean(text: &str) -> String {
     let is_allowed = |c: char| match c {
         '\t' | '\n' => true,

@@ -1,8 +1,8 @@
 //! Renders the page as Markdown, for a pull request or a job's summary: question, answer,
 //! requirements, the tables of results and faults, and why it is not valid.
 //!
-//! Charts, details and columns for wide screens are left out: the report has them. All text is
-//! escaped, so that a study can add neither markup nor a mention.
+//! It leaves out charts, details and columns for wide screens, which the report contains. It
+//! escapes all text, so that a study can add neither markup nor a mention.
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
 
@@ -15,7 +15,8 @@ const SHOWN: [&str; 5] = [
     "history",
 ];
 
-/// Renders a page; `link` is the address of its report, `figure` that of the figure's file.
+/// Renders a page. `link` is the address of its report, and `figure` is the address of the figure's
+/// file.
 pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String {
     let headline = &page.headline;
     let mark = match headline.verdict {
@@ -71,7 +72,7 @@ pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String
     out + &format!("\n{}\n", facts.join(" · "))
 }
 
-/// For example `requirements missed (valid)`, or the verdict alone.
+/// Formats a verdict: `requirements missed (valid)`, or only the verdict.
 fn state(headline: &Headline) -> String {
     let verdict = headline.verdict.name();
     if headline.is_missed {
@@ -145,7 +146,8 @@ fn text(raw: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // An empty comment keeps `@name` from being a mention, and `#7` from being an issue.
+            // An empty comment prevents `@name` from becoming a mention, and `#7` from becoming an
+            // issue.
             '@' | '#' => {
                 out.push(c);
                 out.push_str("<!-- -->");
@@ -161,7 +163,7 @@ fn text(raw: &str) -> String {
     out
 }
 
-/// Escapes a sentence. Text in backticks, as messages quote keys and commands, becomes code.
+/// Escapes a sentence. Messages quote keys and commands in backticks; this text becomes code.
 fn prose(raw: &str) -> String {
     let parts: Vec<&str> = raw.split('`').collect();
     let mut out = String::with_capacity(raw.len());

@@ -1,13 +1,13 @@
 //! Formats numbers: enough digits to be useful, never more than are known.
 //!
-//! Four significant digits for measured values (histograms hold three), the rest as in
-//! [`measure::number`]. A unit stands in the heading, not beside each number.
+//! Measured values have four significant digits (histograms have three). Other numbers have the
+//! format of [`measure::number`]. The unit is in the heading, not next to each number.
 
 pub use measure::number::{ABSENT, bytes, count, round, short, significant};
 
 use measure::Known;
 
-/// Number of values that must lie above a quantile for it to be reliable. With 100, its relative
+/// Number of values that must be above a quantile for it to be reliable. With 100, the relative
 /// sampling error is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
@@ -16,12 +16,12 @@ pub fn rate(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Formats milliseconds: three digits, as many as a histogram holds.
+/// Formats milliseconds with three digits, the precision of a histogram.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
 }
 
-/// The same with `≥ ` before it for a lower bound.
+/// Formats milliseconds, with `≥ ` before a lower bound.
 pub fn known_ms(value: Known) -> String {
     format!("{}{}", value.sign(), ms(value.least()))
 }
@@ -31,7 +31,7 @@ pub fn small(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Formats the ends of an interval of such values: `0.1 to 0.2`, or `0.1 or more` without an upper
+/// Formats the ends of an interval of milliseconds: `0.1 to 0.2`, or `0.1 or more` without an upper
 /// end.
 pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     let low = low.map_or(ABSENT.into(), small);
@@ -60,7 +60,8 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Formats a range from the least to the most, in three digits; one number if both are the same.
+/// Formats a range from the minimum to the maximum, with three digits. Returns one number if both
+/// are the same.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {
         format!("{} to {}", short(least, 3), short(most, 3))
@@ -91,7 +92,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Returns how many of `n` values lie above quantile `q`.
+/// Returns the number of values, out of `n`, that are above quantile `q`.
 pub fn count_above(n: u64, q: f64) -> f64 {
     n as f64 * (1.0 - q)
 }

@@ -23,7 +23,7 @@ use store::record::{self, RuleOutcome};
 pub struct Page {
     /// Title of the document.
     pub title: String,
-    /// Content above everything else.
+    /// Content above all other content.
     pub headline: Headline,
     /// The rest, in reading order.
     pub folds: Vec<Fold>,
@@ -52,7 +52,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Makes a fold of the existing sections. `None` without any.
+    /// Makes a fold of the existing sections. `None` if there are none.
     pub fn with_sections(
         id: &'static str,
         title: &str,
@@ -77,7 +77,7 @@ measure::word_enum! {
         Valid = "valid",
         /// Some rule warned.
         Suspect = "suspect",
-        /// Some rule failed; kept, and never used in a comparison.
+        /// A rule failed. The result is kept, but never used in a comparison.
         Invalid = "invalid",
         /// Not judged (yet).
         Unknown = "not judged",
@@ -106,7 +106,7 @@ impl Verdict {
     }
 }
 
-/// Tone of an element. A renderer marks it with more than colour.
+/// Tone of an element. A renderer marks it not only by colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// No judgement.
@@ -118,7 +118,7 @@ pub enum Tone {
     Strong,
     /// A good result.
     Good,
-    /// To be looked at.
+    /// The reader should look at it.
     Warn,
     /// Something is wrong.
     Bad,
@@ -131,13 +131,13 @@ pub struct Section {
     pub id: &'static str,
     /// Heading of the section.
     pub title: String,
-    /// Introduction in a sentence or two; may be empty.
+    /// Introduction of one or two sentences; may be empty.
     pub lead: String,
     /// Content of the section.
     pub blocks: Vec<Block>,
 }
 
-/// One thing in a section.
+/// One element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A paragraph.
@@ -156,7 +156,7 @@ pub enum Block {
     List(String, Vec<String>),
     /// Names and values.
     Facts(Vec<(String, String)>),
-    /// Short marks in a row: label, tone, and what it means.
+    /// Short marks in a row: label, tone, and meaning.
     Marks(Vec<Mark>),
     /// Verbatim text: a command, a file.
     Code(String),
@@ -194,7 +194,7 @@ pub struct Mark {
     pub detail: String,
 }
 
-/// A table. Every row has as many cells as there are columns.
+/// A table. Every row has the same number of cells as there are columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Caption of the table.
@@ -310,12 +310,12 @@ impl Column {
     }
 }
 
-/// A chart: panels above each other over one horizontal axis.
+/// A chart: panels in a column, with one horizontal axis.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// Title of the chart.
     pub title: String,
-    /// Explanation of how to read it.
+    /// Explanation of the table.
     pub what: String,
     /// Height in CSS pixels.
     pub height_px: u32,
@@ -325,11 +325,11 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// Gap between panels in CSS pixels; 0 for a share of the height.
     pub gap_px: u32,
-    /// Stretches of the horizontal axis that a reader can jump to: name, begin and end.
+    /// Stretches of the horizontal axis to which a reader can jump: name, begin and end.
     pub views: Vec<(String, [f64; 2])>,
     /// Stretches of the horizontal axis that are marked.
     pub bands: Vec<Band>,
-    /// True if pointing shows all series at that position at once.
+    /// True if the tooltip shows all series at the pointer's position together.
     pub unified_hover: bool,
 }
 
@@ -340,8 +340,8 @@ pub struct Axis {
     pub title: String,
     /// Scale of the axis.
     pub scale: Scale,
-    /// Names on an axis of names, in order: series may lack some. On a vertical axis they are at 1,
-    /// 2, … from above.
+    /// Names on an axis of names, in order. Series may lack some of them. On a vertical axis, they
+    /// are at 1, 2, … from the top.
     pub names: Vec<String>,
 }
 
@@ -375,7 +375,7 @@ pub enum Scale {
 pub struct Panel {
     /// Title above it; may be empty.
     pub title: String,
-    /// Why there are no axes and series, instead of them; may be empty.
+    /// Reason why there are no axes and series, shown instead of them; may be empty.
     pub note: String,
     /// Share of the height.
     pub share: f64,
@@ -392,7 +392,7 @@ pub struct Panel {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Group: its lines are switched together, and its bars share a position. May be empty.
+    /// Group: its lines are shown and hidden together, and its bars share a position. May be empty.
     pub group: String,
     /// True if the legend names it.
     pub in_legend: bool,
@@ -404,7 +404,7 @@ pub struct Series {
     pub dash: Dash,
     /// True if it belongs to the right axis.
     pub on_right: bool,
-    /// Positions; empty for a name in the legend that stands for the other series of its group.
+    /// Positions. Empty for a name in the legend that represents the other series of its group.
     pub x: XValues,
     /// Values; `None` leaves a gap.
     pub y: Vec<Option<f64>>,
@@ -412,7 +412,7 @@ pub struct Series {
     pub y_ci: Vec<Option<[f64; 2]>>,
     /// 95 % confidence intervals of numeric positions; may be empty.
     pub x_ci: Vec<Option<[f64; 2]>>,
-    /// Text beside the points; may be empty.
+    /// Text next to the points. May be empty.
     pub labels: Vec<String>,
     /// Unit for the tooltip.
     pub unit: String,
@@ -447,7 +447,7 @@ pub enum Shape {
     Marks,
     /// Upright bars.
     Bars,
-    /// Upright bars, hatched: the trial is not valid.
+    /// Vertical bars, hatched: the trial is not valid.
     HatchedBars,
 }
 
@@ -460,7 +460,7 @@ pub enum Color {
     Ramp(usize, usize),
     /// The colour of errors.
     Error,
-    /// No colour: as text.
+    /// No special colour, but that of text.
     Neutral,
 }
 

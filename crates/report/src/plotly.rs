@@ -22,16 +22,16 @@ use std::collections::hash_map::Entry;
 const RAMP_STEPS: usize = 8;
 /// Number of colours for unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Digits of the values in a figure: more than a screen can show, few enough for a small page.
+/// Digits of the values in a figure: more than a screen can show, but few enough for a small page.
 const DIGITS: i32 = 4;
 /// Digits of positions on the horizontal axis: seconds of a day, to the second.
 const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// Height of axes and margins, px: the rest is for the panels.
+/// Height of axes and margins, px. The remainder is for the panels.
 const MARGINS_PX: f64 = 64.0;
-/// Number of positions from which on a shared horizontal array is worth a reference.
+/// Minimum number of positions for which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
 /// Width of lines.
@@ -76,7 +76,7 @@ pub fn figure(chart: &Chart) -> String {
     json!({ "data": traces, "layout": layout }).to_string()
 }
 
-/// Returns everything except the series. The horizontal axis is at the lowest vertical one.
+/// Returns the chart without the series. The horizontal axis is at the lowest vertical one.
 fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
     let hover = if chart.unified_hover {
         "x unified"
@@ -85,7 +85,7 @@ fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Va
     };
     let mut x_axis = x_axis(chart);
     match chart.panels.last() {
-        // Below the notes too, if these are the last.
+        // The axis is also below the notes, if these come last.
         Some(last) if !last.note.is_empty() => {
             x_axis["anchor"] = "free".into();
             x_axis["position"] = 0.0.into();
@@ -185,7 +185,7 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
     })
 }
 
-/// Writes equal positions once: they are half of a figure with many series.
+/// Writes equal positions only once, because they are half of a figure with many series.
 fn share_places(traces: &mut [Value]) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (index, trace) in traces.iter_mut().enumerate() {
@@ -236,7 +236,7 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
         XValues::Names(names) => json!(escaped(names)),
-        // A trace without any position would not be in the legend.
+        // A trace without any position would be missing in the legend.
         XValues::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }
@@ -275,7 +275,8 @@ fn is_bar(series: &Series) -> bool {
 /// Returns the tooltip: the value with its unit, and the name in the second box.
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
-    // The script writes the percentile for each x: as text it would double the page here.
+    // The script writes the percentile for each x. As text, it would double the size of the page
+    // here.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, XValues::Numbers(_));
     if is_percentile && !is_bar(series) {
         format!("%{{text}}: %{{y:,.4~r}} {unit}")
@@ -331,7 +332,7 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
     made.insert("opacity".into(), 0.5.into());
     made.insert("marker".into(), marker);
     if !series.group.is_empty() {
-        // Bars of one group share a position: only one of them is there.
+        // Bars of one group share a position, so only one of them is present.
         made.insert("offsetgroup".into(), escape(&series.group).into());
     }
 }

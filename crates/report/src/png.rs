@@ -1,6 +1,6 @@
 //! Renders a figure as PNG: resvg draws the SVG, with its texts as outlines of the program's own
 //! font, so that a machine without fonts makes the same picture. Text shaping by resvg would add a
-//! megabyte to the program, for letters that only stand one after another.
+//! megabyte to the program, although the letters only need to be in a row.
 
 mod letters;
 

@@ -1,7 +1,7 @@
-//! Queries the series of probes: which exist, where, and their values in the window.
+//! Queries the series of probes: their names, their places, and their values in the window.
 //!
-//! Probes may gain series: this file knows no names. A pattern may hold one `*`. A place is a host,
-//! a node, or a part of one behind a slash: `host1`, `host1/vda`.
+//! Probes may gain series, so this file contains no names. A pattern may contain one `*`. A place
+//! is a host, a node, or a part of one behind a slash: `host1`, `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
@@ -43,7 +43,7 @@ pub fn owner(place: &str) -> &str {
     place.split_once('/').map_or(place, |(owner, _)| owner)
 }
 
-/// Compares names with numbers as numbers: `node2` comes before `node10`.
+/// Compares names, with numbers in them as numbers: `node2` comes before `node10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
@@ -67,7 +67,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Returns the number of digits that the text begins with.
+/// Returns the number of digits at the beginning of the text.
 fn digits(text: &str) -> usize {
     let end = text.find(|c: char| !c.is_ascii_digit());
     end.unwrap_or(text.len())
@@ -107,7 +107,7 @@ fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
     phases
 }
 
-/// Returns begin and end of the measured window. `None` if the trial did not get that far.
+/// Returns the begin and end of the measured window. `None` if the trial did not reach it.
 pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     let measured = phases.iter().find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
@@ -139,9 +139,9 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Adds several series, value by value. Readings of one look have nearly the same time: those
-/// within [`LOOK_S`] are added. For stretches, the extremes of the sum are not known; the drawn
-/// ones never exceed the largest and the smallest possible sum.
+/// Adds several series, value by value. Simultaneous readings have nearly the same time: those
+/// within [`LOOK_S`] are added up. For stretches, the extremes of the sum are unknown. The drawn
+/// extremes never exceed the largest and the smallest possible sum.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -174,14 +174,14 @@ struct Sum {
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Widest range of one of them, and whether that one rose.
+    /// Widest range of one of them, and true if that one rose.
     range: f64,
     rises: bool,
 }
 
 impl Sum {
-    /// Returns the ends: when one series was at its highest, the others were at their lowest or
-    /// above.
+    /// Returns the ends. When one series was at its highest, the others were at least at their
+    /// lowest.
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
@@ -209,10 +209,11 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Time within which readings belong to one look, s: looks are a tenth of a second apart or more.
+/// Time within which readings count as simultaneous, s. Different samples are at least a tenth of a
+/// second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns factor and unit that make values readable; unknown units stay as they are.
+/// Returns factor and unit that make values readable. Unknown units do not change.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(added(&[&a]), a.values);
         assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
         assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
-        // The values are those of the whole trial; the window's are known.
+        // The values are those of the whole trial. Those of the window are known.
         assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 

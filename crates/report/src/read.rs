@@ -1,7 +1,7 @@
 //! Converts a run of the store to a [`RunView`].
 //!
-//! A run without findings is shown too, with its plan, its journal and the series of the trials so
-//! far. Facts about the nodes and the machine come from the journal's details: `machine` of
+//! A run without findings also has a view, with its plan, its journal and the series of the trials
+//! so far. Facts about the nodes and the machine come from the journal's details: `machine` of
 //! `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
 
 mod long;
@@ -20,7 +20,7 @@ use store::{HistogramKind, Run, Trial, WindowHistograms};
 impl RunView {
     /// Reads everything of `run` that a page shows.
     ///
-    /// Fails when a file of the run is damaged, with its path and line.
+    /// Fails if a file of the run is damaged, with its path and line.
     pub fn read(run: &Run) -> Result<RunView> {
         let trials = run.trials()?;
         let mut view = RunView {
@@ -50,14 +50,14 @@ impl RunView {
     }
 }
 
-/// Returns findings for a run that has none: those of its finished trials, not judged.
+/// Returns findings for a run without findings: those of its finished trials, without judgement.
 fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
         study: plan.study.clone(),
         verdict: Default::default(),
         reasons: Vec::new(),
-        answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
+        answer: vec!["The run has no findings: it is still running or was interrupted.".into()],
         faults: trials.iter().flat_map(|trial| trial.faults.clone()).collect(),
         trials,
         points: Vec::new(),
@@ -82,8 +82,8 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
 /// Probe that watches the client's machine in every trial: it belongs to the instrument.
 const OTHERS: &str = "others";
 
-/// Collects the samples of the wanted probes as series: each sample carries its names, and a long
-/// trial has millions.
+/// Collects the samples of the wanted probes as series: each sample contains its names, and a long
+/// trial has millions of samples.
 fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
     for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {
@@ -114,8 +114,8 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
     Ok(all)
 }
 
-/// Returns the distributions of every point, with its blocks merged, one point at a time: a
-/// histogram is 290 kB, and a long study has hundreds of them.
+/// Returns the distributions of every point, with its blocks merged. It reads one point at a time,
+/// because a histogram has 290 kB, and a long study has hundreds of them.
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
     for point in points(view) {
@@ -157,7 +157,7 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Returns missing records, each once.
+/// Returns missing records, without duplicates.
 fn gaps(run: &Run) -> Vec<String> {
     let finished = run.trial_findings();
     let trials = match &run.findings {

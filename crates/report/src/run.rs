@@ -1,5 +1,5 @@
-//! The page of one run, in reading order: the answer; then question, evidence, trust and set-up, a
-//! fold each.
+//! The page of one run, in reading order: the answer; then question, evidence, trust and set-up,
+//! each in a fold.
 
 use crate::page::{Fold, Page, Verdict};
 use crate::run_view::RunView;
@@ -43,7 +43,7 @@ fn question(view: &RunView) -> Option<Fold> {
     Fold::with_sections("question", "Question", false, sections)
 }
 
-/// The measurements: the procedure's result first, then everything.
+/// The measurements. The result of the procedure comes first, then the rest.
 fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         search::section(view),
@@ -65,7 +65,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("evidence", "Evidence", false, sections)
 }
 
-/// Why the numbers can be trusted, or not.
+/// Reasons why the numbers can be trusted, or not.
 fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         rules::section(view),
@@ -77,7 +77,7 @@ fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("trust", "Trust", false, sections)
 }
 
-/// The configuration, and how to run it again.
+/// The configuration, and the way to repeat the run.
 fn setup(view: &RunView) -> Option<Fold> {
     let sections = [
         setup::configuration(view),

@@ -1,7 +1,7 @@
 //! Input of a page: one run, as read from its folder.
 //!
-//! It is plain data without paths or handles. A page can therefore be made from a finished run,
-//! from a running one, and from a test.
+//! It is plain data without paths or handles. So a page can show a finished run, a running one, or
+//! one that a test invents.
 
 use crate::history::History;
 use analysis::VariantName;
@@ -22,7 +22,7 @@ pub struct RunView {
     pub folder: String,
     /// `plan.json`.
     pub plan: PlanRecord,
-    /// Verdict of the run. `None` as long as it has no findings.
+    /// Verdict of the run. `None` until the run has findings.
     pub verdict: Option<Verdict>,
     /// `findings.json`.
     pub findings: FindingsRecord,
@@ -36,22 +36,22 @@ pub struct RunView {
     pub nodes: Vec<NodeView>,
     /// Machine, versions and other facts: name and value.
     pub facts: Vec<(String, String)>,
-    /// Files of the run, in the order in which they are worth opening.
+    /// Files of the run, the most useful first.
     pub files: Vec<FileView>,
-    /// Remarks on the files: lines that were left out, files that could not be verified.
+    /// Remarks on the files: omitted lines, and files that could not be verified.
     pub notes: Vec<String>,
     /// Runs of its study up to this one.
     pub history: History,
 }
 
-/// Records of one trial besides its finding.
+/// Records of one trial, in addition to its finding.
 #[derive(Clone, Debug, Default)]
 pub struct TrialView {
     /// Number of the trial.
     pub index: usize,
     /// `intervals.ndjson`, in order of time.
     pub intervals: Vec<IntervalRecord>,
-    /// `probes/*.ndjson`, a series each; by name, then by place.
+    /// `probes/*.ndjson`, as series; by name, then by place.
     pub probes: Vec<ProbeSeries>,
     /// Other programs on the client's machine: the probe `others`, which runs in every trial.
     pub others: Vec<ProbeSeries>,
@@ -68,9 +68,9 @@ pub struct ProbeSeries {
     pub place: String,
     /// Unit of the values, as the probe wrote it.
     pub unit: String,
-    /// Seconds since the start line and value, in order of time. In a long run there are two for
-    /// each stretch of time: the smallest and the largest, in the order in which they came; and
-    /// none if the page has no space for the series.
+    /// Seconds since the start line and value, in order of time. In a long run, there are two
+    /// values for each stretch of time: the smallest and the largest, in the order of their times.
+    /// There are none if the page has no space for the series.
     pub values: Vec<(f64, f64)>,
     /// In a long run, the mean of each of these stretches.
     pub means: Vec<f64>,
@@ -107,7 +107,7 @@ pub struct Curve {
 pub struct NodeView {
     /// Name of the node.
     pub name: String,
-    /// Address, version, rack and the like.
+    /// Address, version, rack and similar facts.
     pub facts: Vec<(String, String)>,
     /// Effective settings, as the node itself reports them.
     pub settings: BTreeMap<String, String>,
@@ -122,8 +122,8 @@ pub struct FileView {
     pub what: String,
 }
 
-/// Points of a percentile curve per halving of the distance to 1: enough for a smooth line, and
-/// about 100 points for a million values.
+/// Number of points of a percentile curve for each halving of the distance to 1: enough for a
+/// smooth line, and about 100 points for a million values.
 const CURVE_TICKS: u32 = 5;
 
 impl Curve {

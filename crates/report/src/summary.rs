@@ -1,8 +1,8 @@
-//! Points: all trials of one variant at one place on the axes, merged.
+//! Points, which merge all trials of one variant at one position on the axes.
 //!
-//! An invalid trial is listed and never used: it enters no sum, mean or curve unless every trial of
-//! its point is invalid, and then the point says so. Percentiles of several blocks come from merged
-//! histograms; they are never averaged.
+//! An invalid trial is listed, but never used. No sum, mean or curve contains it, unless every
+//! trial of its point is invalid, in which case the point says so. Percentiles of several blocks
+//! come from merged histograms, and are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};
@@ -22,13 +22,13 @@ pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: Option<procedure::Point>,
-    /// Every trial, invalid ones too.
+    /// Every trial, including invalid ones.
     pub trials: Vec<&'a TrialFinding>,
     /// Trials that count: those of the findings, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,
     /// Worst verdict of the trials that count.
     pub verdict: Verdict,
-    /// True if less was done than was offered because the target could not do more.
+    /// True if the target did less than the client offered, because it could not do more.
     pub saturated: bool,
 }
 
@@ -94,8 +94,8 @@ pub fn compare_places(
 }
 
 impl<'a> Point<'a> {
-    /// Selects the trials that the run's findings used, so that both have the same numbers; if the
-    /// findings do not say, those that are not invalid.
+    /// Selects the trials that the run's findings used, so that both have the same numbers. If the
+    /// findings do not name them, selects those that are not invalid.
     fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
@@ -116,8 +116,8 @@ impl<'a> Point<'a> {
         sum / self.used.len().max(1) as f64
     }
 
-    /// Returns the 95 % confidence interval: for one block from batch means; for several from the
-    /// spread between them.
+    /// Returns the 95 % confidence interval: for one block from batch means, and for several blocks
+    /// from the spread between them.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -129,8 +129,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns true if the interval is that of one window, which is too short for it. Several
-    /// blocks have an interval from the spread between them.
+    /// Returns true if the interval is that of one window that is too short for it. Several blocks
+    /// have an interval from the spread between them.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || autocorrelation::is_short_window(one.seconds),
@@ -138,8 +138,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the labels of the interval: that of one window may be from a short one, or rest on
-    /// few incidents.
+    /// Returns the labels of the interval. The interval of one window may be from a short window,
+    /// or depend on few incidents.
     pub fn interval_labels(&self) -> Vec<&'static str> {
         let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
         let labels = [
@@ -196,12 +196,12 @@ impl<'a> Point<'a> {
         self.used.iter().map(cpu).sum::<f64>() / ops
     }
 
-    /// Names its place on the axes.
+    /// Names the position of the point on the axes.
     pub fn label(&self) -> String {
         place(self.at)
     }
 
-    /// Returns the reasons of its verdict, each once.
+    /// Returns the reasons for its verdict, without duplicates.
     pub fn reasons(&self) -> Vec<&'a str> {
         let mut reasons = Vec::new();
         for reason in self.trials.iter().flat_map(|t| &t.reasons) {
@@ -221,7 +221,7 @@ fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::recor
     }
 }
 
-/// Names a place on the axes: `threads 28, rate 10,000`; `–` for a study without axes.
+/// Names a position on the axes: `threads 28, rate 10,000`. Returns `–` for a study without axes.
 pub fn place(at: Option<procedure::Point>) -> String {
     match at {
         None => number::ABSENT.into(),
@@ -229,26 +229,26 @@ pub fn place(at: Option<procedure::Point>) -> String {
     }
 }
 
-/// Returns the only axis that all points share, if there is just one.
+/// Returns the axis that all points share, if there is exactly one.
 pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
     points.iter().all(same).then_some(axis)
 }
 
-/// Returns true if a rate was kept up with: then throughput says nothing about the target, unless
-/// it was searched for.
+/// Returns true if the target kept up with a requested rate. Its throughput then says nothing about
+/// the limit of the target, unless a search chose the rate.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
 }
 
-/// Returns true if its variant was searched for a load.
+/// Returns true if a search looked for the highest load of its variant.
 pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// Returns the comparison of the most different cost, among those that differ at all.
+/// Returns the comparison with the largest difference of cost, among the costs that differ.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
@@ -263,7 +263,8 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// Returns the labels of the points of a figure that may be a lower bound. Empty if none is.
+/// Returns the labels of the points of a figure whose values may be lower bounds. Empty if there
+/// are none.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,
@@ -282,9 +283,10 @@ pub fn bound_labels(
 }
 
 /// Returns the best point of a variant: the one in the answer's sentence, according to the
-/// findings. For several searches it is that of the first with a result. For a single point, and
-/// without such findings, it is the unsaturated point with the highest throughput. If all are
-/// saturated, it is the highest of those. Points of invalid trials are left out.
+/// findings. For several searches, it is the point of the first search with a result. For a single
+/// point, and without such findings, it is the unsaturated point with the highest throughput. If
+/// all points are saturated, it is the saturated point with the highest throughput. Points of
+/// invalid trials are left out.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -295,7 +297,7 @@ pub fn best<'p, 'a>(
     let sweep = view.findings.sweeps.iter().find(|s| s.variant == *name);
     let said = sweep.and_then(|sweep| sweep.best_within_bound.or(sweep.best));
     let of_sweep = || of_variant().find(|point| said.is_some() && point.at == said);
-    // A point beyond the result of a search is not the best: it was too much.
+    // A point beyond the result of a search is not the best: its load was too high.
     let mut searches = view.findings.searches.iter().filter(|s| s.variant == *name);
     if searches.clone().next().is_some() {
         let found = searches.find_map(|s| of_variant().find(|point| point.at == s.at));
@@ -309,7 +311,7 @@ pub fn best<'p, 'a>(
     of_sweep().or_else(|| most(false)).or_else(|| most(true))
 }
 
-/// Returns the value of a point by a metric that is compared there with an interval, as
+/// Returns the value of a point by a metric that has a comparison with an interval at the point, as
 /// [`store::record::compared_value`] does.
 pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option<f64> {
     let found = &view.findings;
@@ -317,17 +319,17 @@ pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Moves the ends of an interval to another value than the one they were made for.
+/// Moves the ends of an interval from the value that it belongs to, to another value.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }
 
-/// Returns the name of a variant: that of the study if it has only one.
+/// Returns the name of a variant. If the study has only one variant, it is the name of the study.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
     variant.name().unwrap_or(&view.plan.study)
 }
 
-/// Begins a table with a row for each trial and its item; the first columns name the trial.
+/// Begins a table with a row for each trial and its item. The first columns name the trial.
 pub fn trial_table<'a, T: Copy>(
     view: &RunView,
     caption: &str,

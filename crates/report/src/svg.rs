@@ -1,7 +1,8 @@
-//! Draws a [`LeadFigure`] as SVG: no script, no references, colours by class from the page's style
-//! sheet, so that one figure serves light, dark and paper.
+//! Draws a [`LeadFigure`] as SVG, without scripts and references. Classes in the style sheet of the
+//! page set the colours, so the same figure works in light mode, in dark mode and on paper.
 //!
-//! It is drawn twice, for a wide page and for a narrow one; the style sheet shows one of them.
+//! It is drawn twice, for a wide page and for a narrow page. The style sheet shows one of the two
+//! drawings.
 
 mod axis;
 mod curve;
@@ -16,13 +17,13 @@ use crate::page::{ColorRole, LeadFigure, Plot};
 use size::{Area, LETTER, TEXT_PX};
 use std::fmt::Write;
 
-/// Number of colours of variants in the style sheet: `--c0` to `--c7`.
+/// Number of colours for variants in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Width of the wide drawing: that of the page.
+/// Width of the wide drawing, which is the width of the page.
 const WIDE_PX: f64 = 1120.0;
-/// Width of the narrow drawing: that of a phone minus the page's margins.
+/// Width of the narrow drawing, which is the width of a phone minus the margins of the page.
 const NARROW_PX: f64 = 390.0;
-/// Height of a plot over two axes, wide and narrow.
+/// Height of a plot over two axes, in the wide and in the narrow drawing.
 const CURVE_PX: [f64; 2] = [300.0, 230.0];
 /// Gap between two plots.
 const GAP_PX: f64 = 28.0;
@@ -65,7 +66,7 @@ const TITLE_PX: f64 = 30.0;
 /// Margin around a drawing in a file.
 const MARGIN_PX: f64 = 16.0;
 
-/// Returns the wide drawing as a self-contained file, with its heading and its legend: for a slide,
+/// Returns the wide drawing as a self-contained file with its heading and its legend, for a slide,
 /// a mail or a pull request.
 pub fn file(lead: &LeadFigure) -> String {
     let names = names::legend(&lead.plots);
@@ -110,18 +111,18 @@ pub fn file(lead: &LeadFigure) -> String {
     out + "</svg>\n"
 }
 
-/// Returns the same for programs other than browsers: with the colours of the light page, and
-/// without variables.
+/// Returns the same drawing for programs other than browsers, with the colours of the light page
+/// and without variables.
 pub fn plain_file(lead: &LeadFigure) -> String {
     plain::plain(&file(lead))
 }
 
-/// Returns the width of an entry of the legend, with the gap before the next.
+/// Returns the width of an entry of the legend, with the gap before the next entry.
 fn key_px(label: &str) -> f64 {
     label.chars().count() as f64 * LETTER * TEXT_PX + 42.0
 }
 
-/// Arranges the entries of a legend in rows that fit.
+/// Arranges the entries of a legend in rows that fit into the width.
 fn key_rows<'a>(keys: &[&'a (ColorRole, String)]) -> Vec<Vec<&'a (ColorRole, String)>> {
     let mut rows: Vec<Vec<&(ColorRole, String)>> = Vec::new();
     let mut used = f64::INFINITY;
@@ -165,8 +166,8 @@ fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_nam
     out.push_str("</svg>");
 }
 
-/// Returns the area of each plot: two side by side on a wide page, all in one column on a narrow
-/// one.
+/// Returns the area of each plot: two plots next to each other on a wide page, all plots in one
+/// column on a narrow page.
 fn areas(plots: &[Plot], width: f64, is_wide: bool) -> Vec<Area> {
     let columns = if is_wide { plots.len().clamp(1, 2) } else { 1 };
     let column_px = (width - GAP_PX * (columns - 1) as f64) / columns as f64;

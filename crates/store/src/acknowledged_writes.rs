@@ -8,8 +8,8 @@ use measure::number::count;
 use serde::{Deserialize, Serialize};
 
 /// Results of reading all rows back after a trial. `rows` is the sum of the counts from `right` to
-/// `unjudged`. Of these, `lost`, `stale`, `resurrected`, `too_low`, `wrong` and `too_high` should
-/// be 0.
+/// `unjudged`. Of these counts, `lost`, `stale`, `resurrected`, `too_low`, `wrong` and `too_high`
+/// should be 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadBackRecord {
     /// Consistency level of the reads.
@@ -23,8 +23,8 @@ pub struct ReadBackRecord {
     pub promise: PromiseKind,
     /// Reason for that promise, as a clause.
     pub why: String,
-    /// Time before a fault within which a write may be lost, s. Absent unless the configuration
-    /// allows a loss that is limited in time.
+    /// Time before a fault within which writes may be lost, s. Absent unless the configuration
+    /// allows such losses only for a limited time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_within_s: Option<f64>,
     /// Rows with a lost write that was acknowledged outside that time.
@@ -39,19 +39,19 @@ pub struct ReadBackRecord {
     /// Writes of the main stage that were sent and not acknowledged. They may have taken effect or
     /// not.
     pub writes_unknown: u64,
-    /// Rows to be read.
+    /// Rows that had to be read.
     pub rows: u64,
-    /// Rows with the value that was acknowledged.
+    /// Rows with the acknowledged value.
     pub right: u64,
-    /// Rows that do not exist, and were deleted.
+    /// Rows that do not exist because they were deleted.
     pub deleted: u64,
     /// Rows that exist although none of their writes was acknowledged.
     pub unconfirmed: u64,
-    /// Rows that do not exist, and none of whose writes was acknowledged.
+    /// Rows that do not exist, and without an acknowledged write.
     pub never_written: u64,
     /// Rows that do not exist although a write was acknowledged.
     pub lost: u64,
-    /// Rows with a value older than one that was sent after it and acknowledged.
+    /// Rows with a value older than an acknowledged value that was sent after it.
     pub stale: u64,
     /// Rows with a value that was deleted after it was written.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -64,12 +64,12 @@ pub struct ReadBackRecord {
     /// Counters above the sum of all additions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub too_high: u64,
-    /// Rows that no read could reach.
+    /// Rows that could not be read.
     pub unread: u64,
     /// Rows that were read, but whose writes are not recorded.
     pub unjudged: u64,
     /// First rows found lost, stale, resurrected or wrong, and first counters found too low or too
-    /// high; at most 10.
+    /// high. At most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed_rows: Vec<MissedRowRecord>,
 }
@@ -82,7 +82,7 @@ pub struct MissedRowRecord {
     /// Kind of the difference: `lost`, `stale`, `resurrected`, `wrong`, `too low` or `too high`.
     pub missed: WriteMismatch,
     /// Latest time at which the last missed write of the row was acknowledged, s since the trial's
-    /// start line. Absent for a loaded value, and if unknown.
+    /// start line. Absent for a loaded value, and if the time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_s: Option<f64>,
     /// Statement that reads the row, with its bound values. Empty if rows are not read one at a
@@ -92,13 +92,13 @@ pub struct MissedRowRecord {
 }
 
 impl ReadBackRecord {
-    /// Returns the number of rows of which an acknowledged write is not seen.
+    /// Returns the number of rows without the effect of an acknowledged write.
     pub fn missed(&self) -> u64 {
         self.lost + self.stale + self.resurrected + self.too_low
     }
 
     /// Returns the number of rows that differ from their acknowledged writes although the
-    /// configuration is not known to allow that. V14 judges this number.
+    /// configuration is not known to allow that. Rule V14 judges this number.
     pub fn against(&self) -> u64 {
         let never = self.wrong + self.too_high;
         match self.promise {
@@ -109,7 +109,7 @@ impl ReadBackRecord {
 }
 
 impl VerifyRecord {
-    /// Returns the number of reads that returned other data than was written.
+    /// Returns the number of reads that returned other data than the written data.
     pub fn differed(&self) -> u64 {
         self.missing + self.stale + self.wrong + self.resurrected
     }
@@ -127,7 +127,7 @@ pub struct DataAgainst<'a> {
 }
 
 impl DataAgainst<'_> {
-    /// Returns true if nothing counts against the data.
+    /// Returns true if there is no evidence against the data.
     pub fn is_nothing(&self) -> bool {
         self.rows.is_none() && self.reads.is_none() && self.registers.is_none()
     }
@@ -135,7 +135,7 @@ impl DataAgainst<'_> {
 
 impl TrialFinding {
     /// Returns the evidence that data of the trial was lost, wrong or resurrected although the
-    /// configuration is not known to allow it. The answer of a run begins with it.
+    /// configuration is not known to allow it. The answer of a run begins with this evidence.
     pub fn data_against(&self) -> DataAgainst<'_> {
         let result = self.rules.iter().find(|rule| rule.rule == "V14").map(|rule| rule.result);
         if !matches!(result, Some(RuleOutcome::Warn | RuleOutcome::Fail)) {
@@ -145,7 +145,7 @@ impl TrialFinding {
         let is_violated =
             |found: &&RegistersRecord| found.violated > 0 && found.promise != PromiseKind::None;
         let registers = self.registers.as_ref().filter(is_violated);
-        // Reads that the configuration allows to differ warn at most.
+        // Differences that the configuration allows cause a warning at most.
         let may_differ = result == Some(RuleOutcome::Warn)
             || (self.verify.wrong == 0 && (rows.is_some() || registers.is_some()));
         let reads = (!may_differ && self.verify.differed() > 0).then_some(&self.verify);
@@ -157,8 +157,8 @@ impl TrialFinding {
     }
 }
 
-/// Describes the results of reading rows back in several trials. `None` if no trial did. Lost,
-/// stale and wrong rows all count as not as they were acknowledged.
+/// Describes the results of reading rows back in several trials. `None` if no trial read rows back.
+/// Lost, stale and wrong rows all count as different from the acknowledged writes.
 pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     read.first()?;
     let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();
@@ -168,8 +168,8 @@ pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     Some(match (wrong, unknown) {
         (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
         (0, unknown) => format!(
-            "Nothing acknowledged was lost in what could be read back and judged: {} of {rows} \
-             rows could not.",
+            "No acknowledged write was lost among the rows that cassay could read back and judge. \
+             It could not judge {} of {rows} rows.",
             count(unknown)
         ),
         (wrong, _) => format!(
@@ -179,7 +179,8 @@ pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     })
 }
 
-/// Judgement of the histories of registers: each must behave like one register for all clients.
+/// Judgement of the histories of registers. Each register must behave like one register for all
+/// clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RegistersRecord {
     /// Method of the judgement.
@@ -191,7 +192,7 @@ pub struct RegistersRecord {
     /// Operations of unknown outcome. They may have taken effect at any time after they were sent,
     /// or never.
     pub unknown: u64,
-    /// Operations beyond the limit of recorded ones: the histories end before them.
+    /// Operations beyond the limit of recorded operations. The histories end before them.
     pub beyond: u64,
     /// Registers with a linearizable history.
     pub linearizable: u64,
@@ -214,7 +215,7 @@ pub struct RegistersRecord {
 pub struct ViolationRecord {
     /// Key of the register.
     pub key: u64,
-    /// Numbers of operations, one of which has a response that no order of them explains.
+    /// Numbers of operations, of which one has a response that no order of the operations explains.
     pub operations: Vec<u64>,
 }
 
@@ -229,9 +230,10 @@ pub struct HistoryRecord {
     pub stage: String,
     /// `read`, `write` or `swap`.
     pub kind: String,
-    /// Time at which it was sent, ns since the first operation.
+    /// Time at which the operation was sent, ns since the first operation.
     pub invoked_ns: u64,
-    /// Time of its response, ns since the first operation. Absent if its outcome is unknown.
+    /// Time of the response, ns since the first operation. Absent if the outcome of the operation
+    /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_ns: Option<u64>,
     /// Value that a swap expects. Absent for other operations.

@@ -1,8 +1,8 @@
 //! Blocks that were added to a finished run.
 //!
-//! `plan.json` stays as it was when the run began. Added blocks are in files of their own,
-//! `added-1.json`, `-2`, …. Each is written before the journal line that announces it and contains
-//! its checksum. A reader of the run sees the trials of all of them.
+//! `plan.json` does not change after the run began. Added blocks are in separate files,
+//! `added-1.json`, `-2`, …. Each file is written before the line of the journal that announces it
+//! and contains its checksum. Readers of the run see the trials of all these files.
 
 use crate::event::JournalEvent;
 use crate::file;
@@ -23,7 +23,7 @@ pub struct AddedRecord {
     pub cassay: String,
     /// Number of added blocks.
     pub blocks: usize,
-    /// Trials, numbered on from the existing ones.
+    /// Trials, with numbers that continue those of the existing trials.
     pub trials: Vec<TrialRecord>,
 }
 

@@ -1,51 +1,52 @@
-//! Describes the aftermath of a fault, as far as it was measured: one value for the answer, panels,
-//! tables and cards.
+//! Describes the aftermath of a fault, as far as it was measured. The same value serves the answer,
+//! panels, tables and cards.
 //!
-//! Invariants: only [`Aftermath`] decides whether everything was normal or not. Anything that was
-//! not measured is neither.
+//! Invariants: only [`Aftermath`] decides whether everything was normal or not. Series that were
+//! not measured are neither.
 
 use crate::record::{FaultRecord, RecoveryRecord, ReturnsRecord};
 use analysis::recovery::HOLD_S;
 use measure::number::{change, short};
 
-/// End of throughput or p99 after a fault.
+/// State of throughput or p99 after a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SeriesEnd {
-    /// It was normal all the time.
+    /// It was always normal.
     Usual,
-    /// It was back to normal this long after the healing (or the injection, if the fault was not
-    /// healed), s.
+    /// It was normal again after this time since the healing (or since the injection, if the fault
+    /// was not healed), s.
     Back(f64),
-    /// It was not back to normal within this time since then, s.
+    /// It was not normal again within this time since then, s.
     NotBack(f64),
     /// It was not measured.
     NotMeasured,
 }
 
-/// Why the recovery from a fault was not measured.
+/// Reason why the recovery from a fault was not measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotMeasured {
-    /// The fault's target became whole this long after the end of the observation, s.
+    /// All nodes of the target were up only this long after the end of the observation, s.
     WholeLater(f64),
-    /// The target was not seen whole.
+    /// No observation showed all nodes of the target up.
     NeverWhole,
-    /// Too little time was left when the target was whole, s.
+    /// Too little time was left when all nodes of the target were up, s.
     LittleLeft(f64),
 }
 
 /// Aftermath of a fault, for throughput and p99.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aftermath {
-    /// End of throughput. `None` without a level before the fault.
+    /// State of throughput. `None` without a level before the fault.
     pub throughput: Option<SeriesEnd>,
-    /// End of p99. `None` without a level before the fault.
+    /// State of p99. `None` without a level before the fault.
     pub p99: Option<SeriesEnd>,
-    /// Why recovery was not measured. `None` if it was, or if everything was normal.
+    /// Reason why recovery was not measured. `None` if it was measured, or if everything was
+    /// normal.
     pub not_measured: Option<NotMeasured>,
 }
 
 impl Aftermath {
-    /// Returns the aftermath of a fault. `None` if nothing is known of the time before it.
+    /// Returns the aftermath of a fault. `None` if nothing is known about the time before it.
     pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
@@ -60,7 +61,8 @@ impl Aftermath {
         })
     }
 
-    /// Returns when both were normal, s since the healing. `None` if that was not seen of both.
+    /// Returns the time at which both were normal again, s since the healing. `None` if that was
+    /// not observed for both.
     pub fn normal_s(&self) -> Option<f64> {
         let ends = [self.throughput, self.p99].into_iter().flatten();
         ends.map(|end| match end {
@@ -71,7 +73,7 @@ impl Aftermath {
         .try_fold(0.0, |most: f64, end| Some(most.max(end?)))
     }
 
-    /// Describes the aftermath as a clause. `None` if both were normal all the time.
+    /// Describes the aftermath as a clause. `None` if both were always normal.
     pub fn words(&self, fault: &FaultRecord) -> Option<String> {
         let from = since(fault);
         let each = [("throughput", self.throughput), ("p99", self.p99)];
@@ -98,7 +100,7 @@ impl NotMeasured {
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
-            _ => format!("what “{}” broke was whole", fault.name()),
+            _ => format!("the target of “{}” was whole", fault.name()),
         };
         let ended = if fault.recovery.as_ref().is_some_and(|found| found.cut_by_fault) {
             "the next fault began"
@@ -111,7 +113,7 @@ impl NotMeasured {
                 short(late_s, 3)
             ),
             NotMeasured::NeverWhole => {
-                format!("it was not seen that {what}: recovery was not measured")
+                format!("cassay did not observe that {what}: recovery was not measured")
             }
             NotMeasured::LittleLeft(left_s) => format!(
                 "{what} {} s before {ended}, and {HOLD_S} s are needed: recovery was not measured",
@@ -121,7 +123,8 @@ impl NotMeasured {
     }
 }
 
-/// Returns the zero of a recovery's times: `healing`, or `injection` if the fault was not healed.
+/// Returns the event from which a recovery's times count: `healing`, or `injection` if the fault
+/// was not healed.
 pub fn since(fault: &FaultRecord) -> &'static str {
     let mut returns = fault.recovery.iter().flat_map(|found| [&found.throughput, &found.p99]);
     if returns.any(|one| one.as_ref().is_some_and(|returns| returns.healed.is_some())) {
@@ -131,10 +134,10 @@ pub fn since(fault: &FaultRecord) -> &'static str {
     }
 }
 
-/// Returns the end of a series with known returns.
+/// Returns the state of a series whose times of recovery are known.
 fn series_end(returns: &ReturnsRecord, was_cut: bool) -> SeriesEnd {
     let back = returns.healed.unwrap_or(returns.injected);
-    // A series that was abnormal only during the fault was back at once.
+    // A series that was abnormal only during the fault was normal immediately after it.
     match (returns.injected.left_s.or(back.left_s), back.back_s) {
         (None, Some(_)) => SeriesEnd::Usual,
         (Some(_), Some(back_s)) => SeriesEnd::Back(back_s),
@@ -143,7 +146,8 @@ fn series_end(returns: &ReturnsRecord, was_cut: bool) -> SeriesEnd {
     }
 }
 
-/// Returns why the end of a fault leaves no time for a recovery. `None` if it does leave time.
+/// Returns the reason why the end of a fault leaves no time for a recovery. `None` if it does leave
+/// time.
 fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
     let until_s = fault.injected_s? + found.watched_s;
     match fault.whole_s {
@@ -156,13 +160,13 @@ fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasur
     }
 }
 
-/// Describes the effect of a fault on the latency of responses meanwhile: `p99 51 → 1,040 ms while
-/// broken (× 20.4)`. `None` if one of the two values is not known.
+/// Describes the effect of a fault on the latency of responses during it:
+/// `p99 51 → 1,040 ms while broken (× 20.4)`. `None` if one of the two values is unknown.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
     if during.latency_ms.count == 0 && during.seconds > 0.0 {
-        return Some("nothing was answered while broken".to_owned());
+        return Some("no response came while broken".to_owned());
     }
     let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99);
     (before.least() > 0.0 && during.least() > 0.0).then(|| {
@@ -176,8 +180,8 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Returns the factor by which p99 was higher during a fault. `None` if unknown, and infinite if no
-/// response came.
+/// Returns the factor by which p99 was higher during a fault. `None` if unknown, and infinite
+/// without a response.
 pub fn p99_ratio(fault: &FaultRecord) -> Option<f64> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);

@@ -1,36 +1,36 @@
-//! Adds histograms of intervals: the counts of HdrHistogram's buckets at three digits from 1 on.
-//! Only buckets with values are visited: some hundred, while a whole histogram has 290 kB. Figures
-//! are computed as in HdrHistogram.
+//! Adds histograms of intervals, which are the counts of HdrHistogram's buckets at three digits
+//! from 1 on. It visits only the few hundred buckets with values, while a whole histogram has 290
+//! kB. It computes figures as HdrHistogram does.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};
 
-/// Values below this have a bucket each: HdrHistogram distinguishes 2 × 10^3 values, rounded up to
-/// a power of two.
+/// Values below this have one bucket each. HdrHistogram distinguishes 2 × 10^3 values, rounded up
+/// to a power of two.
 const SINGLE: u64 = 2048;
 /// Number of buckets of each further power of two, as bits.
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
-/// Quantiles of the figures.
+/// Quantiles that the figures contain.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 /// Number of bits in a word.
 const WORD: usize = u64::BITS as usize;
 
-/// Number of a bucket, and its count of values.
+/// Number of a bucket, and the count of its values.
 pub(crate) type BucketCount = (u32, u64);
 
 /// Sum of histograms.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// Count of values in each bucket, by its number.
+    /// Count of values in each bucket, by the number of the bucket.
     counts: Vec<u64>,
     /// One bit for each bucket, set if it has values.
     held: Vec<u64>,
     count: u64,
 }
 
-/// Returns the buckets with values of a histogram with any bounds, in ascending order.
+/// Returns the buckets with values, in ascending order, of a histogram with any bounds.
 pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
     let recorded = values.hdr().iter_recorded();
     recorded
@@ -48,7 +48,7 @@ impl Buckets {
         self.count = 0;
     }
 
-    /// Adds a histogram's buckets, in ascending order.
+    /// Adds the buckets of a histogram, in ascending order.
     pub(crate) fn add(&mut self, histogram: &[BucketCount]) {
         let Some((last, _)) = histogram.last() else {
             return;
@@ -110,7 +110,7 @@ impl Buckets {
             .sum()
     }
 
-    /// Returns the figures in ms. Those that values of `censored` could change are lower bounds.
+    /// Returns the figures in ms. Figures that values of `censored` could change are lower bounds.
     pub(crate) fn quantiles_ms(&self, censored: &Buckets) -> QuantilesRecord {
         let any = censored.count > 0;
         let known = |is_at_least: bool, ns: f64| {
@@ -140,7 +140,7 @@ impl Buckets {
     }
 }
 
-/// Returns the numbers of the bits that are set, in ascending order.
+/// Returns the numbers of the set bits, in ascending order.
 fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(at, word)| {
         let left = |word: &u64| Some(word & (word - 1)).filter(|left| *left != 0);

@@ -1,10 +1,10 @@
-//! Causes of a run's imprecision that its trials show together, and the proposed next run: parts of
-//! [`crate::record::FindingsRecord`].
+//! Causes of imprecision that the trials of a run show together, and the proposed next run. Both
+//! are parts of [`crate::record::FindingsRecord`].
 
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// Cause of the scatter of a run, or of the rules that its trials broke.
+    /// Cause of the scatter of a run, or of broken rules of its trials.
     #[derive(Default)]
     pub enum CauseKind {
         /// Other programs used the machine.
@@ -25,7 +25,7 @@ measure::word_enum! {
     }
 }
 
-/// A cause that the trials of a run show together. Each stands before its consequences.
+/// A cause that the trials of a run show together. Each cause is listed before its consequences.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CauseRecord {
     /// Kind of the cause.
@@ -49,10 +49,10 @@ pub struct CauseRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<usize>,
     /// Time after the first trial from which on results were near the last ones, s. Absent if only
-    /// the last was.
+    /// the last result was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived_s: Option<f64>,
-    /// The cause in a sentence.
+    /// Sentence that describes the cause.
     pub says: String,
 }
 
@@ -61,7 +61,7 @@ pub struct CauseRecord {
 pub struct NextStepRecord {
     /// Reason for it: `4 more blocks to settle it`.
     pub says: String,
-    /// Command that does it.
+    /// Command that runs it.
     pub command: String,
     /// Expected duration, s. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

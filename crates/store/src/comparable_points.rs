@@ -1,4 +1,4 @@
-//! Points that allow conclusions, and the values that belong to a ratio.
+//! Points that allow conclusions, and the values behind a ratio.
 
 use crate::record::{ComparisonRecord, FindingsRecord, PointRecord, TrialFinding, Verdict};
 use analysis::VariantName;
@@ -12,8 +12,8 @@ impl FindingsRecord {
 }
 
 /// Returns the value of a variant at a place, by a metric that has a comparison with an interval
-/// there. For the baseline it is the geometric mean of its blocks; for a contender, that mean times
-/// the ratio. So any two values shown together divide to the ratio shown beside them. `None`
+/// there. For the baseline, it is the geometric mean of its blocks. For a contender, it is that
+/// mean times the ratio. So the quotient of any two displayed values is the displayed ratio. `None`
 /// without such a comparison.
 pub fn compared_value(
     comparisons: &[ComparisonRecord],
@@ -52,7 +52,7 @@ pub fn compared_value(
 mod tests {
     use super::*;
 
-    /// The means of blocks that scatter gave 1.215, beside a ratio of 1.416.
+    /// The means of blocks with scatter gave 1.215, next to a ratio of 1.416.
     #[test]
     fn values_beside_a_ratio_divide_to_it() {
         let place = Some(Point::Threads(8));

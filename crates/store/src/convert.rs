@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 /// Kind of the client's own line.
 pub const CLIENT_KIND: &str = "client";
 
-/// Returns mean and quantiles of a histogram of ns, in ms. It has no confidence intervals: those
-/// need the variation over the window, which one histogram does not have.
+/// Returns mean and quantiles of a histogram of ns, in ms. They have no confidence intervals, since
+/// those need the variation over the window, which one histogram does not contain.
 pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
     times_ms(&Times::from_logs(values.clone(), Histogram::new()))
 }
 
 /// Returns mean and quantiles of times with lower bounds among them, in ms. A figure that a lower
-/// bound could change is a lower bound too.
+/// bound could change is also a lower bound.
 pub fn times_ms(times: &Times) -> QuantilesRecord {
     let ms = |q: f64| times.quantile_ns(q).divided_by(1e6);
     QuantilesRecord {
@@ -33,7 +33,7 @@ pub fn times_ms(times: &Times) -> QuantilesRecord {
     }
 }
 
-/// Returns failed operations by name of outcome, as in the records.
+/// Returns failed operations by the names of outcomes in the records.
 pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u64> {
     outcomes
         .errors_by_name()
@@ -41,7 +41,7 @@ pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u6
         .collect()
 }
 
-/// Returns verified reads, as in the records.
+/// Returns verified reads in the form of the records.
 pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     VerifyRecord {
         checked: checks.checked,
@@ -58,8 +58,8 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     }
 }
 
-/// Returns the lines of one interval: one per kind (`kinds` in the program's order), then the
-/// client's. `start_line_ns` is the trial's start line on the monotonic clock.
+/// Returns the lines of one interval: one line for each kind, in the program's order of `kinds`,
+/// then the client's line. `start_line_ns` is the trial's start line on the monotonic clock.
 pub fn interval_records(
     phase: &str,
     start_line_ns: u64,
@@ -86,7 +86,7 @@ pub fn interval_records(
     lines
 }
 
-/// Returns seconds from the start line to `at_ns`, rounded to the µs so that lines stay short.
+/// Returns seconds from the start line to `at_ns`, rounded to the µs to keep lines short.
 pub(crate) fn seconds_since(start_line_ns: u64, at_ns: u64) -> f64 {
     (at_ns.saturating_sub(start_line_ns) / 1000) as f64 / 1e6
 }

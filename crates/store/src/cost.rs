@@ -19,7 +19,7 @@ measure::word_enum! {
         Compression = "compression_ratio",
         /// Bytes flushed and compacted per byte that operations wrote.
         Amplification = "write_amplification",
-        /// Time in which a collection stopped a node, as a share: the mean over the nodes.
+        /// Share of time in which a collection stopped a node: the mean over the nodes.
         Collections = "collections_share",
         /// Bytes that the nodes received and sent per operation.
         Network = "network_bytes_per_op",
@@ -74,7 +74,7 @@ impl CostKind {
     }
 }
 
-/// Number of bytes from which on values have a larger unit.
+/// Number of bytes from which on a larger unit is used.
 const KIB: f64 = 1024.0;
 
 /// Costs of a trial, each in the unit of its kind.
@@ -87,7 +87,7 @@ pub struct CostRecord {
     pub cost: CostKind,
     /// Arithmetic mean over the blocks in which it is known.
     pub mean: f64,
-    /// 95 % confidence interval of the mean, from the spread between the blocks. Absent with fewer
+    /// 95 % confidence interval of the mean, from the scatter between the blocks. Absent with fewer
     /// than three blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
@@ -100,7 +100,7 @@ pub struct CostRecord {
 pub struct CostComparisonRecord {
     /// Kind of the cost.
     pub cost: CostKind,
-    /// Load of both sides.
+    /// Load of both variants.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
     /// Name of the baseline variant.

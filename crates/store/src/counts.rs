@@ -3,7 +3,7 @@
 use measure::{ClientCount, ClientCounts, KindCount, KindCounts};
 use serde::Serializer;
 
-/// Serializes the non-zero counters of a kind. In lines, `rows_missing` follows `batched`.
+/// Serializes the non-zero counters of a kind. In the lines, `rows_missing` follows `batched`.
 pub fn serialize_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Error> {
     let mut some: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
     some.sort_by_key(|(counter, _)| match counter {
@@ -13,7 +13,8 @@ pub fn serialize_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok
     to.collect_map(some)
 }
 
-/// Serializes all counters of the client. A counter that only a drain uses is left out if zero.
+/// Serializes all counters of the client. It leaves out a counter that only a drain uses if it is
+/// zero.
 pub fn serialize_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(counts.iter().filter(|one| *one != (ClientCount::SentInDrain, 0)))
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 measure::word_enum! {
     /// Reason why no peak of a curve is shown.
     pub enum WithoutPeak {
-        /// The curve falls from the first measured place on.
+        /// The curve falls from the first measured load on.
         First = "first",
         /// κ cannot be distinguished from 0.
         Untold = "untold",
-        /// The peak would lie at more than twice the last measured place.
+        /// The peak would be at more than twice the last measured load.
         Beyond = "beyond",
         /// A curve of this model has no peak.
         None = "none",
@@ -45,7 +45,7 @@ pub struct CurveRecord {
     /// 95 % confidence interval of κ. The upper end is `null` without an upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa_ci95: Option<[Option<f64>; 2]>,
-    /// Distance of the points from the curve: root of the mean square of ln (seen ÷ curve).
+    /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
     /// Peak of the throughput. Absent if it is unknown.
@@ -68,6 +68,6 @@ pub struct PeakRecord {
     pub threads: f64,
     /// 95 % confidence interval of them. The upper end is `null` without an upper limit.
     pub threads_ci95: [Option<f64>; 2],
-    /// Throughput of the curve there, op/s.
+    /// Throughput of the curve at the peak, op/s.
     pub ops_per_s: f64,
 }

@@ -1,8 +1,8 @@
 //! Deletes runs.
 //!
-//! Invariants: only a folder that holds a run of this results folder is deleted, and never one that
-//! a process writes. A half-deleted run is not listed: its folder first gets a hidden name, by one
-//! rename.
+//! Invariants: it deletes only folders that hold a run of this results folder, and never a run that
+//! a process writes. A half-deleted run is not listed, because one rename first gives its folder a
+//! hidden name.
 
 use crate::name::Name;
 use crate::run::is_locked;
@@ -24,7 +24,8 @@ pub struct Deletable {
     pub tags: Vec<String>,
 }
 
-/// Returns the runs of these names, as for `find`; unreadable runs by `STUDY/STAMP`.
+/// Returns the runs of these names, which have the forms that `find` accepts. Unreadable runs are
+/// named `STUDY/STAMP`.
 ///
 /// # Errors
 /// A run does not exist, or a process writes it.
@@ -40,8 +41,8 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     Ok(all)
 }
 
-/// Returns the runs that began before a time, ns since 1970, oldest first. Runs that a process
-/// writes are left out.
+/// Returns the runs that began before a time, ns since 1970, oldest first. Leaves out runs that a
+/// process writes.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -87,8 +88,8 @@ fn look(results: &Path, path: &Path) -> Result<Deletable> {
     })
 }
 
-/// Returns the total size of the files below a folder. Links are not followed, and unreadable files
-/// count as 0.
+/// Returns the total size of the files below a folder. It does not follow links, and unreadable
+/// files count as 0.
 fn bytes_below(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {
@@ -99,7 +100,7 @@ fn bytes_below(folder: &Path) -> u64 {
     bytes.sum()
 }
 
-/// Deletes a run and its tags, and its study's folder with the last one.
+/// Deletes a run and its tags, and the folder of its study with the last run.
 ///
 /// # Errors
 /// Files cannot be removed.
@@ -111,7 +112,7 @@ pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
     let hidden = results.join(format!("{HIDDEN}{}", run.name.replace('/', "-")));
     fs::rename(&run.path, &hidden).with_context(|| format!("delete {}", run.path.display()))?;
     clear(results)?;
-    // The folder stays if other runs are there.
+    // The folder remains if it contains other runs.
     let _ = fs::remove_dir(run.path.parent().unwrap_or(results));
     Ok(())
 }
@@ -119,7 +120,7 @@ pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
 /// Prefix of the hidden name of a run that is being deleted.
 const HIDDEN: &str = ".deleted-";
 
-/// Removes runs with a hidden name: the current one, and those that a killed deletion left.
+/// Removes runs with a hidden name: the current run, and those that a killed deletion left.
 fn clear(results: &Path) -> Result<()> {
     let entries = fs::read_dir(results).with_context(|| format!("read {}", results.display()))?;
     for entry in entries.flatten() {

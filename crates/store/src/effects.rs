@@ -25,10 +25,10 @@ pub struct EffectsRecord {
     pub axes: Vec<AxisRecord>,
     /// Every combination of values. The last axis varies fastest.
     pub cells: Vec<CellRecord>,
-    /// Number of blocks if every trial were usable.
+    /// Number of blocks if all trials were usable.
     pub blocks_planned: usize,
-    /// `repeated` or `anytime`, if the intervals hold over all looks at the blocks as they came.
-    /// Absent if there was only one look.
+    /// `repeated` or `anytime`, if the intervals remain correct over several looks while blocks
+    /// were measured. Absent if there was only one look.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -74,7 +74,7 @@ pub struct CellRecord {
     pub blocks: usize,
 }
 
-/// A value of an axis, and the one it is compared with.
+/// A value of an axis, and the value that it is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelRecord {
     /// Name of the axis.
@@ -127,7 +127,7 @@ impl Default for EffectVerdict {
 }
 
 impl EffectVerdict {
-    /// Returns its word in files.
+    /// Returns the word for it in files.
     pub fn name(self) -> &'static str {
         match self {
             EffectVerdict::Ratio(finding) => finding.name(),
@@ -158,7 +158,7 @@ pub struct EffectRecord {
     )]
     pub bound: Option<Bound>,
     /// 95 % confidence interval of the ratio, for it alone. `null` with fewer than three blocks,
-    /// without turns, and if the ratio is a bound.
+    /// without turns of the variants, and if the ratio is a bound.
     pub ci95: Option<[f64; 2]>,
     /// Known end of the 95 % interval, if the ratio is a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,10 +171,11 @@ pub struct EffectRecord {
     /// Probability of a ratio at least as far from 1 without an effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same, adjusted for the number of effects. The verdict uses it.
+    /// The same probability, adjusted for the number of effects. The verdict uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// Number of blocks that would settle it at this spread. Absent if more blocks would not help.
+    /// Number of blocks that would settle the verdict at this scatter. Absent if more blocks would
+    /// not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
     /// |ln ratio|, scaled so that all effects have the same error: for a half-normal plot (Daniel

@@ -1,4 +1,4 @@
-//! Findings of hours under one load: of one trial, and of the trials of a variant together.
+//! Findings of hours under one load, for one trial, and for all trials of a variant together.
 
 use analysis::VariantName;
 use analysis::endurance::{DriftDirection, Growing, MarginResult};
@@ -22,7 +22,7 @@ pub struct EnduranceRecord {
     /// Growth of pending compactions, memory, open files, threads and SSTables, node by node.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growths: Vec<GrowthRecord>,
-    /// Series that no probe read, a sentence each.
+    /// Series that no probe read, with a sentence for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// Rare events that the probes saw: the longest pauses, and compactions that began.
@@ -79,7 +79,7 @@ pub struct ChangeRecord {
     pub before: f64,
     /// Mean of the blocks between this change and the next.
     pub after: f64,
-    /// Nearest rare event within the length of a block. Absent if there is none.
+    /// Nearest rare event, at most one block away. Absent if there was none.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -113,9 +113,9 @@ pub struct CyclesRecord {
     /// `seen`, `few` (fewer than three in the window), `unseen` (the series does not repeat) or
     /// `quiet` (nothing was compacted).
     pub state: CyclesState,
-    /// Length of a cycle, s; 0 if there is none.
+    /// Length of a cycle, s; 0 without cycles.
     pub period_s: f64,
-    /// Number of cycles in the window; 0 if there is none.
+    /// Number of cycles in the window; 0 without cycles.
     pub count: f64,
 }
 
@@ -137,11 +137,11 @@ pub struct GrowthRecord {
     /// 95 % interval of the growth per day. Absent with too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_day_ci95: Option<[f64; 2]>,
-    /// Limit of the values. Absent if there is none, or if it is unknown.
+    /// Limit of the values. Absent without a limit, or if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// Time until the values would reach the limit at this growth, days. Absent if they do not grow
-    /// for certain, or without a limit.
+    /// Time until the values would reach the limit at this growth, days. Absent if the growth is
+    /// uncertain, or without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaches_days: Option<f64>,
     /// Horizon of the forecast, days: 30 times the window, at most 30 days.
@@ -156,7 +156,7 @@ pub struct GrowthRecord {
 pub struct HappenedRecord {
     /// Time of the event, s since the start of the window.
     pub at_s: f64,
-    /// The event and its place, in words.
+    /// Description of the event and its place.
     pub what: String,
 }
 
@@ -173,12 +173,12 @@ pub struct CourseRecord {
     pub unit: String,
     /// Width of a bin, s.
     pub width_s: f64,
-    /// Each bin: its middle, s since the start of the window, and the mean, smallest and largest
-    /// value.
+    /// For each bin: its middle, s since the start of the window, and the mean, the smallest and
+    /// the largest value.
     pub bins: Vec<[f64; 4]>,
 }
 
-/// Long trials of a variant compared with its shorter ones.
+/// Comparison of long trials of a variant with its shorter trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnduredRecord {
@@ -187,26 +187,26 @@ pub struct EnduredRecord {
     /// Load of the trials.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Turns, the shorter ones first.
+    /// Turns, with the shorter turns first.
     pub turns: Vec<TurnRecord>,
     /// Largest throughput of a turn ÷ the smallest, minus 1. Absent if a turn has no throughput, or
-    /// an unknown error.
+    /// if the error of one is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<f64>,
-    /// Interval of `apart`, which covers all pairs at once with 95 %.
+    /// Interval of `apart` that covers all pairs at once with 95 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_ci95: Option<[f64; 2]>,
     /// Share within which the turns count as equal.
     pub within: f64,
-    /// `inside`, `outside` or `untold`. Absent if there is nothing to compare the long turn with.
+    /// `inside`, `outside` or `untold`. Absent without a shorter turn for the comparison.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub agreed: Option<MarginResult>,
-    /// Mean latency of the long turn ÷ that of the shorter ones, minus 1. The shorter ones count
-    /// alike.
+    /// Mean latency of the long turn ÷ that of the shorter turns, minus 1. All shorter turns have
+    /// the same weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms_change: Option<f64>,
 }
@@ -223,8 +223,8 @@ pub struct TurnRecord {
     pub seconds: f64,
     /// Mean throughput, op/s.
     pub ops_per_s: f64,
-    /// Standard error of the throughput: from the spread between three or more blocks of the study,
-    /// otherwise from the intervals of the windows. Absent if unknown.
+    /// Standard error of the throughput. It comes from the scatter between three or more blocks of
+    /// the study, otherwise from the intervals of the windows. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
     /// Mean latency, ms.

@@ -1,8 +1,8 @@
 //! Events of a run's journal, with their details.
 //!
-//! Invariant: the names of events and details are those of format 1. A version may add details with
-//! defaults, and renames no detail. Lines of earlier versions have fewer details, and those of
-//! later versions may have unknown events: a run with either can be read.
+//! Invariant: the names of events and details are those of format 1. A later version may add
+//! details with defaults, but never renames a detail. Lines of earlier versions have fewer details,
+//! and those of later versions may have unknown events. Runs with such lines can be read.
 
 use crate::file_digests::{FileSum, Sums};
 use crate::fleet::ClientMachineRecord;
@@ -40,7 +40,7 @@ pub enum JournalEvent {
         /// Machine that the client runs on.
         #[serde(default)]
         machine: MachineFacts,
-        /// Numbers of the trials that were finished before.
+        /// Numbers of the trials that had finished before.
         #[serde(default)]
         finished_before: Vec<usize>,
     },
@@ -62,7 +62,7 @@ pub enum JournalEvent {
         #[serde(default)]
         nodes: Vec<NodeRecord>,
     },
-    /// Clients on several machines are ready.
+    /// The clients on several machines are ready.
     ClientsReady {
         /// Records of the clients.
         #[serde(default)]
@@ -76,17 +76,17 @@ pub enum JournalEvent {
         #[serde(default)]
         what: String,
     },
-    /// The requested configuration was looked for.
+    /// The program checked whether the requested configuration is in effect.
     ConfigurationProved {
-        /// Phase: `load`. The measured configuration is proved in `nodes.json`.
+        /// Phase `load`. `nodes.json` proves the configuration of the measurement.
         #[serde(default)]
         phase: String,
         /// Settings as each node reports them.
         #[serde(default)]
         proofs: Vec<ProofRecord>,
     },
-    /// A file of another tool was read. The text gives the number of series and points, or why
-    /// nothing was read.
+    /// A file of another tool was read. The text gives the number of series and points, or the
+    /// reason why none were read.
     Imported(String),
     /// A trial begins.
     TrialStarted {
@@ -105,7 +105,7 @@ pub enum JournalEvent {
         /// Kind of the fault.
         #[serde(default)]
         kind: String,
-        /// Target of the fault: the name of a node.
+        /// Target of the fault, which is the name of a node.
         #[serde(default)]
         place: String,
         /// Duration, seconds.
@@ -117,7 +117,7 @@ pub enum JournalEvent {
         /// Kind of the fault.
         #[serde(default)]
         kind: String,
-        /// Target of the fault: the name of a node.
+        /// Target of the fault, which is the name of a node.
         #[serde(default)]
         place: String,
     },
@@ -139,7 +139,7 @@ pub enum JournalEvent {
     },
     /// Files were added to a trial after its end.
     FilesAdded {
-        /// Checksums of these files.
+        /// Checksums of the added files.
         #[serde(default)]
         files: Sums,
     },
@@ -154,11 +154,11 @@ pub enum JournalEvent {
     },
     /// A trial failed.
     TrialFailed {
-        /// Reason of the failure.
+        /// Reason for the failure.
         #[serde(default)]
         reason: String,
     },
-    /// A trial is left out; the reason.
+    /// A trial is left out, with the reason.
     TrialSkipped(String),
     /// A resume skips damaged lines of the journal.
     JournalDamaged {
@@ -168,7 +168,7 @@ pub enum JournalEvent {
     },
     /// The user interrupted the run.
     RunInterrupted,
-    /// The run has ended; `findings.json` comes next.
+    /// The run has ended. `findings.json` comes next.
     RunFinished {
         /// Verdict of the run. `None` in records of earlier versions.
         #[serde(
@@ -177,10 +177,11 @@ pub enum JournalEvent {
             skip_serializing_if = "Option::is_none"
         )]
         verdict: Option<Verdict>,
-        /// Why it ended early.
+        /// Reason why it ended early.
         #[serde(default)]
         stopped: Option<String>,
-        /// Checksum of the coming `findings.json`. `None` in runs of versions without checksums.
+        /// Checksum of the `findings.json` that comes next. `None` in runs of versions without
+        /// checksums.
         #[serde(default)]
         findings: Option<FileSum>,
     },
@@ -194,7 +195,7 @@ pub enum JournalEvent {
     },
 }
 
-/// Facts about a machine that decide its speed.
+/// Facts about a machine that determine its speed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
     /// Number of CPUs.
@@ -209,13 +210,14 @@ pub struct MachineFacts {
     /// Version of the kernel.
     #[serde(default)]
     pub kernel: Option<String>,
-    /// Rate of its fastest link, bit/s in each direction. Absent if its driver does not report it.
+    /// Rate of its fastest link, bit/s in each direction. Absent if its driver does not report a
+    /// rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
 }
 
 impl MachineFacts {
-    /// Returns the known facts by name.
+    /// Returns the known facts with their names.
     pub fn facts(&self) -> [(&'static str, Option<String>); 4] {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         [
@@ -228,7 +230,7 @@ impl MachineFacts {
 }
 
 impl JournalEvent {
-    /// Returns the name on disk.
+    /// Returns the name of the event on disk.
     pub fn name(&self) -> String {
         self.clone().into_parts().0
     }
@@ -246,7 +248,7 @@ impl JournalEvent {
     }
 }
 
-/// One line of `journal.ndjson`, written before the change is made.
+/// A line of `journal.ndjson`, which is written before the change that it announces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "RawRecord", into = "RawRecord")]
 pub struct JournalRecord {
@@ -276,7 +278,8 @@ impl From<RawRecord> for JournalRecord {
             let tagged = json!({"event": event, "detail": detail});
             serde_json::from_value(tagged).ok()
         };
-        // A line of an earlier version without details, or with others, is still the same event.
+        // A line of an earlier version without details, or with other details, is still the same
+        // event.
         let read = known(&detail).or_else(|| known(&json!({})));
         JournalRecord {
             unix_ns: raw.unix_ns,
@@ -298,7 +301,7 @@ impl From<JournalRecord> for RawRecord {
     }
 }
 
-/// Returns the trials that were left out and not run since, by number, with the reason.
+/// Returns the trials that were left out and have not run since, by number, with the reason.
 pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     let mut left_out = BTreeMap::new();
     for line in journal {
@@ -315,7 +318,8 @@ pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     left_out
 }
 
-/// Describes the trials left out, for a line: `6 left out: the ladder ended at 8 threads: …`.
+/// Describes the left out trials for one line of text:
+/// `6 left out: the ladder ended at 8 threads: …`.
 pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
     let left_out = left_out(journal);
     let mut reasons: Vec<&str> = Vec::new();
@@ -337,7 +341,7 @@ pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Trials that a ladder no longer asked for looked as if they were still to come.
+    /// Trials that a ladder no longer needed looked like trials that were still to run.
     #[test]
     fn skipped_trials_are_reported_with_reasons_until_they_run() {
         let skipped = |why: &str| JournalEvent::TrialSkipped(why.to_owned());
@@ -362,7 +366,7 @@ mod tests {
             words(&journal),
             "3 left out: the ladder ended at 1 threads; its target could not be started"
         );
-        // A resume ran the target.
+        // A resume started the target.
         journal.push(line((3, started)));
         assert_eq!(words(&journal), "2 left out: the ladder ended at 1 threads");
         journal.push(line((4, skipped("a"))));
@@ -387,7 +391,7 @@ mod tests {
         }
     }
 
-    /// Early lines of format 1 had no details, or others.
+    /// Early lines of format 1 had no details, or other details.
     #[test]
     fn an_event_is_what_it_was_whatever_its_details_are() {
         let finished = JournalEvent::TrialFinished {

@@ -1,6 +1,6 @@
-//! Length and SHA-256 of every complete file, which distinguish a whole file from a damaged one.
+//! Length and SHA-256 of every complete file, to detect damaged files.
 //!
-//! SHA-256 rather than a CRC: an edited file must not pass either, and reading the file takes
+//! It uses SHA-256 instead of a CRC so that edited files are also detected. Reading a file takes
 //! longer than hashing it.
 
 use anyhow::{Context, Result};
@@ -14,10 +14,10 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Description of something other than a file at the path of a file.
-pub(crate) const NO_FILE: &str = "something that is not a file";
+/// Description of an object other than a file at the path of a file.
+pub(crate) const NO_FILE: &str = "an object other than a file";
 
-/// Number of bytes read at once: enough that system calls do not matter.
+/// Number of bytes read at once, which is so large that system calls take little time.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Number of digits of a SHA-256 in a message.
@@ -32,7 +32,7 @@ pub struct FileSum {
     pub sha256: String,
 }
 
-/// Checksums of files, by path within a folder, with `/` between its parts.
+/// Checksums of files, by their path within a folder. The separator is `/`.
 pub type Sums = BTreeMap<String, FileSum>;
 
 impl FileSum {
@@ -80,25 +80,25 @@ impl fmt::Display for FileSum {
     }
 }
 
-/// How closely files are verified.
+/// Extent of the verification of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Every byte.
     Bytes,
-    /// Every byte of the files that a page shows: in long runs, not the raw lines.
+    /// Every byte of the files that a page shows, which excludes the raw lines of long runs.
     Shown,
-    /// Existence and length only: for lists, which show no figures of these files.
+    /// Existence and length only. This is for lists, which show no figures from these files.
     Lengths,
 }
 
-/// A file that is not as it was recorded.
+/// A file that differs from its recorded state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Path within the run's folder.
     pub file: String,
-    /// Recorded state, in words.
+    /// Description of the recorded state.
     pub expected: String,
-    /// Actual state, in words.
+    /// Description of the actual state.
     pub seen: String,
 }
 
@@ -113,12 +113,12 @@ impl fmt::Display for Damage {
     }
 }
 
-/// A run that is not shown because files of it are damaged.
+/// A run that is not shown because some of its files are damaged.
 #[derive(Clone, Debug)]
 pub struct DamagedRun {
     /// Folder of the run.
     pub run: PathBuf,
-    /// Damaged files; at least one.
+    /// Damaged files. The list is not empty.
     pub files: Vec<Damage>,
     /// True if `resume` can repeat the trials that the files belong to.
     pub resumable: bool,
@@ -130,7 +130,7 @@ impl fmt::Display for DamagedRun {
         for file in &self.files {
             write!(f, "\n  {file}")?;
         }
-        write!(f, "\nhint: bring the files back from a copy")?;
+        write!(f, "\nhint: restore the files from a copy")?;
         if self.resumable {
             write!(
                 f,
@@ -190,8 +190,8 @@ fn is_absent(e: &io::Error) -> bool {
     )
 }
 
-/// Returns the plain files under `folder`, by their path in it with `/` between its parts, sorted.
-/// Links and special files are left out, since no reader follows them.
+/// Returns the regular files under `folder`, sorted by their path in it, with the separator `/`.
+/// Leaves out links and special files, since no reader follows them.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![String::new()];
@@ -217,7 +217,7 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Returns the first 16 hexadecimal digits of the SHA-256 of these bytes, one part after the other.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of these parts, one after the other.
 pub(crate) fn short(parts: [&[u8]; 2]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));

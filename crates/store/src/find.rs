@@ -1,4 +1,4 @@
-//! Finds runs under a results folder: the list, and one run by a short name.
+//! Finds runs under a results folder: lists all runs, and finds one run by a short name.
 
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// One line of the list of runs.
+/// A line of the list of runs.
 #[derive(Clone, Debug)]
 pub struct RunLine {
     /// Folder of the run.
@@ -19,21 +19,23 @@ pub struct RunLine {
     pub stamp: String,
     /// State of the run. `None` if the run cannot be read.
     pub state: Option<RunState>,
-    /// Verdict of the run. `None` as long as it has none.
+    /// Verdict of the run. `None` while it has none.
     pub verdict: Option<Verdict>,
     /// Number of trials that the journal reports as finished.
     pub trials_finished: usize,
     /// Number of trials in the plan.
     pub trials_planned: usize,
-    /// Result of the study's requirements: `met`, `missed` or `untold`. `None` if it has none.
+    /// Result of the study's requirements: `met`, `missed` or `untold`. `None` if the study has
+    /// none.
     pub requirements: Option<RequirementOutcome>,
-    /// Number of trials left out, and why. `None` if none was.
+    /// Number of trials left out, and the reason. `None` if no trial was left out.
     pub left_out: Option<String>,
-    /// Why the run cannot be read.
+    /// Reason why the run cannot be read.
     pub error: Option<String>,
 }
 
-/// Returns all runs under `results`, oldest first. An unreadable run is listed with its error.
+/// Returns all runs under `results`, oldest first. The list contains unreadable runs with their
+/// errors.
 pub fn list(results: &Path) -> Result<Vec<RunLine>> {
     Ok(run_paths(results)?.into_iter().map(listed).collect())
 }
@@ -72,30 +74,30 @@ fn listed(path: PathBuf) -> RunLine {
 /// `study/stamp`; a stamp; or the beginning of one of the last two.
 ///
 /// # Errors
-/// There is none, or more than one; or as [`Run::open`].
+/// There is no such run, or more than one; or as [`Run::open`].
 pub fn find(results: &Path, name: &str) -> Result<Run> {
     Run::open(&place(results, name)?)
 }
 
-/// Returns the newest run of a study that has findings. Unreadable runs are skipped. It reads as
-/// cheaply as a list: of files that a list does not show, only the length is compared.
+/// Returns the newest run of a study that has findings, and skips unreadable runs. It reads only as
+/// many bytes as a list does. Of files that a list does not show, it compares only the length.
 pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
     last(results, study, |run| run.findings.is_some())
 }
 
-/// Results of a run's requirements.
+/// Results of the requirements of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DidWell {
-    /// It met all of its requirements, or had none.
+    /// The run met all of its requirements, or had none.
     Met,
-    /// It missed none of them; some are undecided.
+    /// The run missed none of them, but some are undecided.
     MissedNone,
 }
 
-/// Returns the newest usable run of a study that met its requirements; if there is none, the newest
-/// that missed none. A run that missed a requirement is not a baseline: a regression would be
-/// reported once, and pass from then on. Only runs before the stamp `before` count, so that no run
-/// is its own baseline.
+/// Returns the newest usable run of a study that met its requirements. Without one, it returns the
+/// newest run that missed none. A run that missed a requirement is not a baseline. Otherwise a
+/// regression would be reported only once, and later runs would pass. Only runs before the stamp
+/// `before` count, so that no run is its own baseline.
 pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(Run, DidWell)> {
     let key = before.map(run_name::order_key);
     let is_before =
@@ -115,8 +117,8 @@ pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(R
     good().find(|(_, well)| *well == DidWell::Met).or_else(|| good().next())
 }
 
-/// Returns the runs of a study that have findings, read as for a list, newest first. Each is read
-/// when it is asked for.
+/// Returns the runs of a study that have findings, newest first, read as for a list. A run is read
+/// only when the caller requests it.
 pub fn finished(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     newest_first(results, study).filter(|run| run.findings.is_some())
 }
@@ -139,7 +141,7 @@ fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
 /// Opens the run that `name` means for a resume.
 ///
 /// # Errors
-/// There is none, or more than one; or as [`Run::salvage`].
+/// There is no such run, or more than one; or as [`Run::salvage`].
 pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
     Run::salvage(&place(results, name)?)
 }
@@ -149,8 +151,8 @@ pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
 pub struct Past {
     /// Time in the name of the run.
     pub stamp: String,
-    /// The run, or why it cannot be read. The files behind the numbers of a point (plan, findings,
-    /// journal) were compared byte by byte, the others by length.
+    /// The run, or the reason why it cannot be read. The files behind the numbers of a point (plan,
+    /// findings, journal) were compared byte by byte, and the others by length.
     pub run: Result<Run>,
 }
 
@@ -165,8 +167,8 @@ pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
     Ok(past.collect())
 }
 
-/// Returns the runs of its study that began no later than `run`, itself included, in the same
-/// results folder.
+/// Returns the runs of the same study in the same results folder that began no later than `run`,
+/// including `run`.
 pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     let folder = run.path.parent();
     let place = folder.and_then(|folder| Some((folder.parent()?, folder.file_name()?.to_str()?)));
@@ -187,8 +189,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let all = run_paths(results)?;
     if all.is_empty() {
         bail!(
-            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` says \
-             where runs are",
+            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` \
+             names the folder of runs",
             results.display()
         );
     }
@@ -213,7 +215,7 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let hits = if exact.is_empty() { begin } else { exact };
     match hits.as_slice() {
         [] => bail!(
-            "no run under {} is called {name:?}; the newest is {}; see `cassay list`",
+            "no run under {} has the name {name:?}; the newest is {}; see `cassay list`",
             results.display(),
             ids[all.len() - 1]
         ),
@@ -221,15 +223,15 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
         many => {
             let names: Vec<&str> = many.iter().map(|&i| ids[i].as_str()).collect();
             bail!(
-                "{name:?} can be any of {}; write more of it",
+                "{name:?} can be any of {}; write more characters",
                 names.join(", ")
             )
         }
     }
 }
 
-/// Returns the run that `latest` links to. If the link is missing, broken, or leads elsewhere,
-/// returns the newest run.
+/// Returns the run that `latest` links to. Returns the newest run if the link is missing, broken,
+/// or leads elsewhere.
 fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     let link = std::fs::read_link(results.join(file::LATEST)).ok();
     let linked = link
@@ -260,7 +262,7 @@ pub(crate) fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the names of all runs under `results`, each as `STUDY/STAMP`. It reads no file of them.
+/// Returns the names of all runs under `results`, as `STUDY/STAMP`, without reading their files.
 ///
 /// # Errors
 /// A folder cannot be read.

@@ -4,7 +4,7 @@ use crate::event::MachineFacts;
 use crate::record::{LagRecord, QuantilesRecord};
 use serde::{Deserialize, Serialize};
 
-/// A connected client, and its machine.
+/// A connected client and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientMachineRecord {
@@ -32,51 +32,51 @@ pub struct ClientEndRecord {
     pub connections: usize,
     /// Successful operations per second.
     pub ops_per_s: f64,
-    /// The same, as a share of all clients'.
+    /// Share of these operations in those of all clients.
     pub share: f64,
     /// Latency of the client's successful operations, ms. `null` if it was lost before it sent
     /// them, or if no operation succeeded.
     pub latency_ms: Option<QuantilesRecord>,
     /// Release lag, µs; 0 in a closed loop.
     pub lag_us: LagRecord,
-    /// CPU time of the workers, as a share of the cores that they had.
+    /// CPU time of the workers, as a share of their cores.
     pub cpu_share: f64,
-    /// Ceilings: throughput of the client alone on a null target of its own, op/s, one for each
+    /// Ceilings: throughput of the client alone on its own null target, op/s, one value for each
     /// measurement.
     pub ceilings_ops_per_s: Vec<f64>,
     /// Longest stall (a late timer on its cores), ms. Absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall_ms_longest: Option<f64>,
-    /// Time in which workers were runnable but had no CPU, as a share of the cores that they had.
-    /// Absent if the kernel does not count it.
+    /// Time in which workers were runnable but had no CPU, as a share of their cores. Absent if the
+    /// kernel does not count it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_share: Option<f64>,
-    /// Time for which a quota kept the client from its CPUs, as a share of the window. Absent if
-    /// the system does not count it.
+    /// Time in which a quota kept the client from its CPUs, as a share of the window. Absent if the
+    /// system does not count it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled_share: Option<f64>,
-    /// Delay with which the client heard of the start line, ms; 0 if it was in time.
+    /// Delay with which the client received the start line, ms; 0 if it received it in time.
     pub late_ms: f64,
     /// Largest error bound of the estimated offset of its clock, ms.
     pub clock_bound_ms: f64,
-    /// Times at which the monotonic clock of the client or the controller was set or stood still.
+    /// Times at which the monotonic clock of the client or the controller was set or stopped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clock_breaks: Vec<ClockMovedRecord>,
     /// Times at which its wall clock was set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clock_set: Vec<ClockMovedRecord>,
-    /// Sentence on how and when the client was lost. Absent if it stayed to the end.
+    /// Sentence that tells how and when the client was lost. Absent if it remained until the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }
 
-/// A movement of a clock against another.
+/// A jump of a clock relative to another clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockMovedRecord {
-    /// Time of the movement, s since the trial's start line.
+    /// Time of the jump, s since the trial's start line.
     pub at_s: f64,
-    /// Amount of the movement, s.
+    /// Size of the jump, s.
     pub by_s: f64,
 }
 
@@ -99,15 +99,15 @@ pub struct ClientSecondRecord {
     pub errors: u64,
     /// Median latency of its successful operations, ms.
     pub p50_ms: f64,
-    /// 99th percentile of the same, ms.
+    /// 99th percentile of these latencies, ms.
     pub p99_ms: f64,
-    /// Largest latency of the same, ms.
+    /// Largest of these latencies, ms.
     pub max_ms: f64,
     /// Release lag, p99, µs; 0 in a closed loop.
     pub lag_p99_us: f64,
     /// CPU time of the workers, ms.
     pub cpu_ms: f64,
-    /// Time in stalls of at least 10 ms, ms.
+    /// Total length of stalls of at least 10 ms, ms.
     pub stalled_ms: f64,
     /// Operations in flight at the end of the interval.
     pub in_flight: u64,

@@ -1,5 +1,5 @@
-//! Records that should be part of a run and are missing. They are named, so that a reader does not
-//! assume that they exist.
+//! Records that are missing from a run. The run names them, so that a reader does not assume that
+//! they exist.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ measure::word_enum! {
         /// The logs of a node.
         #[default]
         Logs = "logs",
-        /// Readings of the probes on the host of a node since that host was lost.
+        /// Readings of the probes on the host of a node, from the loss of that host on.
         Readings = "readings",
     }
 }
@@ -22,13 +22,13 @@ pub struct GapRecord {
     pub what: GapKind,
     /// Name of the node.
     pub node: String,
-    /// Name of the host that it was on.
+    /// Name of the host of the node.
     #[serde(default)]
     pub host: String,
     /// Reason why it is missing.
     #[serde(default)]
     pub why: String,
-    /// Time at which that was found, ns since 1970.
+    /// Time at which the loss was detected, ns since 1970.
     #[serde(default)]
     pub found_unix_ns: u64,
 }
@@ -36,12 +36,12 @@ pub struct GapRecord {
 impl GapRecord {
     /// Describes the gap: `the logs of node2 on db2 are lost: …`.
     pub fn words(&self) -> String {
-        let (what, verb) = match self.what {
-            GapKind::Logs => ("the logs of", "are"),
-            GapKind::Readings => ("what the host has seen of", "is"),
+        let what = match self.what {
+            GapKind::Logs => "the logs of",
+            GapKind::Readings => "the readings of",
         };
         let (node, host, why) = (&self.node, &self.host, &self.why);
-        format!("{what} {node} on {host} {verb} lost: {why}")
+        format!("{what} {node} on {host} are lost: {why}")
     }
 }
 

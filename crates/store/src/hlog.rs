@@ -1,7 +1,7 @@
 //! Reads and writes HdrHistogram interval logs (format V2, log version 1.3), one line per interval
 //! and tag, in the form that other HdrHistogram tools read.
 //!
-//! Values are nanoseconds; the maximum in the line is divided by [`MAX_VALUE_DIVISOR`] and so in
+//! Values are nanoseconds. Division by [`MAX_VALUE_DIVISOR`] converts the maximum in the line to
 //! milliseconds. A line's start is in seconds since the base time of the header. Invariant: the sum
 //! of the histograms of a tag is the tag's histogram over the whole trial.
 
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lines::LineWriter;
 
-/// Nanoseconds to milliseconds, for the human-readable maximum of each line.
+/// Divisor from nanoseconds to milliseconds, for the human-readable maximum of each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;
 
 /// Writes one log.
@@ -35,8 +35,8 @@ pub struct HlogWriter {
 }
 
 impl HlogWriter {
-    /// Creates the log at `path`. `what` describes its content; `base_unix_ns` is the time that the
-    /// lines' seconds count from. An existing log is continued without a second header.
+    /// Creates the log at `path`. `what` describes its content. `base_unix_ns` is the time that the
+    /// seconds of the lines count from. It continues an existing log without a second header.
     pub fn create(path: &Path, what: &str, base_unix_ns: u64) -> Result<HlogWriter> {
         let mut lines = LineWriter::open(path)?;
         let place = || format!("read the size of {}", path.display());
@@ -51,8 +51,8 @@ impl HlogWriter {
         })
     }
 
-    /// Appends one interval of one tag. An empty histogram is left out: it would add nothing.
-    /// `tag` may not hold a comma, a space or a line break.
+    /// Appends one interval of one tag. Leaves out empty histograms, since they would add nothing.
+    /// `tag` must not contain a comma, a space or a line break.
     pub fn append(
         &mut self,
         tag: &str,
@@ -77,7 +77,7 @@ impl HlogWriter {
     }
 }
 
-/// Checks a tag, which goes unquoted into a comma-separated line.
+/// Checks a tag, which is written without quotes into a comma-separated line.
 fn check_tag(tag: &str) -> Result<()> {
     if tag.is_empty() || tag.chars().any(|c| c == ',' || c == ' ' || c.is_control()) {
         bail!("{tag:?} cannot be the tag of a histogram log: no comma, space or line break");
@@ -85,8 +85,8 @@ fn check_tag(tag: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the comment lines that other tools expect at the top, and the legend that Java's writer
-/// adds.
+/// Returns the comment lines that other tools expect at the start, and the legend that the Java
+/// writer adds.
 fn header(what: &str, base_unix_ns: u64) -> Result<String> {
     let seconds = base_unix_ns as f64 / 1e9;
     let date = jiff::Timestamp::from_nanosecond(i128::from(base_unix_ns))?;
@@ -101,12 +101,12 @@ fn header(what: &str, base_unix_ns: u64) -> Result<String> {
     ))
 }
 
-/// One line of a log.
+/// A line of a log.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Tag; empty if the line has none.
     pub tag: String,
-    /// Begin, seconds since the log's base time (as the line gives it).
+    /// Start, in seconds since the log's base time, as in the line.
     pub start_s: f64,
     /// Length, seconds.
     pub seconds: f64,
@@ -115,8 +115,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Decodes the line's histogram, values in ns. Lines are decoded on demand: skipping them is
-    /// cheap.
+    /// Decodes the histogram of the line, with values in ns. Lines are decoded only on request, so
+    /// skipping lines is cheap.
     pub fn histogram(&self) -> Result<Histogram> {
         self.decode().map(|hdr| Histogram::from_hdr(&hdr))
     }
@@ -128,8 +128,8 @@ impl Entry {
             .map_err(|e| anyhow!("{}: the histogram does not decode: {e}", self.place))
     }
 
-    /// Adds the line's histogram to a sum. With cassay's own bounds, this is a fiftieth of the
-    /// work.
+    /// Adds the histogram of the line to a sum. For histograms with cassay's own bounds, this takes
+    /// a fiftieth of the time.
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
@@ -144,7 +144,7 @@ impl Entry {
     }
 }
 
-/// Reads a log line by line. A torn last line ends the reading, as in [`crate::Lines`].
+/// Reads a log line by line. An incomplete last line ends the reading, as in [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
     reader: Option<BufReader<OpenFile>>,
@@ -169,8 +169,8 @@ impl HlogReader {
         })
     }
 
-    /// Returns the time that the seconds of the lines count from, in seconds since 1970. It is
-    /// known from the first line on.
+    /// Returns the base time of the seconds in the lines, in seconds since 1970. It is known from
+    /// the first line on.
     pub fn base_unix_s(&self) -> Option<f64> {
         self.base_unix_s
     }
@@ -210,7 +210,7 @@ impl Iterator for HlogReader {
     }
 }
 
-/// Parses the time of a comment line `#[BaseTime: 1766000000.250 (seconds since epoch)]`.
+/// Parses the time in a comment line `#[BaseTime: 1766000000.250 (seconds since epoch)]`.
 fn base_time(line: &str) -> Option<f64> {
     let words = line.strip_prefix("#[BaseTime: ")?;
     let seconds: f64 = words.split(' ').next()?.parse().ok()?;
@@ -246,11 +246,11 @@ fn parse(line: &str, place: String) -> Result<Entry> {
 }
 
 /// Adds up the histograms of `tag` whose lines begin within `range` (seconds since the base time,
-/// end exclusive); `None` means all.
+/// end exclusive). `None` means all lines.
 pub fn merged(path: &Path, tag: &str, range: Option<(f64, f64)>) -> Result<Histogram> {
     let mut all = Histogram::new();
-    // Lines with cassay's own bounds add directly, in half the time (0.6 ms a line, unoptimised).
-    // Those of another tool may not fit, and are added value by value.
+    // Lines with cassay's own bounds are added directly, in half the time (0.6 ms a line,
+    // unoptimised). Lines of other tools may not fit, and their values are added one by one.
     let mut same_bounds = all.hdr().clone();
     for entry in HlogReader::open(path)? {
         let entry = entry?;

@@ -1,9 +1,9 @@
-//! The journal: one record a line, each chained to the line before it.
+//! The journal has one record a line, and each line is chained to the line before it.
 //!
 //! A line ends with `"chain"`: the first 16 digits of the SHA-256 of the previous line's chain and
-//! of its own text. So a changed, duplicated or removed line is detected anywhere, also in a run
-//! that has not ended. A damaged line is skipped and reported, and the others are read: the trials'
-//! findings are in files of their own. Journals of earlier versions have no chain, and are read
+//! of its own text. So a reader detects changed, duplicated and removed lines anywhere, even in a
+//! run that has not ended. It skips and reports damaged lines and reads the others, since the
+//! trials' findings are in separate files. Journals of earlier versions have no chain, and are read
 //! line by line.
 
 use crate::event::JournalRecord;
@@ -18,7 +18,7 @@ const DIGITS: usize = 16;
 /// Length of `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
 
-/// Appends to a journal.
+/// Appends records to a journal.
 #[derive(Debug)]
 pub(crate) struct JournalWriter {
     lines: LineWriter,
@@ -26,7 +26,7 @@ pub(crate) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Continues `lines`, whose last line has `chain`.
+    /// Continues `lines`. `chain` is the chain of the last line.
     pub(crate) fn new(lines: LineWriter, chain: String) -> JournalWriter {
         JournalWriter { lines, chain }
     }
@@ -44,23 +44,23 @@ impl JournalWriter {
     }
 }
 
-/// Content of a journal.
+/// The content of a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// Damaged lines, by number from 1, with a sentence each.
+    /// Damaged lines, by number from 1, with a sentence for each.
     pub(crate) damaged: Vec<(usize, String)>,
-    /// Sentence about a torn last line: the writer was stopped.
+    /// Sentence about an incomplete last line, which means that the writer was killed.
     pub(crate) torn: Option<String>,
-    /// True if lines have a chain, so that the run was written with checksums.
+    /// True if lines have a chain. The run then has checksums.
     pub(crate) chained: bool,
     /// Chain that the next line continues.
     pub(crate) chain: String,
 }
 
 impl Journal {
-    /// Reads the journal at `path`; a missing one has no lines.
+    /// Reads the journal at `path`. A missing journal has no lines.
     pub(crate) fn read(path: &Path) -> Result<Journal> {
         let bytes = match foreign::read(FileKind::Journal, path) {
             Ok(bytes) => bytes,
@@ -75,14 +75,15 @@ impl Journal {
             Err(e) => return Err(e).with_context(|| format!("read {}", path.display())),
         };
         let mut journal = Journal::default();
-        // Chains that the next line may continue. `None` if the previous line does not tell.
+        // Chains that the next line may continue. `None` if they are unknown after the previous
+        // line.
         let mut before = Some(vec![String::new()]);
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let place = format!("{} line {}", path.display(), index + 1);
             let Some(line) = line.strip_suffix(b"\n") else {
                 journal.torn = Some(format!(
-                    "{place} ends in the middle of a line (the writer was stopped); its {} bytes \
-                     are left out",
+                    "{place} ends in the middle of a line (the writer was stopped); cassay leaves \
+                     out its {} bytes",
                     line.len()
                 ));
                 break;
@@ -95,7 +96,7 @@ impl Journal {
                     journal.records.push(record);
                 }
                 Err(why) => {
-                    let said = format!("{place} is damaged, and left out: {why}");
+                    let said = format!("{place} is damaged, so cassay leaves it out: {why}");
                     journal.damaged.push((index + 1, said));
                 }
             }
@@ -114,8 +115,8 @@ struct Line {
 }
 
 impl Line {
-    /// Parses a line. `before` are the chains that it may continue; `None` allows any. `chained` is
-    /// true if an earlier line had one.
+    /// Parses a line. `before` are the chains that it may continue, or `None` to allow any chain.
+    /// `chained` is true if an earlier line had one.
     fn read(line: &[u8], before: Option<&[String]>, chained: bool) -> Line {
         let parsed = || serde_json::from_slice(line).map_err(|e: serde_json::Error| e.to_string());
         let Some((body, stated)) = split(line) else {
@@ -124,8 +125,8 @@ impl Line {
                 (true, Ok(_)) => Err("it has no chain to the line before it".to_owned()),
                 (_, record) => record,
             };
-            // A line of an earlier version is followed by another, or by the first one with a
-            // chain.
+            // A line of an earlier version is followed by another line without a chain, or by the
+            // first line with a chain.
             let after = record.is_ok().then(|| vec![String::new()]);
             return Line {
                 record,
@@ -150,7 +151,7 @@ impl Line {
     }
 }
 
-/// Splits a line into its text without the chain, and the chain. `None` if it has none.
+/// Splits a line into its text without the chain, and the chain. `None` if it has no chain.
 fn split(line: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(line).ok()?;
     let (body, tail) = text.split_at_checked(text.len().checked_sub(TAIL)?)?;
@@ -185,7 +186,7 @@ mod tests {
         std::fs::read_to_string(&path).unwrap()
     }
 
-    /// Returns the events read from `text`, and the numbers of the lines that are skipped.
+    /// Returns the events read from `text`, and the numbers of the skipped lines.
     fn read(text: &[u8]) -> (String, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
@@ -236,7 +237,7 @@ mod tests {
         assert!(!of(&[0, 2, 1, 3]).1.is_empty());
     }
 
-    /// One byte of a journal, changed: every line that is read was written like that, and the
+    /// For every changed byte of a journal, the lines that are read were written like that, and the
     /// change is reported.
     #[test]
     fn no_changed_byte_passes() {

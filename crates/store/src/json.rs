@@ -1,11 +1,11 @@
-//! Writes JSON without negative zeros. An empty sum is a negative zero, and `-0.0` would look like
-//! a measured value.
+//! Writes JSON without negative zeros. The sum of no numbers is a negative zero, and `-0.0` would
+//! look like a measured value.
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
-/// Encodes a value over several lines.
+/// Encodes a value in several lines.
 pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(
@@ -15,13 +15,13 @@ pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Writes a value on one line.
+/// Encodes a value in one line.
 pub fn compact<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
     let formatter = WithoutNegativeZero(CompactFormatter);
     value.serialize(&mut Serializer::with_formatter(out, formatter))
 }
 
-/// Returns a value as a tree, as it would be read back.
+/// Returns a value as the tree that a reader would get.
 pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::Value> {
     serde_json::from_slice(&pretty(value)?)
 }
@@ -29,7 +29,7 @@ pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::
 /// Formatter that writes zeros without a sign.
 struct WithoutNegativeZero<F>(F);
 
-/// Methods that are passed to the inner formatter.
+/// Methods that call the inner formatter.
 macro_rules! same {
     ($($method:ident($($name:ident: $type:ty),*);)+) => {
         $(fn $method<W>(&mut self, out: &mut W $(, $name: $type)*) -> io::Result<()>

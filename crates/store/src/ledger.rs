@@ -2,9 +2,9 @@
 //!
 //! The journal contains the checksums of the study, the plan, additions to it, each `finding.json`,
 //! files added to a trial after its end, and `findings.json`. A `finding.json` contains those of
-//! its trial's files, and `findings.json` those of all files once more. So neither a lost line of
-//! the journal nor a lost file affects the others. Lines of the journal are chained, so nothing can
-//! be changed by itself without notice.
+//! its trial's files, and `findings.json` those of all files once more. So the loss of a journal
+//! line or of a file does not affect the others. The lines of the journal are chained, so changing
+//! only one of them is detected.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file_digests::{self, Damage, Depth, FileSum, Sums};
@@ -19,21 +19,21 @@ use std::path::Path;
 /// Completed files of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
-    /// Checksums, by path in the run's folder.
+    /// Checksums, by path in the folder of the run.
     pub(crate) sums: Sums,
     /// Findings of the trials that are finished and intact, by number.
     pub(crate) findings: BTreeMap<usize, TrialFinding>,
     /// Damaged findings.
     pub(crate) damages: Vec<Damage>,
-    /// Findings without a checksum, a sentence each.
+    /// Findings without a checksum, with a sentence for each.
     pub(crate) notes: Vec<String>,
-    /// True if the run has checksums; those of earlier versions have none.
+    /// True if the run has checksums. Runs of earlier versions have none.
     pub(crate) summed: bool,
 }
 
 impl Ledger {
     /// Reads the checksums and the findings of the trials. `listed` are the checksums in
-    /// `findings.json`, if that is intact.
+    /// `findings.json`, if that file is intact.
     pub(crate) fn read(
         run: &Path,
         plan: &PlanRecord,
@@ -98,7 +98,7 @@ impl Ledger {
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
             self.notes.push(format!(
-                "{} is not in the journal: the trial is not counted, and a resume does it again",
+                "{} is not in the journal: the trial does not count, and a resume repeats it",
                 whole.display()
             ));
             return Ok(());
@@ -111,7 +111,7 @@ impl Ledger {
     }
 }
 
-/// Returns the checksum of `findings.json` in the journal. `None` as long as there is none.
+/// Returns the checksum of `findings.json` in the journal. `None` while the journal has none.
 pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     let mut lines = journal.iter().rev();
     lines.find_map(|line| match &line.event {
@@ -121,7 +121,7 @@ pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     })?
 }
 
-/// Returns the prefix of the paths of a trial's files.
+/// Returns the prefix of the paths of the files of a trial.
 pub(crate) fn prefix(slug: &str) -> String {
     format!("{}/{slug}/", file::TRIALS)
 }
@@ -131,7 +131,7 @@ pub(crate) fn finding_path(slug: &str) -> String {
     format!("{}{}", prefix(slug), file::FINDING)
 }
 
-/// Removes the files of a trial, which is repeated.
+/// Removes the files of a trial that will be repeated.
 pub(crate) fn forget(sums: &mut Sums, slug: &str) {
     let prefix = prefix(slug);
     sums.retain(|path, _| !path.starts_with(&prefix));

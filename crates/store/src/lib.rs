@@ -80,7 +80,7 @@ pub use unpack::take_in;
 pub use window::WindowHistograms;
 pub use write::{RunWriter, figure_of, write_report, write_whole};
 
-/// Names of the files of a run: one place, so that writer and reader cannot differ.
+/// Names of the files of a run. Writers and readers both use them, so that they cannot differ.
 mod file {
     pub const STUDY: &str = "study.yaml";
     pub const PLAN: &str = "plan.json";
@@ -104,6 +104,6 @@ mod file {
     pub const CLOCKS: &str = "clocks.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
-    /// Tags: names that users give to runs.
+    /// Tags, which are names that users give to runs.
     pub const TAGS: &str = "tags.json";
 }

@@ -1,8 +1,8 @@
-//! Files of one JSON record a line (`*.ndjson`), written line by line and read the same way.
+//! Files with one JSON record a line (`*.ndjson`), which are written and read line by line.
 //!
-//! A line is written with one call, so a reader that follows the file sees whole lines. A killed
-//! writer leaves at most one torn line: the last, without its line break. Reading drops that one
-//! and says so; a damaged line anywhere else is an error with file and line.
+//! A line is written with one call, so readers that follow the file see whole lines. A killed
+//! writer leaves at most one incomplete line, which is the last line and has no line break. Reading
+//! skips that line and reports it. A damaged line elsewhere is an error with file and line.
 
 use anyhow::{Context, Result, anyhow};
 use foreign::{FileKind, OpenFile};
@@ -13,19 +13,19 @@ use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Appends whole lines to one file. If a line could not be written whole (the disk is full), it is
-/// removed again, so that the next one does not follow half of it.
+/// Appends whole lines to one file. If a line could not be written whole (because the disk is
+/// full), it is removed again. Otherwise the next line would follow an incomplete one.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
     file: File,
     path: PathBuf,
     line: Vec<u8>,
-    /// Length of the whole lines.
+    /// Total length of the whole lines.
     whole_bytes: u64,
 }
 
 impl LineWriter {
-    /// Opens `path` for appending, and creates it if it is missing.
+    /// Opens `path` for appending. Creates a missing file.
     pub(crate) fn open(path: &Path) -> Result<LineWriter> {
         let file = foreign::append(path)
             .with_context(|| format!("open {} for appending", path.display()))?;
@@ -40,7 +40,7 @@ impl LineWriter {
         })
     }
 
-    /// Appends one record as one line.
+    /// Appends a record as one line.
     pub(crate) fn append<T: Serialize>(&mut self, record: &T) -> Result<()> {
         self.line.clear();
         crate::json::compact(&mut self.line, record)
@@ -69,8 +69,8 @@ impl LineWriter {
         let written = write(&mut self.file, bytes);
         match written {
             Ok(()) => self.whole_bytes += bytes.len() as u64,
-            // The first error is the one to report. If truncating fails too, the half line is
-            // noticed when the file is read.
+            // The first error is the important one. If truncating also fails, readers of the file
+            // detect the incomplete line.
             Err(_) => _ = self.file.set_len(self.whole_bytes),
         }
         written.with_context(|| format!("append to {}", self.path.display()))
@@ -86,7 +86,7 @@ impl LineWriter {
         &self.file
     }
 
-    /// Cuts off a torn last line, which a killed writer has left.
+    /// Removes an incomplete last line, which a killed writer has left.
     pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
         let bytes = foreign::read(FileKind::Journal, &self.path)
             .with_context(|| format!("read {}", self.path.display()))?;
@@ -96,7 +96,7 @@ impl LineWriter {
             return Ok(());
         }
         let cut = self.file.set_len(self.whole_bytes);
-        cut.with_context(|| format!("cut the torn last line off {}", self.path.display()))
+        cut.with_context(|| format!("remove the incomplete last line of {}", self.path.display()))
     }
 }
 
@@ -112,7 +112,7 @@ pub struct Lines<T> {
 }
 
 impl<T: DeserializeOwned> Lines<T> {
-    /// Opens `path`; a missing file has no records (the run did not get that far).
+    /// Opens `path`. A missing file has no records, since the run ended before it was created.
     pub fn open(path: &Path) -> Result<Lines<T>> {
         let reader = match foreign::open(FileKind::Records, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -129,7 +129,7 @@ impl<T: DeserializeOwned> Lines<T> {
         })
     }
 
-    /// Returns, after the end, a sentence about the torn last line, if there was one.
+    /// Returns, after the end, a sentence about an incomplete last line, if there was one.
     pub fn torn(&self) -> Option<&str> {
         self.torn.as_deref()
     }
@@ -147,8 +147,8 @@ impl<T: DeserializeOwned> Lines<T> {
         }
         if self.line.pop_if(|last| *last == b'\n').is_none() {
             self.torn = Some(format!(
-                "{} ends in the middle of a line (the writer was stopped); its {length} bytes are \
-                 left out",
+                "{} ends in the middle of a line (the writer was stopped); cassay leaves out its \
+                 {length} bytes",
                 place()
             ));
             return Ok(None);
@@ -211,14 +211,15 @@ mod tests {
         assert_eq!(torn, None);
     }
 
-    /// Half a line on a full disk damaged the next one, written when there was space again.
+    /// An incomplete line on a full disk damaged the next line, which was written when there was
+    /// space again.
     #[test]
     fn a_line_that_was_written_by_half_is_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ndjson");
         let mut writer = LineWriter::open(&path).unwrap();
         writer.append(&1u32).unwrap();
-        // Like a full disk: some bytes are written, then it fails.
+        // Behaves like a full disk: it writes some bytes, then fails.
         let half = |file: &mut File, bytes: &[u8]| {
             file.write_all(&bytes[..bytes.len() / 2])?;
             Err(std::io::Error::from(std::io::ErrorKind::StorageFull))

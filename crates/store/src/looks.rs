@@ -1,28 +1,28 @@
-//! Looks at a comparison while its blocks come, and the ratio without a block that differs: parts
-//! of [`crate::record::ComparisonRecord`].
+//! Looks at a comparison while its blocks are measured, and the ratio without a block that differs.
+//! Both are parts of [`crate::record::ComparisonRecord`].
 
 use crate::record::ComparisonRecord;
 use analysis::Looks;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// Plan of the looks at blocks as they come.
+    /// Plan of the looks at blocks while they are measured.
     #[derive(Default)]
     pub enum LooksHow {
-        /// The least and the most blocks were stated before the first one.
+        /// The minimum and maximum of blocks were stated before the first block.
         #[default]
         Repeated = "repeated",
-        /// Blocks were added after the result was seen.
+        /// Blocks were added after the result was visible.
         Anytime = "anytime",
     }
 }
 
-/// Number of looks at a comparison, and the reason why they ended.
+/// Number of looks at a comparison, and the reason for their end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LooksRecord {
-    /// `repeated`: the least and the most blocks were stated before the first one. `anytime`:
-    /// blocks were added after the result was seen.
+    /// `repeated`: the minimum and maximum of blocks were stated before the first block. `anytime`:
+    /// blocks were added after the result was visible.
     pub how: LooksHow,
     /// Number of pairs before the first look; 0 for `anytime`.
     pub min: usize,
@@ -30,7 +30,7 @@ pub struct LooksRecord {
     pub max: usize,
     /// Number of blocks that were added to the finished run.
     pub added: usize,
-    /// Error level of each interval by itself, such that all together cover the truth with 95 %.
+    /// Error level of each single interval, chosen so that all together cover the truth with 95 %.
     /// Absent for `anytime`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
@@ -51,12 +51,12 @@ pub struct LooksRecord {
 pub struct LookRecord {
     /// Last block that the look includes, from 1.
     pub block: usize,
-    /// Number of pairs until then.
+    /// Number of pairs up to that block.
     pub pairs: usize,
     /// Contender ÷ baseline.
     pub ratio: f64,
-    /// Interval of the ratio, as in the comparison. `null` if it had no end, or if the ratio is a
-    /// bound.
+    /// Interval of the ratio, as in the comparison. `null` if it was unbounded, or if the ratio is
+    /// a bound.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -64,20 +64,20 @@ pub struct LookRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RobustRecord {
-    /// Number of that block, from 1.
+    /// Number of the differing block, from 1.
     pub block: usize,
     /// Distance of that block from the median, in robust standard deviations (1.4826 MAD).
     pub z: f64,
-    /// Ratio without its influence (Hodges and Lehmann).
+    /// Ratio without the influence of that block (Hodges and Lehmann).
     pub ratio: f64,
-    /// Interval of that ratio by signed ranks, for it alone and for one look.
+    /// Interval of that ratio by signed ranks, for that ratio alone and for one look.
     pub interval: [f64; 2],
     /// Coverage of the interval: at least 0.95.
     pub covers: f64,
 }
 
 impl ComparisonRecord {
-    /// Returns the plan of its looks, as far as it affects the count of its blocks.
+    /// Returns the plan of its looks, as far as it affects the number of its blocks.
     pub fn looks_in(&self) -> Looks {
         match &self.looks {
             None => Looks::Once,

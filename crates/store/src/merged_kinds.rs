@@ -1,9 +1,9 @@
 //! Merges all kinds of operations of an interval, reading the histogram logs one interval at a
 //! time.
 //!
-//! The lines of intervals have the percentiles of each kind by itself, and percentiles cannot be
-//! added. A day has half a million histograms of 290 kB. So a line is not decoded to a histogram,
-//! but added to the counts of an interval ([`Buckets`]). Invariant: the figures equal those of
+//! The lines of intervals have separate percentiles for each kind, and percentiles cannot be added.
+//! A day has half a million histograms of 290 kB. So it does not decode a line to a histogram, but
+//! adds it to the counts of an interval ([`Buckets`]). Invariant: the figures equal those of
 //! [`convert::times_ms`](crate::convert::times_ms) for the sum of the same histograms.
 
 use crate::buckets::Buckets;
@@ -14,21 +14,22 @@ use std::iter::Peekable;
 
 /// Prefixes of tags outside the measured population.
 const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
-/// Difference of start times below which lines belong to one interval, s: they have three digits.
+/// Difference of start times below which lines belong to one interval, s. Start times have three
+/// digits.
 const SAME_S: f64 = 0.0011;
 
-/// Intervals of a log, all kinds of each merged.
+/// Intervals of a log, with all kinds of each merged.
 pub struct MergedKinds {
     all: Peekable<HlogReader>,
     censored: Peekable<HlogReader>,
     parts: Vec<String>,
     room: V2Room,
-    /// Sums of the current interval: all values, and the lower bounds among them.
+    /// Sums of the current interval: for all values, and for the lower bounds among them.
     sums: [Buckets; 2],
 }
 
 impl MergedKinds {
-    /// Reads the log of all values and the log of the lower bounds. Kinds in `parts` are left out,
+    /// Reads the log of all values and the log of the lower bounds. Leaves out kinds in `parts`,
     /// since they are parts of other operations.
     pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> MergedKinds {
         MergedKinds {
@@ -79,7 +80,7 @@ impl MergedKinds {
 }
 
 /// Returns the next line, if it belongs to the interval that begins at `start_s`. A damaged line
-/// belongs to any.
+/// belongs to every interval.
 fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>> {
     let is_of_it = |entry: &Result<Entry>| match entry {
         Ok(entry) => entry.start_s < start_s + SAME_S,
@@ -89,8 +90,8 @@ fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>
 }
 
 impl Iterator for MergedKinds {
-    /// Begin of an interval in seconds since the trial's start line, to three digits, and the
-    /// figures of all kinds together. Intervals without a value are left out.
+    /// Start of an interval in seconds since the trial's start line, to three digits, and the
+    /// figures of all kinds together. Leaves out intervals without a value.
     type Item = Result<(f64, QuantilesRecord)>;
 
     fn next(&mut self) -> Option<Result<(f64, QuantilesRecord)>> {
@@ -112,7 +113,7 @@ mod tests {
         histogram
     }
 
-    /// Reads the logs of one interval; each entry is a kind.
+    /// Reads the logs of one interval. Each entry is a kind.
     fn read(kinds: &[(&str, Histogram, Histogram)], parts: &[&str]) -> Vec<(f64, QuantilesRecord)> {
         let folder = tempfile::tempdir().unwrap();
         let [all, some] = ["all.hlog", "some.hlog"].map(|name| folder.path().join(name));

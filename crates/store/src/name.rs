@@ -1,32 +1,31 @@
 //! Names that become part of a path: of studies, trials, probes, nodes.
 //!
 //! Invariants: no path built from a run's file leaves the run's folder, and none replaces a name
-//! that cassay uses itself. A name is checked where it is written and again where it is read, by
-//! the same function.
+//! that cassay uses itself. The same function checks a name when it is written and when it is read.
 
 use anyhow::{Result, bail};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 
-/// Longest name, bytes: file systems allow 255, and some names get an ending.
+/// Maximum length of a name, bytes. File systems allow 255, and some names get an ending.
 const BYTES_MAX: usize = 200;
 
-/// Names of a results folder that cassay uses itself.
+/// Names within a results folder that cassay uses itself.
 pub const RESERVED: [&str; 1] = [crate::file::LATEST];
 
-/// One plain folder or file name: letters, digits and `-_.+=`, not beginning with a dot.
+/// Name of one file or folder: letters, digits and `-_.+=`, not beginning with a dot.
 ///
-/// It has no separator, no `..` and no control character, so a path joined with it stays in its
-/// folder.
+/// It has no separator, no `..` and no control character, so a path that ends with it remains in
+/// its folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// Checks `text`; `what` says for the message what it names.
+    /// Checks `text`. `what` is the kind of name for the message.
     ///
     /// # Errors
-    /// It is not one plain name.
+    /// `text` is not the name of one file or folder.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
         let fits = (1..=BYTES_MAX).contains(&text.len());
@@ -39,7 +38,7 @@ impl Name {
         Ok(Name(text.to_owned()))
     }
 
-    /// Checks the name of a study, whose folder lies beside cassay's own names.
+    /// Checks the name of a study, whose folder is next to files that cassay names.
     ///
     /// # Errors
     /// As [`Name::new`]; or it is one of [`RESERVED`].
@@ -59,7 +58,7 @@ impl Name {
         &self.0
     }
 
-    /// Returns its path in `folder`.
+    /// Returns the path of this name in `folder`.
     pub fn in_folder(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)
     }
@@ -79,13 +78,14 @@ pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Ok(text)
 }
 
-/// Returns the path of a file within a folder, if `text` is one: plain names with `/` between them.
+/// Returns the path of a file within a folder, if `text` is one: names of single files or folders
+/// with `/` between them.
 ///
 /// # Errors
-/// It would leave the folder, or a part of it is not a plain name.
+/// The path would leave the folder, or a part of it is not the name of one file or folder.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    // Nodes choose the names of their log files; the path must stay inside the folder.
+    // Nodes choose the names of their log files, so the path must remain inside the folder.
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {
         bail!("{text:?} cannot be the path of a file within a run");

@@ -1,4 +1,4 @@
-//! Records of `trials/*/nodes.json`: the hosts and nodes of one trial as they really were.
+//! Records of `trials/*/nodes.json`, which describe the actual hosts and nodes of one trial.
 //!
 //! The values come from the nodes themselves, after the last restart before the measured window. So
 //! the report shows the configuration in effect, not the requested one. Sizes are in bytes, shares
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 pub struct NodesRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Kind of the hosts: `hosts` (stand-ins on one machine), `machines`, `loopback`, `attach` or
-    /// `null`.
+    /// Kind of the hosts: `hosts` (simulated hosts on one machine), `machines`, `loopback`,
+    /// `attach` or `null`.
     pub isolation: String,
     /// Hosts of the nodes.
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct NodesRecord {
     /// Place of each node and of the client on these machines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<PlacementRecord>,
-    /// Values that could not be read, a sentence each with the reason.
+    /// Values that could not be read, with a sentence about the reason for each.
     #[serde(default)]
     pub unseen: Vec<String>,
 }
@@ -48,15 +48,16 @@ pub struct NodesRecord {
 /// A host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// Name: `host1`; for an attached node, its address.
+    /// Name: `host1`. For an attached node, its address.
     pub name: String,
     /// Address of the host.
     #[serde(default)]
     pub address: String,
-    /// Name of the machine for ssh, with its type if the study states one. Absent for a stand-in.
+    /// Name of the machine for ssh, with its type if the study states one. Absent for a
+    /// simulated host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Limits in words, by name: `cpus`, `cpu_quota`, `cpu_weight`, `memory`, `link_rate`,
+    /// Descriptions of limits, by name: `cpus`, `cpu_quota`, `cpu_weight`, `memory`, `link_rate`,
     /// `link_delay`. Names without a limit are absent.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
@@ -84,7 +85,7 @@ measure::word_enum! {
     }
 }
 
-/// One setting of a host: of its kernel, of its devices, or of the limits of a node there.
+/// A setting of a host: of its kernel, of its devices, or of the limits of a node on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSettingRecord {
     /// Name of the host.
@@ -122,7 +123,7 @@ pub struct HostSettingRecord {
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// Name: `node1`; for an attached node, its address.
+    /// Name: `node1`. For an attached node, its address.
     pub name: String,
     /// Name of its host.
     #[serde(default)]
@@ -182,8 +183,8 @@ pub struct ProofRecord {
     pub effective: String,
     /// Source of that value: `system_views.settings`, `VM.flags`.
     pub source: String,
-    /// True if the value in effect was seen to be the requested one. In records without an outcome,
-    /// it is also true if no value was shown.
+    /// True if the node reported the requested value. In records without an outcome, it is also
+    /// true if no value was shown.
     pub holds: bool,
     /// `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
     #[serde(
@@ -201,17 +202,17 @@ measure::word_enum! {
     /// Result of checking that a requested setting is in effect.
     #[derive(PartialOrd, Ord)]
     pub enum ProofOutcome {
-        /// The requested value was seen.
+        /// The node reported the requested value.
         InEffect = "in_effect",
-        /// Another value was seen.
+        /// The node reported another value.
         NotInEffect = "not_in_effect",
-        /// The node does not report a value, so the setting is neither proved nor disproved.
+        /// The node does not report a value, so it is unknown whether the setting is in effect.
         NotShown = "not_shown",
     }
 }
 
 impl ProofRecord {
-    /// Text in place of an effective value that the node does not report.
+    /// Text that replaces a value in effect which the node does not report.
     pub const NOT_SHOWN: &'static str = "not shown";
 
     /// Returns the outcome, also for older records.
@@ -225,7 +226,7 @@ impl ProofRecord {
     }
 }
 
-/// Data that a trial began with: the snapshot, and how it was restored.
+/// Data at the start of a trial: the snapshot, and the method of restoring it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DataRecord {
     /// Name of the restored snapshot.
@@ -245,21 +246,21 @@ pub struct DataRecord {
     pub page_cache: String,
 }
 
-/// A probe, and its cost.
+/// A probe and its cost.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProbeRecord {
     /// Name: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `others`, or the file of an
     /// import. `agent` is the transfer of an agent's readings, whose own probes have records of
     /// their own.
     pub probe: String,
-    /// Host or node that it sampled. Empty for all.
+    /// Host or node that it sampled. Empty if it sampled all.
     #[serde(default)]
     pub place: String,
     /// Time between two samples, s.
     pub period_s: f64,
     /// Number of samples.
     pub looks: u64,
-    /// Samples left out because an earlier one took too long, or the machine was busy.
+    /// Samples that were skipped because an earlier sample took too long, or the machine was busy.
     #[serde(default)]
     pub missed: u64,
     /// Number of values that it read.
@@ -277,7 +278,7 @@ pub struct ProbeRecord {
     pub problems: Vec<String>,
 }
 
-/// A phase of a trial, with its actual times.
+/// A phase of a trial with its actual times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimeRecord {
     /// Name: `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,

@@ -1,14 +1,14 @@
 //! Summaries of a long trial for a report page: `overview.json`, `series.ndjson` and `window.hlog`,
-//! beside the raw lines that they are computed from.
+//! next to the raw lines that they summarize.
 //!
-//! A trial of a day has five gigabytes of lines, and a page shows some hundred places of a series.
-//! So each series is kept as [`Bins`] while the lines are written: constant memory, whatever the
-//! length. Invariants: the same lines give the same overview, whether it is computed while they are
-//! written or from the files. It contains the smallest and the largest value of every stretch. The
-//! histograms of the window are the sums of its logs.
+//! A trial of a day has five gigabytes of lines, and a page shows only a few hundred places of a
+//! series. So each series is kept as [`Bins`] while the lines are written, in constant memory.
+//! Invariants: the same lines give the same overview, both while they are written and from the
+//! files. It contains the smallest and the largest value of every stretch. The histograms of the
+//! window are the sums of its logs.
 //!
-//! A place holds a count, a mean and two extremes as 32-bit floats: seven digits for drawing. The
-//! findings are in `finding.json`, with all digits.
+//! A place holds a count, a mean and two extremes as 32-bit floats, whose seven digits are enough
+//! for drawing. The findings are in `finding.json`, with all digits.
 
 mod builder;
 mod places;
@@ -28,11 +28,11 @@ const OK: &str = "ok";
 const SECONDS: &str = "seconds";
 /// Prefix of the names of failures.
 const ERRORS: &str = "errors.";
-/// Percentiles of which the worst value of a place is shown.
+/// Percentiles of which a place shows the worst value.
 const WORST: [&str; 3] = ["p50_ms", "p99_ms", "max_ms"];
 /// The client's own figures.
 const CLIENT: [&str; 3] = ["cpu_share", "hiccup_ms_max", "quiet_ms"];
-/// CPU that other programs used on the client's machine: a series of the probe `others`.
+/// CPU time that other programs used on the client's machine, a series of the probe `others`.
 pub(crate) const CPU_OTHERS: &str = "cpu.others";
 
 /// `overview.json`: series of a trial over time, and the series that its probes wrote.
@@ -44,7 +44,7 @@ pub struct OverviewRecord {
     pub width_s: f64,
     /// Series of each kind, in the order of `intervals.ndjson`.
     pub kinds: Vec<KindOverviewRecord>,
-    /// The series of the probes, as they are in `series.ndjson`.
+    /// Series of the probes, as in `series.ndjson`.
     pub series: Vec<SeriesOverviewRecord>,
 }
 
@@ -64,25 +64,25 @@ pub struct SeriesOverviewRecord {
     pub probe: String,
     /// Name of the series.
     pub name: String,
-    /// Node or host; empty for the client.
+    /// Node or host. Empty for the client.
     #[serde(default)]
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// Number of values in the window: in the stretches whose middle lies in it.
+    /// Number of values in the window. It contains all stretches whose middle is in it.
     pub count: u64,
     /// Sum of these values.
     pub sum: f64,
 }
 
-/// A line of `series.ndjson`: a whole series.
+/// A line of `series.ndjson`, which is a whole series.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SeriesPlacesRecord {
     /// Name of the probe.
     pub probe: String,
     /// Name of the series.
     pub name: String,
-    /// Node or host; empty for the client.
+    /// Node or host. Empty for the client.
     #[serde(default)]
     pub place: String,
     /// Unit of the values.
@@ -98,12 +98,12 @@ pub struct SeriesPlacesRecord {
 pub struct Places {
     /// Length of a place, seconds.
     pub width_s: f64,
-    /// Places from second 0 on; those without values have the count 0.
+    /// Places from second 0 on. Places without values have the count 0.
     pub places: Vec<OverviewBin>,
 }
 
 impl Places {
-    /// Unpacks places, and joins neighbours until each is at least `least_s` long.
+    /// Unpacks places, and joins neighbours until each place is at least `least_s` long.
     fn unpack(width_s: f64, packed: &str, least_s: f64) -> Result<Places> {
         let places = places::unpack(packed)?;
         let mut together = 1;
@@ -132,8 +132,8 @@ impl SeriesPlacesRecord {
 }
 
 impl OverviewRecord {
-    /// Returns the overview as interval lines, one for each place. Counts are added; of percentiles
-    /// and of the client's figures the worst is kept. Each is at least `least_s` long.
+    /// Returns the overview as interval lines, one for each place. Counts are added. Of percentiles
+    /// and of the client's figures, it keeps the worst. Each place is at least `least_s` long.
     ///
     /// # Errors
     /// The overview is damaged.
@@ -148,7 +148,7 @@ impl OverviewRecord {
             }
             all.extend(joined_lines(&kind.kind, &figures));
         }
-        // In the order of the lines on disk: all kinds of an interval, then the next.
+        // The order is that of the lines on disk: all kinds of an interval, then the next interval.
         all.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         Ok(all)
     }
@@ -165,7 +165,7 @@ impl OverviewRecord {
         Ok(longest as f64 * self.width_s)
     }
 
-    /// Returns the CPU that other programs used on the client's machine.
+    /// Returns the CPU time that other programs used on the client's machine.
     ///
     /// # Errors
     /// The overview is damaged.

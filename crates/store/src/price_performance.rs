@@ -1,10 +1,10 @@
-//! Throughput for its price, and the number of nodes that a capacity needs, in `findings.json`.
+//! Throughput for its price, and the number of nodes for a requested capacity, in `findings.json`.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
 
-/// Throughput of a variant for its price: of its searches, at the primary point, or at its best
+/// Throughput of a variant for its price: in its searches, at the primary point, or at its best
 /// point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PriceRecord {
@@ -25,18 +25,18 @@ pub struct PriceRecord {
     pub point: Option<Point>,
     /// Successful operations for one unit of the currency.
     pub ops_per_price: f64,
-    /// 95 % confidence interval of that, from the interval of the throughput. `null` if that has
-    /// none.
+    /// 95 % confidence interval of these operations, from the interval of the throughput. `null` if
+    /// the throughput has no interval.
     #[serde(default)]
     pub ci95: Option<[f64; 2]>,
-    /// Variant that it is compared with. Absent if it is compared with none, as the first one is.
+    /// Variant that it is compared with. Absent if there is none, as for the first variant.
     #[serde(default, skip_serializing_if = "VariantName::is_none")]
     pub baseline: VariantName,
     /// Operations for one unit of the currency ÷ those of the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// 95 % confidence interval of the ratio: that of the throughputs, times the ratio of the
-    /// prices.
+    /// 95 % confidence interval of the ratio: the interval of the throughputs, times the ratio of
+    /// the prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95: Option<[f64; 2]>,
 }
@@ -58,17 +58,17 @@ pub struct CapacityRecord {
     pub skew: f64,
     /// Number of copies of each row (replication factor).
     pub copies: u64,
-    /// Reason for a missing answer; all figures of it are then absent. Absent with an answer.
+    /// Reason why there is no answer. All its figures are then absent. Absent with an answer.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// Highest rate that was held with p99 within the bound, op/s.
+    /// Highest rate that the target reached with p99 within the bound, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_at: Option<f64>,
-    /// Number of nodes that held it.
+    /// Number of nodes that reached this rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_measured: Option<u64>,
     /// Lower end of the throughput of one node at that rate, op/s.
@@ -87,7 +87,7 @@ pub struct CapacityRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub currency: Option<String>,
-    /// Assumptions behind the number, a sentence each.
+    /// Assumptions behind the number of nodes, with a sentence for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Published figures beside the measured ones, in `findings.json`.
+//! Published figures with the measured figures, in `findings.json`.
 
 use analysis::VariantName;
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,12 @@ pub struct PublishedRecord {
     pub system: String,
     /// Published ratios, with the measured ones.
     pub ratios: Vec<PublishedRatioRecord>,
-    /// Absolute figures, as they were printed.
+    /// Absolute figures, as printed.
     pub figures: Vec<PublishedFigureRecord>,
     /// Published claims about failures, as text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<PublishedFailureRecord>,
-    /// Published claims in words.
+    /// Descriptions of published claims.
     pub claims: Vec<String>,
     /// Facts that cannot be derived from the publication.
     pub unknown: Vec<String>,
@@ -72,7 +72,7 @@ pub struct PublishedFigureRecord {
     pub place: String,
     /// Subject of the row.
     pub what: String,
-    /// Requests in flight, all clients together.
+    /// Requests in flight, for all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<f64>,
     /// Operations per second.
@@ -90,8 +90,8 @@ pub struct PublishedFigureRecord {
     /// 99th percentile of latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
-    /// Printed mean latency ÷ the one by Little's law, from requests in flight and throughput.
-    /// Absent if one of the three was not printed.
+    /// Printed mean latency ÷ the mean latency that follows from requests in flight and throughput
+    /// by Little's law. Absent if one of the three was not printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_by_little: Option<f64>,
 }

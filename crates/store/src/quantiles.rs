@@ -1,7 +1,7 @@
 //! Mean and quantiles, in memory and in files.
 //!
-//! Invariants: in memory, each figure tells if it is only a lower bound, so that it is never
-//! compared as a plain number. In a file it is a number, and a list beside the figures names the
+//! Invariants: in memory, each figure states whether it is only a lower bound, so that it is never
+//! compared as a plain number. In a file it is a number, and a list next to the figures names the
 //! lower bounds.
 
 use measure::Known;
@@ -30,7 +30,7 @@ pub struct QuantilesRecord {
     /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with too few
     /// values above it (under 100) has none.
     pub ci95: BTreeMap<String, [f64; 2]>,
-    /// Names of those intervals that rest on one to four incidents.
+    /// Names of the intervals that depend on one to four incidents.
     pub few_incidents: Vec<String>,
     /// Number of values that are lower bounds: operations that the client gave up, or never sent.
     pub censored: u64,
@@ -58,7 +58,7 @@ struct InFile {
 }
 
 impl QuantilesRecord {
-    /// Returns its figures by name, as in files, requirements and published ratios.
+    /// Returns the figures with their names in files, requirements and published ratios.
     fn figures(&self) -> [(&'static str, Known); 6] {
         [
             ("p50", self.p50),
@@ -70,7 +70,7 @@ impl QuantilesRecord {
         ]
     }
 
-    /// Returns the figure of this name. `None` without such a figure.
+    /// Returns the figure of this name. `None` if there is no such figure.
     pub fn figure(&self, name: &str) -> Option<Known> {
         let named = |(its, figure): (&str, Known)| (its == name).then_some(figure);
         self.figures().into_iter().find_map(named)

@@ -1,8 +1,8 @@
 //! Effects of a fault on the load, and the recovery from it: a part of
 //! [`crate::record::FaultRecord`].
 //!
-//! Times are in seconds since the injection unless the comment names another zero. Values that were
-//! not observed are absent.
+//! Times are in seconds since the injection unless the comment names another start. Values that
+//! were not observed are absent.
 
 use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
 use analysis::VariantName;
@@ -15,15 +15,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecoveryRecord {
-    /// Length of the observation, s: until another fault began or the window ended.
+    /// Length of the observation, s. It lasts until another fault began or the window ended.
     pub watched_s: f64,
-    /// True if another fault ended the observation, and not the window.
+    /// True if another fault ended the observation, instead of the end of the window.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_by_fault: bool,
-    /// Other faults that were in force at the same time: all figures include their effects.
+    /// Other faults that were in force at the same time. All figures include their effects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// Reasons why figures are missing, a sentence each.
+    /// Reasons for missing figures, with a sentence for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// Throughput in the intervals before the fault, op/s.
@@ -41,16 +41,16 @@ pub struct RecoveryRecord {
     /// Return of p99 to its level before the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<ReturnsRecord>,
-    /// First notice of the fault, by clients and by other nodes.
+    /// First sign of the fault for clients and for other nodes.
     pub noticed: NoticedRecord,
-    /// Intervals before the fault: the basis of the comparison.
+    /// Intervals before the fault, which are the basis of the comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StretchRecord>,
-    /// Stretch from the injection until the target was seen whole. Otherwise it ends with the begin
-    /// of the healing, or with the observation.
+    /// Stretch from the injection until all nodes of the target were up again. If that was not
+    /// observed, it ends with the start of the healing or with the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// Stretch from then on, until the observation ended.
+    /// Stretch from that time on, until the observation ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
     /// Hints of all nodes together. Absent if no probe read them.
@@ -78,19 +78,19 @@ measure::word_enum! {
         Needed = "needed",
         /// No write was missed, or hints cover them.
         NotNeeded = "not-needed",
-        /// The readings do not tell.
+        /// The readings are not sufficient for an answer.
         Untold = "untold",
     }
 }
 
 measure::word_enum! {
-    /// A stretch of time of a fault.
+    /// A stretch of the time around a fault.
     #[derive(Default)]
     pub enum FaultStretch {
-        /// From the injection until the target was seen whole.
+        /// From the injection until all nodes of the target were up again.
         #[default]
         Broken = "broken",
-        /// From then on until the next fault or the end of the window.
+        /// From that time on until the next fault or the end of the window.
         After = "after",
     }
 }
@@ -101,8 +101,8 @@ measure::word_enum! {
 pub struct BaselineRecord {
     /// Median of the intervals.
     pub middle: f64,
-    /// Share by which one interval may be worse and still count as normal: 0.05, or more if the
-    /// intervals varied more by themselves.
+    /// Share by which one interval may be worse and still count as normal. It is 0.05, or more if
+    /// the intervals before the fault varied more.
     pub within: f64,
     /// Share of the level within which the median of 30 s counts as normal: 0.05, or two standard
     /// errors if that is more.
@@ -111,7 +111,7 @@ pub struct BaselineRecord {
     pub intervals: usize,
 }
 
-/// Loss of throughput, from the injection until it was back after the healing.
+/// Loss of throughput, from the injection until throughput was normal again after the healing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DipRecord {
@@ -119,13 +119,13 @@ pub struct DipRecord {
     pub lowest_ops_per_s: f64,
     /// Start of that interval.
     pub lowest_at_s: f64,
-    /// Share of the level that the worst interval lacked; 0 if no interval was outside of the
-    /// normal range.
+    /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
+    /// the normal range.
     pub depth: f64,
     /// Total length of the intervals outside of the normal range, s.
     pub seconds: f64,
-    /// Operations that these intervals lack together. At a rate, later operations that made up for
-    /// them are subtracted.
+    /// Total number of operations that are missing in these intervals. At a fixed rate, later
+    /// operations that compensated for them are subtracted.
     pub lost_ops: f64,
 }
 
@@ -133,7 +133,7 @@ pub struct DipRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReturnsRecord {
-    /// Return counted from the injection: a cluster may recover while it is broken.
+    /// Return counted from the injection, since a cluster may recover before the healing.
     pub injected: BackRecord,
     /// Return counted from the healing. Absent if the fault was not healed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,14 +148,14 @@ pub struct BackRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
     /// Time until the start of the first 30 s in a row that were normal, s. Absent if they were not
-    /// seen.
+    /// observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_s: Option<f64>,
     /// Length of the observation, s.
     pub watched_s: f64,
 }
 
-/// First notice of a fault. The fault's `seen_s` is that of cassay itself.
+/// First sign of a fault. `seen_s` of the fault is the time at which cassay itself noticed it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NoticedRecord {
@@ -169,18 +169,18 @@ pub struct NoticedRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub client_by: Option<ClientSymptom>,
-    /// Time until a probe first saw another node take a node for dead, s.
+    /// Time until a probe first found that a node considers another node dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,
     /// Name of that other node.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gossip_by: String,
-    /// Time from the first to the last sight of that on other nodes, s.
+    /// Time between the first and the last such observation on other nodes, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_away_s: Option<f64>,
 }
 
-/// A stretch of the window, all kinds together.
+/// A stretch of the window, for all kinds together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StretchRecord {
@@ -190,16 +190,16 @@ pub struct StretchRecord {
     pub ops: u64,
     /// Throughput: `ops` per second.
     pub ops_per_s: f64,
-    /// Latency from the intended start, of operations that ended in it. Covers successes, and lower
-    /// bounds of those that the client did not follow to their end.
+    /// Latency from the intended start, of operations that ended in the stretch. Includes
+    /// successes, and lower bounds for operations that the client did not follow to their end.
     pub latency_ms: QuantilesRecord,
-    /// Operations that failed in it, by kind and outcome.
+    /// Operations that failed in the stretch, by kind and outcome.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Tries after a failed one.
+    /// Tries after a failed try.
     #[serde(skip_serializing_if = "is_zero")]
     pub retries: u64,
-    /// Speculative tries, beside one that was not answered for too long.
+    /// Speculative tries, sent in addition to a try that was not answered for too long.
     #[serde(skip_serializing_if = "is_zero")]
     pub speculations: u64,
     /// Speculative tries that were answered first.
@@ -246,18 +246,19 @@ pub struct WithoutFaultsRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// `broken`: from the injection until the target was seen whole. `after`: from then on until
-    /// the next fault or the end of the window.
+    /// `broken`: from the injection until all nodes of the target were up again. `after`: from that
+    /// time on until the next fault or the end of the window.
     pub stretch: FaultStretch,
     /// Number of pairs of trials.
     pub blocks: usize,
-    /// Length of the stretch with the fault, all blocks together, s.
+    /// Length of the stretch with the fault, for all blocks together, s.
     pub seconds: f64,
     /// Throughput over all blocks together, op/s: without, with.
     pub ops_per_s: [f64; 2],
     /// Operations that failed, all blocks together: without, with.
     pub failed: [u64; 2],
-    /// Comparisons by metric, with ÷ without. A metric has none if a side of a pair has no value.
+    /// Comparisons by metric, with ÷ without. A metric has no comparison if one trial of a pair has
+    /// no value.
     pub comparisons: Vec<ComparisonRecord>,
 }
 
@@ -271,8 +272,9 @@ pub struct HintsRecord {
     pub delivered: f64,
     /// Number of tries that failed or timed out. They are repeated.
     pub undelivered: f64,
-    /// Time from the healing until the last hint was gone, s; from the injection without a healing.
-    /// Absent if none was stored, if some were left, or if the observation was too short.
+    /// Time from the healing until the last hint was delivered, s. Without a healing, it counts
+    /// from the injection. Absent if none was stored, if some were left, or if the observation was
+    /// too short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }

@@ -45,7 +45,7 @@ pub struct RequirementRecord {
     /// Measured and required value, as a clause. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub clause: String,
-    /// The same in a sentence, with the outcome.
+    /// Sentence with the same content, and the outcome.
     #[serde(default)]
     pub says: String,
 }
@@ -60,7 +60,7 @@ pub struct BesideRecord {
 }
 
 impl RequirementRecord {
-    /// Returns true if the run ends with the exit code of a missed requirement because of it.
+    /// Returns true if this requirement causes the exit code of a missed requirement.
     pub fn is_missed(&self) -> bool {
         match self.outcome {
             RequirementResult::Met => false,
@@ -69,7 +69,7 @@ impl RequirementRecord {
         }
     }
 
-    /// Returns the clause about it; in a run of an earlier version, the whole sentence.
+    /// Returns the clause about it, or the whole sentence in a run of an earlier version.
     pub fn in_short(&self) -> &str {
         match self.clause.as_str() {
             "" => self.says.trim_end_matches('.'),

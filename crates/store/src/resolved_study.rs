@@ -1,8 +1,8 @@
 //! Records under `resolved` in `plan.json`: the study with every default filled in, for resuming
 //! and for the report.
 //!
-//! Every field has a default, which means that the value was not recorded or not stated. Settings
-//! of a variant are a tree, as in its study.
+//! Every field has a default, which means that the value was not recorded or not stated. The
+//! settings of a variant are a tree, as in the study.
 
 use crate::effects::AxisRecord;
 use analysis::VariantName;
@@ -23,21 +23,21 @@ pub struct ResolvedRecord {
     pub overrides: OverridesRecord,
     /// Number and order of the blocks.
     pub repeat: RepeatRecord,
-    /// Primary comparison, which keeps its whole error level.
+    /// Primary comparison, whose error level is not divided.
     pub primary: PrimaryRecord,
-    /// Adapted settings, and differences of imports, a sentence each.
+    /// Adapted settings, and differences of imports, with a sentence for each.
     pub notes: Vec<String>,
     /// Settings of each variant, without the values of secrets.
     pub variants: Map<String, Value>,
     /// Every statement of each variant.
     pub requests: BTreeMap<VariantName, Vec<RequestRecord>>,
-    /// Combinations that the variants are. Absent without a matrix or grid.
+    /// Combinations of values that define the variants. Absent without a matrix or grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combinations: Option<CombinationsRecord>,
     /// Planned faults of each variant, including random ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<VariantName, Vec<PlannedFaultRecord>>,
-    /// For each variant with faults, the variant without them that it is compared with.
+    /// For each variant with faults, the variant without faults that it is compared with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub without_faults: BTreeMap<VariantName, VariantName>,
     /// Fields of other versions.
@@ -53,7 +53,7 @@ pub struct PlannedFaultRecord {
     pub kind: String,
     /// Target: `node2`, `host1 from host2 and host3`.
     pub place: String,
-    /// The whole fault in words.
+    /// Description of the whole fault.
     pub what: String,
     /// Time of the injection, s since the start of the measured window.
     pub at_s: f64,
@@ -84,9 +84,9 @@ pub struct OverridesRecord {
     pub set: Vec<String>,
     /// Value of `--seed`.
     pub seed: Option<u64>,
-    /// Texts of the files that the study names, by name.
+    /// Texts of the files that the study names, by the name of the file.
     pub inputs: BTreeMap<String, String>,
-    /// True if the study was trusted. A resumed run does not trust it because of this value.
+    /// True if the study was trusted. This value does not make a resumed run trust it.
     pub trust: bool,
     /// Absolute path of the study's folder.
     pub folder: Option<PathBuf>,
@@ -131,7 +131,7 @@ pub struct PrimaryRecord {
     pub point: Option<f64>,
 }
 
-/// A statement, with all settings of how it is sent and judged.
+/// A statement, with all settings for sending and judging it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestRecord {
@@ -163,7 +163,7 @@ pub struct RequestRecord {
     pub timeout_ms: Option<f64>,
     /// Number of tries after the first.
     pub retries: Option<u64>,
-    /// Time after which a speculative try is sent, ms. `null` if none is.
+    /// Time after which a speculative try is sent, ms. `null` if there are no speculative tries.
     pub speculate_after_ms: Option<f64>,
     /// Compression of frames: `none`, `lz4`, ….
     pub compression: Option<String>,

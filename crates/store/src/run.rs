@@ -1,9 +1,9 @@
-//! Reads a run, finished, running or interrupted; of this version or an older one.
+//! Reads a run of this version or an older one: finished, running or interrupted.
 //!
 //! Invariants: a run opens with the files that exist, and every completed file matches its
-//! checksum. A damaged file ends the reading, with its name. A damaged line of the journal is
-//! skipped and reported, since the findings are elsewhere. Runs of versions without checksums are
-//! read as they are, and reported as such.
+//! checksum. A damaged file ends the reading, and the error names it. A damaged line of the journal
+//! is skipped and reported, since the findings are in other files. Runs of versions without
+//! checksums are read without verification, and the reader reports that.
 
 mod raw;
 mod trial;
@@ -31,23 +31,23 @@ measure::word_enum! {
     pub enum RunState {
         /// The run has findings.
         Finished = "finished",
-        /// A process writes the run now.
+        /// A process is writing the run.
         Running = "running",
-        /// The run was stopped before it had findings; it can be resumed.
+        /// The run was stopped before it had findings, and can be resumed.
         Interrupted = "interrupted",
     }
 }
 
-/// A run on disk with verified files.
+/// A run on disk, with verified files.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Folder of the run.
     pub path: PathBuf,
-    /// Stamp of the run: the folder's name.
+    /// Stamp of the run, which is the name of the folder.
     pub stamp: String,
     /// State of the run when it was opened.
     pub state: RunState,
-    /// Plan, with the trials that were added to it.
+    /// Plan, including the trials that were added to it.
     pub plan: PlanRecord,
     /// Number of blocks of each addition.
     pub added: Vec<usize>,
@@ -55,22 +55,24 @@ pub struct Run {
     pub journal: Vec<JournalRecord>,
     /// Findings. `None` unless the run is finished.
     pub findings: Option<FindingsRecord>,
-    /// Version of cassay that wrote the findings; empty without findings, or if they do not name
+    /// Version of cassay that wrote the findings. Empty without findings, or if they do not name
     /// it.
     pub findings_by: String,
-    /// Skipped lines, and files that could not be verified. One sentence each.
+    /// Sentences about skipped lines, and about files that could not be verified.
     pub notes: Vec<String>,
     /// True if lines of the journal are damaged and no resume has recorded that.
     pub is_journal_damaged: bool,
-    /// True if there are too many raw lines to read for a page, so that pages use the overviews.
+    /// True if the raw lines are too large to read them for a page. Pages then use the overviews.
     pub is_long: bool,
     ledger: Ledger,
 }
 
-/// A run that may be damaged, opened for a resume: intact parts are kept, the rest is repeated.
+/// A run that may be damaged, opened for a resume. Intact parts are kept, and the others are
+/// repeated.
 #[derive(Clone, Debug)]
 pub struct SalvagedRun {
-    /// The run. It has no findings if they, or files that they depend on, are damaged.
+    /// The run. It has no findings if they are damaged, or if files that they depend on are
+    /// damaged.
     pub run: Run,
     /// Findings of the trials that are finished and intact, by number.
     pub whole: BTreeMap<usize, TrialFinding>,
@@ -84,21 +86,21 @@ impl Run {
     /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
-    /// It is not a run, or [`DamagedRun`].
+    /// The path is not a run, or [`DamagedRun`].
     pub fn open(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Shown)?.whole()
     }
 
-    /// Opens the run for a list: files that a list shows are compared byte by byte, the others by
-    /// length.
+    /// Opens the run for a list. It compares files that a list shows byte by byte, and the others
+    /// by length.
     pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
     }
 
-    /// Opens the run for a resume, whatever is damaged except the study and its plan.
+    /// Opens the run for a resume, even if it is damaged, except for the study and its plan.
     ///
     /// # Errors
-    /// It is not a run, or its study or plan is [`DamagedRun`].
+    /// The path is not a run, or its study or plan is [`DamagedRun`].
     pub fn salvage(path: &Path) -> Result<SalvagedRun> {
         Run::read(path, Depth::Bytes)
     }
@@ -131,7 +133,7 @@ impl Run {
         damages.append(&mut ledger.damages);
         let raw = Raw::read(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
-            // Findings and the plan were compared when they were read.
+            // The findings and the plan were compared when they were read.
             if !file.ends_with(file::FINDING) {
                 damages.extend(file_digests::damage(
                     &path,
@@ -152,7 +154,7 @@ impl Run {
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
         notes.extend(raw.note(depth));
-        // In a running run, the journal is about to list them.
+        // In a running run, the journal will list them soon.
         if state(&path, findings.is_some()) != RunState::Running {
             notes.append(&mut ledger.notes);
         }
@@ -177,7 +179,7 @@ impl Run {
         })
     }
 
-    /// Returns the copy of the study, as written.
+    /// Returns the copy of the study in its original form.
     pub fn study_yaml(&self) -> Result<String> {
         let path = self.path.join(file::STUDY);
         foreign::text(FileKind::Study, &path).with_context(|| format!("read {}", path.display()))
@@ -188,14 +190,14 @@ impl Run {
         Some(self.path.join(file::REPORT)).filter(|path| path.exists())
     }
 
-    /// Returns the trials that were begun, in the plan's order.
+    /// Returns the trials that have begun, in the plan's order.
     pub fn trials(&self) -> Result<Vec<Trial>> {
         let folder = self.path.join(file::TRIALS);
         let mut trials = Vec::new();
         for planned in &self.plan.trials {
             let path = Name::new("trial", &planned.slug)?.in_folder(&folder);
             let record_path = path.join(file::TRIAL);
-            // A link could lead anywhere; a run has none.
+            // A link could lead anywhere, and runs do not contain links.
             let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
             if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;
@@ -212,7 +214,7 @@ impl Run {
         Ok(trials)
     }
 
-    /// Returns the names of a trial's probes, if the trial has ended with checksums: additional
+    /// Returns the names of a trial's probes, if the trial has ended with checksums. Additional
     /// files are not part of the run. `None` for other trials.
     fn probes_of(&self, slug: &str) -> Option<BTreeSet<String>> {
         let sums = &self.ledger.sums;
@@ -231,13 +233,13 @@ impl Run {
         self.ledger.sums.get(&path).cloned()
     }
 
-    /// Returns the trial of that number, if it was begun.
+    /// Returns the trial with that number, if it has begun.
     pub fn trial(&self, index: usize) -> Result<Option<Trial>> {
         Ok(self.trials()?.into_iter().find(|trial| trial.record.index == index))
     }
 
-    /// Returns the findings of the trials: from `findings.json`, or without it from the trials that
-    /// have ended.
+    /// Returns the findings of the trials. They come from `findings.json`, or without it from the
+    /// trials that have ended.
     pub fn trial_findings(&self) -> Vec<TrialFinding> {
         match &self.findings {
             Some(findings) => findings.trials.clone(),
@@ -245,7 +247,7 @@ impl Run {
         }
     }
 
-    /// Returns the numbers of the trials that were finished.
+    /// Returns the numbers of the finished trials.
     pub fn finished_trials(&self) -> Vec<usize> {
         let finished = self
             .journal
@@ -258,7 +260,7 @@ impl Run {
 }
 
 impl SalvagedRun {
-    /// Returns the run if nothing of it is damaged.
+    /// Returns the run if it is undamaged.
     fn whole(self) -> Result<Run> {
         if self.damages.is_empty() {
             return Ok(self.run);
@@ -275,7 +277,7 @@ impl SalvagedRun {
 /// File ending of probes.
 const PROBE_ENDING: &str = ".ndjson";
 
-/// Returns the folder of the run that `path` means.
+/// Returns the folder of the run that `path` refers to.
 fn locate(path: &Path) -> Result<PathBuf> {
     let path = if path.is_file() {
         path.parent().unwrap_or(path)
@@ -293,7 +295,7 @@ fn locate(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Reads the findings, if they exist and match the checksum in the journal's last line.
+/// Reads the findings, if they exist and match the checksum in the last line of the journal.
 fn read_findings(
     run: &Path,
     journal: &Journal,
@@ -302,7 +304,7 @@ fn read_findings(
     let path = run.join(file::FINDINGS);
     let vouched = ledger::vouched_findings(&journal.records);
     let damage = match &vouched {
-        // The journal line is written before the file.
+        // The line of the journal is written before the file.
         Some(_) if !path.exists() && is_locked(run) => None,
         Some(expected) => file_digests::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
         None if journal.chained && path.exists() => Some(unvouched()),
@@ -323,8 +325,8 @@ fn unvouched() -> Damage {
     }
 }
 
-/// Returns the remarks on a run, and true if its journal is damaged and no resume has recorded
-/// that.
+/// Returns the remarks on a run. Also returns true if its journal is damaged and no resume has
+/// recorded that.
 fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Vec<String>, bool) {
     let mut notes: Vec<String> = journal.torn.iter().cloned().collect();
     let noted = journal.records.iter().filter_map(|line| match &line.event {
@@ -335,8 +337,8 @@ fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Ve
     notes.extend(journal.damaged.iter().map(|(_, said)| said.clone()));
     if !summed {
         notes.push(format!(
-            "{} was written by cassay {}, which kept no checksums: whether its files are whole \
-             cannot be verified",
+            "{} was written by cassay {}, which stored no checksums: it cannot be verified that \
+             its files are intact",
             path.display(),
             plan.cassay
         ));
@@ -377,13 +379,13 @@ fn state(path: &Path, has_findings: bool) -> RunState {
 }
 
 /// Returns true if a writer holds the lock on the journal. The system releases it when the process
-/// ends, also after kill -9.
+/// ends, even after kill -9.
 pub(crate) fn is_locked(path: &Path) -> bool {
     let journal = foreign::open(FileKind::Journal, path.join(file::JOURNAL));
     journal.is_ok_and(|j| matches!(j.file().try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Reads a whole JSON file, after checking its format number.
+/// Reads a whole JSON file, after a check of its format number.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse(path, &read_known(path)?)
 }
@@ -417,7 +419,7 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Parses the text and not a value, since errors of the text have a line and a column.
+/// Parses the text instead of a value, since errors of the text have a line and a column.
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).with_context(|| {
         format!(

@@ -1,4 +1,4 @@
-//! Scale-up of a machine, in `findings.json`: throughput with more and more of its units.
+//! Scale-up of a machine, in `findings.json`: throughput with an increasing number of its units.
 
 use crate::curves::WithoutPeak;
 use analysis::VariantName;
@@ -6,7 +6,7 @@ use analysis::rules::Verdict;
 use analysis::scale_up::{EfficiencyOf, Model, SaturatedResource};
 use serde::{Deserialize, Serialize};
 
-/// One arm of a scale-up study under one load.
+/// An arm of a scale-up study under one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleUpRecord {
     /// Name of the load in the study. Empty if there is only one.
@@ -21,14 +21,14 @@ pub struct ScaleUpRecord {
     pub arm: Option<String>,
     /// Unit that is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances of Cassandra: `one` or a number if they share all units in use; `cores`, `l3`,
-    /// `numa` or `sockets` if one runs on each such unit.
+    /// Instances of Cassandra: `one` or a number if they share all used units. `cores`, `l3`,
+    /// `numa` or `sockets` if one instance runs on each unit of this kind.
     pub instances: String,
     /// Number of units that fill one socket of the machine.
     pub units_per_socket: u32,
     /// Number of sockets of the machine.
     pub sockets: u32,
-    /// Latency bound, if throughput is the highest within it. Absent without a bound.
+    /// Latency bound, if the throughput is the highest one within a bound. Absent without a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<ScaleBoundRecord>,
     /// Points, one for each number of units, in the order of the study.
@@ -40,10 +40,11 @@ pub struct ScaleUpRecord {
     /// Reason why no curve is the best. Empty if one is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_best: String,
-    /// This arm compared with the baseline at the same number of units. Empty for the baseline.
+    /// Comparison of this arm with the baseline at the same number of units. Empty for the
+    /// baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<ImprovementRecord>,
-    /// Conclusions that this machine allows or does not allow, a sentence each.
+    /// Conclusions that this machine allows or does not allow, with a sentence for each.
     pub sentences: Vec<String>,
 }
 
@@ -64,25 +65,26 @@ pub struct ScaleRatioRecord {
     /// 95 % confidence interval of the ratio. Absent with one block, and if blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Number of blocks with both sides.
+    /// Number of blocks in which both arms have a value.
     pub blocks: usize,
 }
 
-/// One number of units.
+/// A number of units in a scale-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScalePointRecord {
     /// Number of units in use, on all sockets together.
     pub units: u32,
-    /// Number of sockets that they are on.
+    /// Number of sockets with these units.
     pub sockets: u32,
-    /// Number of units on each socket in use. Absent if unknown; the point is then in no curve.
+    /// Number of units on each used socket. Absent if unknown, in which case no curve contains the
+    /// point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Vec<u32>>,
     /// Name of its variant.
     pub variant: VariantName,
     /// Throughput by block, op/s. `null` for a block without a usable trial.
     pub ops_per_s_blocks: Vec<Option<f64>>,
-    /// Mean of them, op/s.
+    /// Mean of the throughput, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// 95 % confidence interval of the mean. Absent with fewer than three blocks, and if blocks are
@@ -95,9 +97,9 @@ pub struct ScalePointRecord {
     /// Efficiency: X(N) ÷ (N x1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<ScaleRatioRecord>,
-    /// `valid`, `suspect` or `invalid`: the verdict over its trials.
+    /// `valid`, `suspect` or `invalid`: the verdict on all its trials.
     pub verdict: Verdict,
-    /// Reason why throughput or efficiency is missing. Absent if neither is.
+    /// Reason why throughput or efficiency is missing. Absent if both exist.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -114,7 +116,7 @@ pub struct EfficiencyRecord {
     /// Value of the efficiency. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason for a missing value. Absent with a value.
+    /// Reason why the value is missing. Absent with a value.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -130,36 +132,38 @@ pub struct ScaleFitRecord {
     /// divisor too. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s −
     /// 1))).
     pub model: Model,
-    /// Reason for a missing curve; all other figures are then absent. Absent with a curve.
+    /// Reason why there is no curve. All other figures are then absent. Absent with a curve.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// True if it has the least AICc: it explains most with fewest coefficients.
+    /// True if it has the least AICc, which means that it explains most with the fewest
+    /// coefficients.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
-    /// True if its AICc is within 2 of the best one, so that it cannot be distinguished from it.
+    /// True if its AICc is within 2 of the best curve's AICc, so that the two curves cannot be
+    /// distinguished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near_best: bool,
-    /// x1: throughput of one unit by the curve, op/s.
+    /// x1: throughput of one unit according to the curve, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x1: Option<f64>,
     /// Coefficients, in the order of the formula.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coefficients: Vec<CoefficientRecord>,
-    /// Number of points behind the curve.
+    /// Number of points that the curve is fitted to.
     #[serde(default)]
     pub points: usize,
-    /// True if blocks were resampled for the intervals.
+    /// True if blocks were resampled to compute the intervals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_blocks: bool,
-    /// Distance of the points from the curve: root of the mean square of ln (seen ÷ curve).
+    /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// The same distance, of each point from a curve through the others. Absent if these give no
-    /// curve.
+    /// The same distance, of each point from a curve through the others. Absent if the others do
+    /// not give a curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out_off: Option<f64>,
     /// AICc of the curve. Absent with too few trials.
@@ -168,9 +172,9 @@ pub struct ScaleFitRecord {
     /// Peak of the throughput. Absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<ScalePeakRecord>,
-    /// Reason for no peak. With `first`, throughput falls from the first number of units on. With
-    /// `untold`, κ cannot be distinguished from 0. With `beyond`, the peak is above twice the last
-    /// number of units. With `none`, the model has no peak.
+    /// Reason why there is no peak. With `first`, throughput falls from the first number of units
+    /// on. With `untold`, κ cannot be distinguished from 0. With `beyond`, the peak is above twice
+    /// the last number of units. With `none`, the model has no peak.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -187,13 +191,13 @@ pub struct CoefficientRecord {
     /// Value of the coefficient.
     pub value: f64,
     /// 95 % confidence interval. The upper end is `null` without an upper limit. Absent if the
-    /// coefficient is held, and if blocks are not pairs.
+    /// coefficient has a fixed value, and if blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
-    /// True if the coefficient differs from 0 for certain.
+    /// True if the coefficient certainly differs from 0.
     #[serde(default)]
     pub told: bool,
-    /// True if the coefficient is held at its value, since the points cannot distinguish it from
+    /// True if the coefficient has a fixed value, because the points cannot distinguish it from
     /// another.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
@@ -206,29 +210,29 @@ pub struct ScalePeakRecord {
     pub units: f64,
     /// 95 % confidence interval of that number. The upper end is `null` without an upper limit.
     pub units_ci95: [Option<f64>; 2],
-    /// Throughput of the curve there, op/s.
+    /// Throughput of the curve at the peak, op/s.
     pub ops_per_s: f64,
 }
 
-/// One arm compared with the baseline at one number of units.
+/// Comparison of an arm with the baseline at one number of units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImprovementRecord {
     /// Name of the baseline arm.
     pub against: String,
     /// Number of units in use.
     pub units: u32,
-    /// Number of sockets that they are on.
+    /// Number of sockets with these units.
     pub sockets: u32,
-    /// Number of sockets that the baseline's units are on.
+    /// Number of sockets with the baseline's units.
     pub baseline_sockets: u32,
-    /// Part of the machine that the units fill: a socket or the system. Absent if neither, and
-    /// unless the arms differ in placement.
+    /// Part of the machine that the units fill: a socket or the system. Absent if they fill
+    /// neither, and unless the arms differ in placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fills: Option<SaturatedResource>,
     /// This arm ÷ the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why the ratio is absent. Not written beside a ratio.
+    /// Reason why the ratio is absent. Absent with a ratio.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -243,7 +247,7 @@ mod tests {
     use crate::record::FindingsRecord;
     use serde_json::json;
 
-    /// Absent values are not written, and findings of versions without scale-ups are read.
+    /// Absent values are not written. Findings of versions without scale-ups can be read.
     #[test]
     fn findings_with_and_without_it_are_read() {
         let mut findings = FindingsRecord::default();
@@ -258,7 +262,7 @@ mod tests {
                 units: 1,
                 sockets: 1,
                 ops_per_s_blocks: vec![Some(1.5), None],
-                missing: Some("no trial of one unit by itself may be used".to_owned()),
+                missing: Some("no trial of a single unit may be used".to_owned()),
                 ..ScalePointRecord::default()
             }],
             efficiencies: vec![EfficiencyRecord {

@@ -4,7 +4,7 @@ use analysis::procedure::Point;
 use analysis::screening::Activity;
 use serde::{Deserialize, Serialize};
 
-/// Settings with an effect among many, at one point, by one metric.
+/// Settings that have an effect, among many settings, at one point and by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScreenRecord {
     /// `ops_per_s`, `latency_ms.p99`, …
@@ -17,11 +17,11 @@ pub struct ScreenRecord {
     pub step: Option<String>,
     /// Name of the design: `2^(7-4)`, `Plackett-Burman 12`, ….
     pub design: String,
-    /// Effects that the design cannot separate, in words.
+    /// Description of the effects that the design cannot separate.
     pub mixed: String,
     /// Number of runs of the design.
     pub runs: usize,
-    /// Reason for a missing answer; effects are then absent. Absent with an answer.
+    /// Reason why there is no answer. Effects are then absent. Absent with an answer.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -31,28 +31,28 @@ pub struct ScreenRecord {
     /// Lenth's pseudo standard error of the effects, which are logarithms.
     #[serde(default)]
     pub pse: f64,
-    /// Margin of error: one effect that is 0 exceeds it in 5 % of cases.
+    /// Margin of error: an effect of 0 exceeds it in 5 % of cases.
     #[serde(default)]
     pub me: f64,
-    /// Simultaneous margin of error: in 5 % of screenings, any effect that is 0 exceeds it.
+    /// Simultaneous margin of error: in 5 % of screenings, at least one effect of 0 exceeds it.
     #[serde(default)]
     pub sme: f64,
     /// All contrasts: those of the settings in the study's order, then those without a setting.
     #[serde(default)]
     pub effects: Vec<ScreenedRecord>,
-    /// Metric of the study as written ÷ the geometric mean of the runs. Absent without a usable
-    /// trial of it.
+    /// Metric of the original study ÷ the geometric mean of the runs. Absent without a usable trial
+    /// of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_ratio: Option<f64>,
     /// Settings to confirm, the largest effect first.
     #[serde(default)]
     pub confirm: Vec<String>,
-    /// Keys of a study that confirms them, to put in place of `screen`.
+    /// Keys of a study that confirms them, which replace `screen`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub matrix: String,
 }
 
-/// One effect of a screening.
+/// An effect of a screening.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScreenedRecord {
     /// Name of the setting. Empty for a contrast without a setting.

@@ -1,4 +1,4 @@
-//! Results of the searches of a study, and the steps to them.
+//! Results of the searches of a study, and their steps.
 
 use analysis::VariantName;
 use analysis::procedure::{
@@ -7,7 +7,7 @@ use analysis::procedure::{
 use measure::Known;
 use serde::{Deserialize, Serialize};
 
-/// One search: of one variant, in one block.
+/// A search for one variant in one block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// Name of the variant.
@@ -18,7 +18,7 @@ pub struct SearchRecord {
     pub procedure: SearchProcedure,
     /// Goal of the search: `p99 within 10 ms`.
     pub goal: String,
-    /// Percentile of latency that the search is bounded by.
+    /// Percentile of latency that the search keeps within a bound.
     #[serde(default)]
     pub percentile: Percentile,
     /// Lower and upper bound of that percentile, ms. `null` without such a bound, and in runs of
@@ -44,28 +44,28 @@ pub struct SearchRecord {
     /// Throughput of that trial, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Range of the highest load within the bound, by all trials together. Only searches that found
-    /// no load have one.
+    /// Range of the highest load within the bound, according to all trials together. Absent if the
+    /// search found a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<SearchRangeRecord>,
-    /// Facts about the end of the search. `None` if it was not finished, and if the record was
-    /// read.
+    /// Facts about the end of the search. `None` if it did not finish, and if the record was read
+    /// from a file.
     #[serde(skip)]
     pub ending: Option<Ending>,
-    /// Result in words, without the name of the variant.
+    /// Description of the result, without the name of the variant.
     pub words: String,
     /// Trials, in the order in which the search requested them.
     pub steps: Vec<SearchStepRecord>,
 }
 
 impl SearchRecord {
-    /// Returns the load that was found, on its axis. It is a lower bound if more may be possible.
+    /// Returns the found load on its axis. It is a lower bound if a higher load may be possible.
     pub fn found(&self) -> Option<Known> {
         self.value(self.at?.value())
     }
 
-    /// Returns the throughput of the load that was found, op/s. Searches are compared by it on both
-    /// axes, since threads are no end in themselves.
+    /// Returns the throughput of the found load, op/s. It is the basis for comparing searches on
+    /// both axes, since threads are only a means.
     pub fn found_ops_per_s(&self) -> Option<Known> {
         match self.at {
             Some(Point::Rate(rate)) => self.value(rate as f64),
@@ -85,14 +85,14 @@ impl SearchRecord {
 /// Range that contains the highest load within the bound of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchRangeRecord {
-    /// Highest load up to which every trial was within the bound. Absent if there is none.
+    /// Highest load up to which every trial was within the bound. Absent if there was no such load.
     #[serde(
         default,
         with = "crate::point",
         skip_serializing_if = "Option::is_none"
     )]
     pub at_least: Option<Point>,
-    /// Lowest load from which on no trial was within the bound. Absent if there is none.
+    /// Lowest load from which on no trial was within the bound. Absent if there was no such load.
     #[serde(
         default,
         with = "crate::point",
@@ -105,7 +105,7 @@ pub struct SearchRangeRecord {
     pub trials: usize,
 }
 
-/// One trial of a search.
+/// A trial of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchStepRecord {
     /// Number of the trial.
@@ -115,18 +115,19 @@ pub struct SearchStepRecord {
     pub point: Option<Point>,
     /// Purpose of the trial: `probe`, `hold` or `expected`.
     pub role: Role,
-    /// `pass`, `fail` or `no answer`; for a band `below`, `within` or `above`; `expected`.
+    /// `pass`, `fail` or `no answer`. For a band, also `below`, `within` or `above`. For an
+    /// expected trial, `expected`.
     pub result: SearchResult,
-    /// True if the percentile is so near to the bound that chance may have decided.
+    /// True if the percentile is so close to the bound that the result may be due to chance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near: bool,
     /// Reason why it did not pass. Empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Value of the bounded percentile, ms. Absent if the trial failed.
+    /// Value of the percentile, ms. Absent if the trial failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// True if that value is only a lower bound.
+    /// True if the value is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// 95 % interval of that value, ms.

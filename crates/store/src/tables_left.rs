@@ -1,11 +1,11 @@
-//! Tables that stay on a cluster when a run has ended.
+//! Tables that remain on a cluster after the end of a run.
 
 use serde::{Deserialize, Serialize};
 
 /// Tables that cassay created on a cluster that it did not start, and left there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RemainsRecord {
-    /// Cluster, as `--target` takes it: `attach:10.0.0.1`.
+    /// Cluster in the format of `--target`: `attach:10.0.0.1`.
     #[serde(default)]
     pub target: String,
     /// Tables: `keyspace.table`.
@@ -19,6 +19,6 @@ impl RemainsRecord {
         let tables = self.tables.join(", ");
         let target = &self.target;
         let address = target.strip_prefix("attach:").unwrap_or(target);
-        format!("{tables} stays on {address}; to drop it: cassay clean --target {target}")
+        format!("{tables} remains on {address}; to drop it: cassay clean --target {target}")
     }
 }

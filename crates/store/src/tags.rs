@@ -1,4 +1,5 @@
-//! Tags: names that users give to runs, to compare later ones with, in `results/tags.json`.
+//! Tags, which are names that users give to runs in order to compare later runs with them, in
+//! `results/tags.json`.
 
 use crate::file;
 use crate::name::Name;
@@ -24,14 +25,17 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
 }
 
-/// Gives a tag to a run, and takes it from the run that had it.
+/// Gives a tag to a run, and removes it from the run that had it.
 ///
 /// # Errors
-/// The tag is not a name, it already means something else, or the file cannot be written.
+/// The tag is not a name, the word already has another meaning, or the file cannot be written.
 pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     Name::new("tag", name)?;
     if name == file::LATEST || results.join(name).exists() {
-        bail!("{name:?} means runs already: the last one, or those of a study; choose another tag");
+        bail!(
+            "{name:?} already has a meaning for runs: the last run, or the runs of a study; \
+               choose another tag"
+        );
     }
     let mut all = tags(results)?;
     all.insert(name.to_owned(), format!("{}/{}", run.plan.study, run.stamp));

@@ -249,7 +249,7 @@ fn a_run_is_running_with_a_writer_then_interrupted() {
     let run = Run::open(&path).unwrap();
     assert_eq!((run.journal.len(), run.notes.len()), (4, 0));
     assert_eq!(run.finished_trials(), [0]);
-    // The interrupted attempt is kept aside; the new one does not continue its files.
+    // The interrupted attempt is set aside, and the new one does not continue its files.
     assert!(path.join("trials/01-threads-8.attempt-1/intervals.ndjson").is_file());
     assert_eq!(
         run.trial(1).unwrap().unwrap().intervals().unwrap().count(),
@@ -273,7 +273,7 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
     write_trial(&mut writer, 1);
     let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
-    // Findings, once written, take precedence.
+    // Findings that have been written take precedence.
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
     let run = Run::open(writer.path()).unwrap();
     assert!(run.trial_findings().is_empty());
@@ -375,8 +375,8 @@ fn a_line_of_an_older_or_richer_writer_is_read() {
     assert_eq!((read.len(), read[0].ok), (1, 0));
 }
 
-/// The run under `golden/format-1` was written by the first version of format 1 and is never made
-/// again: when this test fails, the reader has to change, not the files.
+/// The run under `golden/format-1` was written by the first version of format 1 and must never be
+/// written again. If this test fails, the reader must change, not the files.
 #[test]
 fn a_run_of_the_first_version_stays_readable() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/format-1");
@@ -422,7 +422,7 @@ fn a_run_of_the_first_version_stays_readable() {
     );
 }
 
-/// Each counter has a different value, so that none can be taken for another.
+/// Each counter has a different value, so that none can be mistaken for another.
 #[test]
 fn every_interval_count_is_in_its_line_and_in_the_trials_sums() {
     let mut seconds = interval(0, 0);

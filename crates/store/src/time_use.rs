@@ -24,9 +24,9 @@ measure::word_enum! {
         Restart = "restart",
         /// The data is restored from a snapshot.
         Restore = "restore",
-        /// Load is offered, and does not count yet.
+        /// The client applies load that does not count yet.
         Warmup = "warmup",
-        /// After a window: the last responses, the servers' counts, the verdict.
+        /// After a window: the last responses, the counts of the servers, and the verdict.
         Finish = "finish",
         /// Rows are read back and compared.
         Verify = "verify",
@@ -65,8 +65,7 @@ pub struct StepTimeRecord {
     pub seconds: f64,
 }
 
-/// Returns the use of time of a run that finishes at `now_unix_ns`. Its journal must not be
-/// damaged.
+/// Returns the use of time of a run that finishes at `now_unix_ns`. Its journal must be undamaged.
 pub fn time_use(
     journal: &[JournalRecord],
     now_unix_ns: u64,
@@ -95,7 +94,8 @@ pub fn time_use(
             JournalEvent::RunInterrupted | JournalEvent::RunFinished { .. } => None,
             _ => continue,
         };
-        // A run that was killed wrote no end: the pause until it goes on is not a part of it.
+        // A run that was killed did not record its end. The pause until its resumption does not
+        // belong to it.
         if matches!(record.event, JournalEvent::RunStarted { .. }) {
             current = None;
         }
@@ -105,7 +105,7 @@ pub fn time_use(
     ended(&mut current, now_unix_ns);
     let seconds = spent_ns.iter().sum::<u64>() as f64 / SECOND_NS as f64;
     let measured_s = trials.iter().map(|trial| trial.seconds).sum::<f64>().min(seconds);
-    // The journal's last phase of a trial is its window and what follows it.
+    // The last phase of a trial in the journal is its window, including the work after the window.
     let finish_ns = &mut spent_ns[TimedStep::Finish as usize];
     *finish_ns = finish_ns.saturating_sub((measured_s * SECOND_NS as f64) as u64);
     let mut steps: Vec<StepTimeRecord> = TimedStep::ALL
@@ -225,7 +225,7 @@ mod tests {
             record_at(0.0, started()),
             record_at(1.0, trial_started()),
             record_at(2.0, phase("load")),
-            // Killed at some time; resumed an hour later.
+            // Killed at some time, and resumed an hour later.
             record_at(3600.0, started()),
             record_at(3601.0, trial_started()),
             record_at(3602.0, phase("measure")),

@@ -1,4 +1,4 @@
-//! Writes one trial while it runs: intervals, histograms and samples, a line at a time.
+//! Writes a trial while it runs: intervals, histograms and samples, line by line.
 
 use crate::convert::{interval_records, seconds_since};
 use crate::file;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes one trial while it runs.
+/// Writes a trial while it runs.
 pub struct TrialWriter {
     path: PathBuf,
     start_ns: u64,
@@ -71,7 +71,7 @@ impl TrialWriter {
         &self.path
     }
 
-    /// Returns the start line, monotonic clock: the zero of `t_s` in all records.
+    /// Returns the start line on the monotonic clock, from which `t_s` counts in all records.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
@@ -82,9 +82,9 @@ impl TrialWriter {
     }
 
     /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
-    /// logs the measured population has the kind as its tag, whenever it ended. Everything else has
-    /// `<phase>.<kind>`, with `warmup` for operations due before the window. So a tool that merges
-    /// by tag gets the numbers of the findings.
+    /// logs, the tag of the measured population is the kind, regardless of when an operation ended.
+    /// The tag of other operations is `<phase>.<kind>`, with `warmup` for operations due before the
+    /// window. So a tool that merges by tag gets the numbers of the findings.
     pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
         for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
             self.intervals.append(&line)?;
@@ -106,7 +106,7 @@ impl TrialWriter {
                 &censored.service,
             ];
             let warmup = [&early.latency, &early.service, &early.errors];
-            // Only the load with the window has early operations, and a drain of its own.
+            // Only the load with the window has early operations, and its own drain.
             let is_measured = interval.window_from_ns > 0 || phase == "drain";
             let tag = tag_of(if is_measured { "measure" } else { phase }, name);
             for (log, values) in self.logs.iter_mut().zip(population) {
@@ -124,7 +124,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes `nodes.json`: the hosts and nodes as they are now.
+    /// Writes `nodes.json`, with the current hosts and nodes.
     pub fn write_nodes(&self, nodes: &NodesRecord) -> Result<()> {
         write_json(&self.path.join(file::NODES), nodes).map(|_| ())
     }
@@ -144,8 +144,8 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes the overview, which a page needs if the trial is a long one. Called once, when all
-    /// lines are written and the trial has its `finding`.
+    /// Writes the overview, which a page needs for a long trial. The caller calls it once, after
+    /// writing all lines and the `finding` of the trial.
     pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
         let (overview, series) = self.gathered.records(window::measured(finding));
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
@@ -176,7 +176,7 @@ impl TrialWriter {
         lines.append(step)
     }
 
-    /// Appends the measurements of one client of several in one interval.
+    /// Appends the measurements of one of several clients in one interval.
     pub fn write_client_second(&mut self, second: &ClientSecondRecord) -> Result<()> {
         let lines = match &mut self.clients {
             Some(lines) => lines,
@@ -225,7 +225,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Returns the folder for the log files of `node`, created if it is missing.
+    /// Returns the folder for the log files of `node`. Creates the folder if it is missing.
     pub fn logs_dir(&self, node: &str) -> Result<PathBuf> {
         let path = Name::new("node", node)?.in_folder(&self.path.join(file::LOGS));
         fs::create_dir_all(&path).with_context(|| format!("make {}", path.display()))?;

@@ -1,18 +1,18 @@
-//! Imports results from elsewhere, as an archive.
+//! Imports results from other machines, in the form of an archive.
 
 use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::{Component, Path};
 
-/// Extracts the runs of an archive into the folder of all results. Existing files stay, links are
-/// left out, and nothing is written outside that folder.
+/// Extracts the runs of an archive into the folder of all results. It keeps existing files, skips
+/// links, and writes nothing outside that folder.
 ///
 /// # Errors
-/// It is not an archive, has names of files elsewhere, or cannot be written.
+/// The file is not an archive, contains paths outside the folder, or its content cannot be written.
 pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
     let mut archive = tar::Archive::new(archive);
-    for entry in archive.entries().context("read results that come from elsewhere")? {
-        let mut entry = entry.context("read results that come from elsewhere")?;
+    for entry in archive.entries().context("read results from another machine")? {
+        let mut entry = entry.context("read results from another machine")?;
         let path = entry.path().context("read a name of a file of them")?.into_owned();
         let mut to = results.to_owned();
         for part in path.components() {
@@ -26,7 +26,7 @@ pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
             std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
             continue;
         }
-        // A link in the archive, as to the newest run, means nothing here.
+        // A link in the archive, for example to the newest run, has no meaning on this machine.
         if to.exists() || !entry.header().entry_type().is_file() {
             continue;
         }
@@ -49,7 +49,7 @@ mod tests {
             let mut header = tar::Header::new_gnu();
             header.set_size(text.len() as u64);
             header.set_mode(0o644);
-            // Written directly, since the builder might refuse it.
+            // This is written directly, since the builder might refuse it.
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
             builder.append(&header, text.as_bytes()).unwrap();

@@ -1,8 +1,8 @@
 //! Reads the histograms of a trial's measured window from its logs.
 //!
-//! Each of the two clocks has two logs: all values, and the lower bounds among them. A percentile
-//! of more than one trial comes from their sum. Invariant: for one trial they cover the operations
-//! that its finding's own percentiles cover.
+//! Each of the two clocks has two logs: one for all values, and one for the lower bounds among
+//! them. A percentile of several trials comes from the sum of their histograms. Invariant: for one
+//! trial, they cover the same operations as the percentiles in its finding.
 
 use crate::hlog::{Entry, HlogReader};
 use crate::record::TrialFinding;
@@ -11,10 +11,10 @@ use anyhow::Result;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
-/// Histograms of the measured window. Windows of several trials add.
+/// Histograms of the measured window, which can be added over several trials.
 #[derive(Clone, Debug, Default)]
 pub struct WindowHistograms {
-    /// All whole operations together: a part of an operation is in its own kind only.
+    /// All whole operations together. A part of an operation is only in its own kind.
     pub all: Times,
     /// Histograms by kind of operation.
     pub kinds: BTreeMap<String, Times>,
@@ -34,7 +34,7 @@ impl WindowHistograms {
         let censored = match which {
             HistogramKind::Latency => HistogramKind::LatencyCensored,
             HistogramKind::Service => HistogramKind::ServiceCensored,
-            // These are not times of successes: they have no log of lower bounds.
+            // These are not times of successes, so they have no log of lower bounds.
             other => return self.add_log(trial, other, false, finding),
         };
         if let Some(log) = trial.window_log()? {
@@ -44,7 +44,7 @@ impl WindowHistograms {
         self.add_log(trial, censored, true, finding)
     }
 
-    /// Adds the sums that were made when the trial was written.
+    /// Adds the sums that were computed when the trial was written.
     fn add_window(
         &mut self,
         log: HlogReader,
@@ -100,8 +100,8 @@ impl WindowHistograms {
     }
 }
 
-/// Returns begin and end of a trial's measured window, in seconds since its start line. `None` if
-/// it did not get that far.
+/// Returns start and end of a trial's measured window, in seconds since its start line. `None` if
+/// the trial ended before it.
 pub(crate) fn measured(finding: &TrialFinding) -> Option<[f64; 2]> {
     let mut phases = finding.phases.iter();
     let measured = phases.find(|phase| phase.name == "measure")?;
@@ -114,8 +114,9 @@ pub(crate) fn tag_of(which: HistogramKind, kind: &str) -> String {
     format!("{}.{kind}", name.strip_suffix(".hlog").unwrap_or(name))
 }
 
-/// Returns the kind of a tag. Within the window the tag is the kind; other phases stand before it.
-/// Runs of version 0.0 put `drain.` before it for operations that ended there.
+/// Returns the kind of a tag. Within the window the tag is the kind. In other phases, the phase
+/// comes before the kind. Runs of version 0.0 have `drain.` before it for operations that ended in
+/// the drain.
 fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
     let kind = tag.strip_prefix("drain.").unwrap_or(tag);
     finding.kinds.contains_key(kind).then_some(kind)
@@ -175,7 +176,7 @@ mod tests {
             (20, 20)
         );
         assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
-        // A second block is added to it: percentiles are never combined.
+        // A second block is added to it. Percentiles are never combined.
         window.add(&trial, HistogramKind::Latency, &finding).unwrap();
         assert_eq!(window.all.all().count(), 40);
     }

@@ -1,6 +1,6 @@
 //! Writes a run, in order of time.
 //!
-//! Invariants, also after kill -9: the plan is written before anything starts. The journal names
+//! Invariants, even after kill -9: the plan is written before the first action. The journal names
 //! each change of state before it is made. A file that does not grow exists whole or not at all.
 //! The writer holds a lock on the journal. A reader can therefore tell a running run from an
 //! interrupted one, and a run has one writer.
@@ -25,10 +25,10 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of runs of one study within one second; more is a mistake of the caller.
+/// Maximum number of runs of one study within one second. If there are more, the caller has a bug.
 const STAMP_ATTEMPTS_MAX: u32 = 1000;
 
-/// Owner of the folder of a run that is being written.
+/// Owns the folder of a run while it is written.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -42,7 +42,8 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// Creates `results/<plan.study>/<stamp>/` with the copy of the study and the plan in it, and
-    /// points `results/latest` at it. The stamp is the plan's second, made unique.
+    /// points `results/latest` at it. The stamp is the second of the plan, with a suffix if it is
+    /// not unique.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
         let folder = Name::for_study(&plan.study)?.in_folder(results);
         check_latest(results)?;
@@ -72,9 +73,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Resumes an interrupted or damaged run. It first cuts off a torn last journal line, records
-    /// damaged ones, and sets existing findings aside. Fails while another process still writes the
-    /// run.
+    /// Resumes an interrupted or damaged run. It first removes an incomplete last line of the
+    /// journal, records damaged lines, and renames existing findings. Fails while another process
+    /// is writing the run.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
         let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
@@ -87,7 +88,8 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Takes a finished run, to write its report. Fails while another process writes it.
+    /// Opens a finished run in order to write its report. Fails while another process is writing
+    /// it.
     pub fn reopen(path: &Path) -> Result<RunWriter> {
         Ok(RunWriter::take(path)?.0)
     }
@@ -113,8 +115,8 @@ impl RunWriter {
         Ok((writer, journal))
     }
 
-    /// Adds blocks to the plan: first the file that lists them, then the journal line with its
-    /// checksum.
+    /// Adds blocks to the plan. It first writes the file that lists them, then the journal line
+    /// with its checksum.
     pub fn extend(&mut self, added: &AddedRecord) -> Result<()> {
         let journal = Journal::read(&self.path.join(file::JOURNAL))?;
         let name = added_blocks::next_file(&journal);
@@ -137,7 +139,8 @@ impl RunWriter {
         &self.stamp
     }
 
-    /// Writes a journal line and waits until it is on the disk. Called *before* the change.
+    /// Writes a journal line and waits until it is on the disk. The caller calls it *before* the
+    /// change.
     pub fn journal(&mut self, trial: Option<usize>, event: JournalEvent) -> Result<()> {
         self.journal.append(&JournalRecord {
             unix_ns: clock::unix_ns(),
@@ -146,8 +149,8 @@ impl RunWriter {
         })
     }
 
-    /// Creates the folder of a trial. Its start line is now. A folder left by an interrupted
-    /// attempt at the same trial is kept as `NN-slug.attempt-1`, `-2`, ….
+    /// Creates the folder of a trial. Its start line is the current time. The folder of an
+    /// interrupted attempt at the same trial is kept as `NN-slug.attempt-1`, `-2`, ….
     pub fn begin_trial(&mut self, trial: &TrialRecord, kinds: &[String]) -> Result<TrialWriter> {
         let path = self.trial_folder(&trial.slug)?;
         set_aside(&path)?;
@@ -160,8 +163,8 @@ impl RunWriter {
     }
 
     /// Ends the trial number `index` in folder `slug`. Its files are synced to disk, and their
-    /// checksums are written into `finding.json` with the finding. Then the journal says that it is
-    /// finished. A resumed run keeps the findings of its finished trials.
+    /// checksums are written into `finding.json` with the finding. Then it records in the journal
+    /// that the trial is finished. A resumed run keeps the findings of its finished trials.
     pub fn finish_trial(&mut self, index: usize, slug: &str, finding: &TrialFinding) -> Result<()> {
         let folder = self.trial_folder(slug)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -187,9 +190,9 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Records files that were added to the folder of a finished trial, or have grown: the nodes'
-    /// logs, whose last lines are copied when the nodes are stopped. Does nothing for an unfinished
-    /// trial.
+    /// Records files that were added to the folder of a finished trial, or have grown. These are
+    /// the logs of the nodes, whose last lines are copied when the nodes are stopped. Does nothing
+    /// for an unfinished trial.
     pub fn note_added(&mut self, slug: &str) -> Result<()> {
         if !self.sums.contains_key(&ledger::finding_path(slug)) {
             return Ok(());
@@ -210,8 +213,8 @@ impl RunWriter {
         self.add(added)
     }
 
-    /// Adds externally recorded samples to the trial in folder `slug`, which has ended. An existing
-    /// probe of that name is replaced.
+    /// Adds samples from outside to the trial in folder `slug`, which has ended. Replaces an
+    /// existing probe with the same name.
     pub fn write_imported(
         &mut self,
         slug: &str,
@@ -238,9 +241,9 @@ impl RunWriter {
         self.journal(None, JournalEvent::FilesAdded { files: added })
     }
 
-    /// Ends the run. The journal records that it is finished, why it `stopped` early if it did, and
-    /// the checksum of `findings.json`. Then `findings.json` is written; `cassay` is the version
-    /// that writes it. Files of unfinished trials are recorded as they are now.
+    /// Ends the run. It records in the journal that the run is finished, the reason if it `stopped`
+    /// early, and the checksum of `findings.json`. Then it writes `findings.json`. `cassay` is the
+    /// version that writes it. Files of unfinished trials are recorded in their current state.
     pub fn finish(
         &mut self,
         findings: &FindingsRecord,
@@ -278,7 +281,7 @@ impl RunWriter {
         Ok(Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS)))
     }
 
-    /// Writes `report.html`, and its figure beside it. Returns the path of the report.
+    /// Writes `report.html`, and its figure next to it. Returns the path of the report.
     pub fn write_report(&self, html: &str, figure: Option<&str>) -> Result<PathBuf> {
         let path = self.path.join(file::REPORT);
         write_report(&path, html, figure)?;
@@ -286,7 +289,7 @@ impl RunWriter {
     }
 }
 
-/// Writes a report, whole, and its figure beside it with the same name (`report.svg`).
+/// Writes a whole report, and its figure with the same name next to it (`report.svg`).
 pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()> {
     write_whole(path, html.as_bytes())?;
     match figure {
@@ -300,7 +303,8 @@ pub fn figure_of(report: &Path) -> PathBuf {
     report.with_extension("svg")
 }
 
-/// Writes `bytes` to `path` atomically: a temporary file beside it, synced, then renamed.
+/// Writes `bytes` to `path` atomically: it writes a temporary file next to it, syncs it, then
+/// renames it.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
@@ -309,7 +313,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         };
         let mut temporary = tempfile::Builder::new()
             .prefix(".part-")
-            // Permissions as of any new file: the process's umask applies.
+            // The file gets the permissions of any new file, so the umask of the process applies.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
         temporary.write_all(bytes)?;
@@ -342,7 +346,8 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
             _ => format!("{second}-{number}"),
         };
         let path = folder.join(&stamp);
-        // create_dir fails if it exists, also when another process is as fast.
+        // create_dir fails if the folder exists, even if another process creates it at the same
+        // time.
         match fs::create_dir(&path) {
             Ok(()) => return Ok((path, stamp)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -362,7 +367,7 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
             "{} is being written by another process; wait until it ends, or stop it",
             run.display()
         ),
-        // Some network file systems have no locks: a run there looks interrupted while it runs.
+        // Some network file systems have no locks. A run on them looks interrupted while it runs.
         Err(fs::TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => {
             Ok(journal)
         }
@@ -390,19 +395,20 @@ fn sync_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("sync {}", path.display()))
 }
 
-/// Checks that `results/latest` can be a link, before anything is created.
+/// Checks that `results/latest` can be a link, before the run creates files.
 fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
         Ok(meta) if !meta.is_symlink() => bail!(
-            "{} is not a link, and has to be the link to the run that started last: move it away",
+            "{} is not a link, but must be the link to the latest run: move it to another place",
             latest.display()
         ),
         _ => Ok(()),
     }
 }
 
-/// Replaces `results/latest` in one step: a new link beside it, renamed over it.
+/// Replaces `results/latest` in one step: it creates a new link next to it, and renames it to
+/// `latest`.
 fn point_latest(results: &Path, run: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     let link = results.join(format!(
@@ -413,7 +419,7 @@ fn point_latest(results: &Path, run: &Path) -> Result<()> {
     symlink(run, &link).with_context(|| format!("make the link {}", link.display()))?;
     fs::rename(&link, &latest)
         .inspect_err(|_| {
-            // Not the error to report: the link that could not be renamed is only litter.
+            // This error is unimportant, since the link that could not be renamed has no effect.
             let _ = fs::remove_file(&link);
         })
         .with_context(|| format!("point {} at {}", latest.display(), run.display()))

@@ -1,7 +1,6 @@
-//! Checks nodes against the table of [`crate::format`]. Every mistake is reported, and the
-//! check goes on.
+//! Checks nodes against the table of [`crate::format`]. It reports every mistake and continues.
 //!
-//! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was reported:
+//! The result is a [`Tree`] that contains the defaults. It is complete only without reports, so
 //! callers check [`Diagnostics::is_empty`] first.
 
 mod partial;
@@ -14,7 +13,8 @@ use versions::{Release, UnknownRelease};
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Names in the results folder that cassay uses for links or files; a study may not have one.
+/// Names in the results folder that cassay uses for links or files. A study must not have one of
+/// these names.
 pub const RESERVED_NAMES: [&str; 1] = ["latest"];
 
 /// Checks a whole study.
@@ -33,7 +33,7 @@ fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
         Raw::Map(entries) => entries.as_slice(),
         Raw::Null => &[],
         Raw::Scalar { .. } | Raw::List(_) => {
-            let message = format!("`{path}` is {}; it has keys of its own", node.describe());
+            let message = format!("`{path}` is {}, but it has its own keys", node.describe());
             let keys: Vec<_> = format::children(path).map(|(key, _)| key).collect();
             let hint = match (path, &node.raw) {
                 ("target.attach", Raw::Scalar { text, .. }) => {
@@ -94,9 +94,9 @@ fn absent(
     }
 }
 
-/// Returns the tree that a row's default stands for.
+/// Returns the tree that represents the default of a row.
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
-    // The test below finds a wrong default before a user can.
+    // The test below finds an invalid default before a user does.
     let mut none = Diagnostics::new(Vec::new());
     let node = yaml::parse(0, default, yaml::Limits::STUDY, &mut none);
     node.map_or(Tree::Null, |node| {
@@ -104,8 +104,8 @@ fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     })
 }
 
-/// Returns the start of a place: a missing key is shown where its section begins, not over all of
-/// it.
+/// Returns the start of a place. A missing key is shown where its section begins, not over the
+/// whole section.
 fn head(place: &Place) -> Place {
     Place {
         source: place.source,
@@ -142,7 +142,8 @@ fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns true if an unknown key resembles one of the group, and is reported for that.
+/// Returns true if an unknown key resembles one of the group. The key is then reported with that
+/// suggestion.
 fn misspells_one(node: &Node, group: &Exclusive) -> bool {
     let is_unknown = |key: &str| format::children(group.path).all(|(known, _)| known != key);
     let resembles = |key: &str| yaml::near_name(key, group.keys.iter().copied()).is_some();
@@ -215,7 +216,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     let mut checked = Vec::new();
     for entry in entries {
         let path = match item {
-            // The keys below are rows of the table, whatever the entry is called.
+            // The keys below are rows of the table, regardless of the name of the entry.
             Type::Section(_) => path.to_owned(),
             _ => join(path, &entry.key),
         };
@@ -225,7 +226,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     Tree::Map(checked)
 }
 
-/// Returns a value of any shape, as it is written.
+/// Returns a value of any form as written.
 pub(crate) fn any(node: &Node) -> Tree {
     match &node.raw {
         Raw::Null => Tree::Null,
@@ -239,7 +240,7 @@ pub(crate) fn any(node: &Node) -> Tree {
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
             _ => {
-                // `-1` is how the server spells "no limit"; it does not accept `-1.0`.
+                // The server writes "no limit" as `-1`, and does not accept `-1.0`.
                 let count = text.parse().map(Tree::Count);
                 let whole = count.or_else(|_| text.parse().map(Tree::Negative));
                 whole.unwrap_or_else(|_| match text.parse::<f64>() {
@@ -251,8 +252,8 @@ pub(crate) fn any(node: &Node) -> Tree {
     }
 }
 
-/// Checks a secret: it is a name, a file or an environment variable. A literal one is refused, and
-/// not shown.
+/// Checks a secret, which is a name, a file or an environment variable. A literal secret is
+/// refused, and not shown.
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
@@ -293,7 +294,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is reserved for the link to the latest run"
         )),
-        // The names that exist are known only with the target.
+        // The existing names are known only with the target.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
@@ -321,7 +322,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Choice(_) | Type::Level(..) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
-        // The other types are not scalars: `value` handles them.
+        // The other types are not scalars, and `value` handles them.
         _ => Ok(Tree::Null),
     };
     parsed.unwrap_or_else(|why| {
@@ -346,10 +347,10 @@ fn release(node: &Node, text: &str, path: &str, diagnostics: &mut Diagnostics) -
 /// Maximum number of words that a message lists.
 const KNOWN_SHOWN_MAX: usize = 16;
 
-/// Returns the set that a word must come from, for a message, and a hint for a misspelt word.
+/// Returns the set of permitted words, for a message, and a hint for a misspelt word.
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
-        // A list as long as that does not help with a misspelt word.
+        // A list of this length does not help with a misspelt word.
         KNOWN_SHOWN_MAX.. => format!("{} values", known.len()),
         _ => known.join(", "),
     };
@@ -392,16 +393,16 @@ fn within<T: PartialOrd + Copy>(
     }
 }
 
-/// Checks a name that becomes a folder: it must not leave its place.
+/// Checks a name that becomes the name of a folder, which must not be outside its parent folder.
 pub(crate) fn name(text: &str) -> Result<(), String> {
-    // 64 leaves room for the rest of a folder's name, which file systems limit to 255 bytes.
+    // 64 leaves space for the rest of the folder's name, which file systems limit to 255 bytes.
     const NAME_BYTES_MAX: usize = 64;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.is_empty() || text.len() > NAME_BYTES_MAX {
         Err(format!("a name has 1 to {NAME_BYTES_MAX} characters"))
     } else if !text.chars().all(good) || text.starts_with(['.', '-']) {
         Err(
-            "a name has letters, digits, `.`, `_` and `-`, and begins with none of `.` and `-`"
+            "a name has letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`"
                 .into(),
         )
     } else {
@@ -422,7 +423,7 @@ fn cql_name(text: &str) -> Result<(), String> {
     }
 }
 
-/// Describes a type in words, with its article.
+/// Describes a type, with its article.
 pub fn words(typ: &Type) -> String {
     match typ {
         Type::Text(_) => "a text".into(),

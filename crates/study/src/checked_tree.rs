@@ -1,4 +1,4 @@
-//! A checked tree: the values as written, with types and defaults.
+//! A checked tree with the written values, their types and defaults.
 
 use crate::units;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ pub enum Tree {
     Bool(bool),
     /// A whole number.
     Count(u64),
-    /// A whole number below zero, where any value is allowed.
+    /// A whole number below zero, for keys that accept any value.
     Negative(i64),
     /// A number.
     Number(f64),
@@ -25,7 +25,7 @@ pub enum Tree {
     BitRate(u64),
     /// A text.
     Text(String),
-    /// A release of Cassandra, and how it was written.
+    /// A release of Cassandra in its written form.
     Release(Release, String),
     /// A list.
     List(Vec<Tree>),
@@ -34,8 +34,8 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// Returns the value at a dotted path; `None` if it is absent, or if the path leads through
-    /// something other than a mapping.
+    /// Returns the value at a dotted path. `None` if it is absent, or if the path contains a value
+    /// other than a mapping.
     pub fn find(&self, path: &str) -> Option<&Tree> {
         path.split('.').try_fold(self, |tree, key| tree.get(key))
     }
@@ -48,7 +48,7 @@ impl Tree {
         }
     }
 
-    /// Returns the entries of a mapping; empty for anything else.
+    /// Returns the entries of a mapping. Empty for other values.
     pub fn entries(&self) -> &[(String, Tree)] {
         match self {
             Tree::Map(entries) => entries,
@@ -56,7 +56,7 @@ impl Tree {
         }
     }
 
-    /// Returns the items of a list; a scalar counts as a list of one.
+    /// Returns the items of a list. A scalar counts as a list of one item.
     pub fn items(&self) -> &[Tree] {
         match self {
             Tree::List(items) => items,
@@ -89,7 +89,7 @@ impl Tree {
         }
     }
 
-    /// Returns the number, which may be whole.
+    /// Returns the number, which may be a whole number.
     pub fn number(&self) -> Option<f64> {
         match self {
             Tree::Number(number) => Some(*number),
@@ -115,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// Returns a scalar as text: Cassandra requires numbers in quotes in some places.
+    /// Returns a scalar as text, because Cassandra requires numbers in quotes in some places.
     pub fn to_word(&self) -> String {
         match self {
             Tree::Text(text) | Tree::Release(_, text) => text.clone(),
@@ -123,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Returns true if it lacks a value, because that had a mistake.
+    /// Returns true if it has no value, because the value had a mistake.
     pub fn has_hole(&self) -> bool {
         match self {
             Tree::Null => true,
@@ -133,8 +133,8 @@ impl Tree {
         }
     }
 
-    /// Converts to JSON for `plan.json`: counts as numbers, durations and sizes as people write
-    /// them.
+    /// Converts to JSON for `plan.json`: counts as numbers, durations and sizes in the format that
+    /// people write.
     pub fn to_json(&self) -> Value {
         match self {
             Tree::Null => Value::Null,

@@ -1,5 +1,5 @@
 //! Warns of problems with clients on other machines. Examples are a target that only this machine
-//! reaches, and commands that several clients of another tool would have run simultaneously.
+//! can reach, and commands that run on several clients of another tool at the same time.
 
 use crate::settings::{Settings, Study};
 use crate::targets;
@@ -46,7 +46,7 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Returns the change that makes a target reachable from other machines.
+/// Returns the change that makes the target available to other machines.
 fn remedy(target: &Target) -> &'static str {
     match target {
         Target::Local(_) => {
@@ -57,7 +57,8 @@ fn remedy(target: &Target) -> &'static str {
     }
 }
 
-/// Warns of commands that differ only in numbers, like those of several clients with a range each.
+/// Warns of commands that differ only in numbers, because they may be commands of several clients
+/// with a separate range each.
 fn one_after_the_other(settings: &Settings) -> Option<String> {
     let import = settings.workload.import.as_ref()?;
     let is_form = |char: &char| !char.is_ascii_digit();
@@ -75,7 +76,7 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
     })
 }
 
-/// `load1, load2, load3 and 97 others`.
+/// Formats `load1, load2, load3 and 97 others`.
 fn some_of(names: &[&str]) -> String {
     let (first, rest) = names.split_at(names.len().min(NAMED_MAX));
     match (rest.len(), first) {
@@ -119,7 +120,7 @@ mod tests {
             ),
             (
                 "{local: {hosts: 2}}",
-                "cannot reach the stand-in hosts of `target.local`",
+                "cannot reach the simulated hosts of `target.local`",
             ),
             (
                 "{attach: {contact_points: [127.0.0.1, 'localhost:9043', '[::1]:9042']}}",

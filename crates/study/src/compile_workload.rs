@@ -1,5 +1,5 @@
-//! Compiles a study's settings to a program of `workload`, and maps its problems back to their
-//! places.
+//! Compiles a study's settings to a program of `workload`, and reports its problems at their places
+//! in the study.
 
 mod file;
 mod imported;
@@ -23,7 +23,7 @@ use workload::schema::{OptionValue, options};
 use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
-// Re-exported, because a study names workloads and user interfaces list the names.
+// This is re-exported because studies name workloads, and user interfaces list the names.
 pub use workload::{NamedWorkload, names};
 
 /// Compiled workload of a variant.
@@ -31,11 +31,11 @@ pub use workload::{NamedWorkload, names};
 pub struct Work {
     /// The program.
     pub program: Arc<Program>,
-    /// The step of an import; `None` for other workloads.
+    /// The step of an import. `None` for other workloads.
     pub step: Option<ImportStep>,
 }
 
-/// Compiles the workload of resolved settings. Resolving compiles it too, so an error here means
+/// Compiles the workload of resolved settings. Resolving also compiles it. So an error here means
 /// that the settings were not resolved, or that a file has changed.
 pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Work, String> {
     let words = |problems: Vec<Problem>| {
@@ -74,10 +74,10 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
 
 /// Does the same as [`compile`], for `rows` rows instead of those of the settings.
 ///
-/// Operation n of the load stage writes row n, whatever the number of rows is. So a load in bytes
-/// continues in steps with the estimated program until the bytes are there. Then the program that
-/// measures and verifies is compiled with the loaded rows, and chooses from exactly those. The
-/// error is a workload whose own choice of rows goes beyond them.
+/// Operation n of the load stage writes row n, regardless of the number of rows. So a load in bytes
+/// continues in steps with the estimated program until the bytes are on the disk. Then the program
+/// that measures and verifies is compiled for the loaded rows, and chooses only from these. It
+/// fails if the choice of rows in the workload itself includes others.
 pub fn compile_with_rows(
     settings: &Settings,
     rows: u64,
@@ -87,8 +87,8 @@ pub fn compile_with_rows(
     compile(&settings.with_rows(rows), seed, inputs)
 }
 
-/// Puts the estimated rows of a load in bytes into the settings. Returns `None` for other loads,
-/// and for a workload that does not compile: resolving has reported that.
+/// Puts the estimated rows of a load in bytes into the settings. Returns `None` for other loads.
+/// Also returns `None` for a workload that does not compile, which resolving has reported.
 pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) -> Option<()> {
     if settings.data.load.rows_are_known() {
         return None;
@@ -124,9 +124,9 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
     compiled(file, &text, &spec, inputs)
 }
 
-/// Takes over from a workload its own rows (the records of a CSV, the keys of an existing table)
-/// and the replication that another tool's command states. Does nothing for other workloads, or for
-/// one that does not compile: resolving has reported that.
+/// Uses the rows that a workload defines itself (the records of a CSV, the keys of an existing
+/// table), and the replication in the command of another tool. Does nothing for other workloads, or
+/// for a workload that does not compile, which resolving has reported.
 pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     let Ok(work) = compile(settings, seed, inputs) else {
         return;
@@ -178,8 +178,8 @@ fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
     })
 }
 
-/// Returns true if a workload defines its own number of rows. Others have as many as the study
-/// requests.
+/// Returns true if a workload defines its own number of rows. Others have the number of rows that
+/// the study requests.
 fn has_own_rows(workload: &settings::Workload, data: &Data, program: &Program) -> bool {
     workload.table.is_some() || workload.file.is_some() && program.rows() != data.rows
 }
@@ -225,7 +225,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     let parts = Parts {
         workload: &work,
         keyspace: &draft.keyspace,
-        // A section with a mistake may mean any number of rows.
+        // If a section has a mistake, the number of rows is unknown.
         data: &match tree.find("data") {
             Some(data) if !data.has_hole() => draft.data(),
             _ => Data::present(settings::ROWS_UNLOADED),
@@ -257,7 +257,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     }
 }
 
-/// Reports a fault on the hottest partition if the workload chooses rows evenly.
+/// Reports a fault on the hottest partition if the workload chooses all rows equally often.
 fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagnostics) {
     let asks = |fault: &FaultDraft| fault.on == FaultWhere::HottestReplica;
     if !draft.faults.iter().any(asks) || workload::hottest_token(&Arc::new(program)).is_some() {
@@ -288,7 +288,8 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     }
 }
 
-/// Checks that a statement writes the loaded rows, and that their number is the workload's.
+/// Checks that a statement writes the loaded rows, and that the workload has the same number of
+/// rows.
 fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &mut Diagnostics) {
     let path = "data.load";
     let Some(file) = parts.workload.file.as_ref().filter(|_| tree.find(path).is_some()) else {
@@ -312,7 +313,7 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
     out.add(&node.nearest(path).place, message, Some(hint));
 }
 
-/// Reports reads without rows: they would only measure how fast an empty table answers.
+/// Reports reads without rows, which would measure only the answers of an empty table.
 fn reads_without_rows(
     node: &Node,
     tree: &Tree,
@@ -342,7 +343,7 @@ fn reads_without_rows(
     }
 }
 
-/// Returns the path in a study of a workload's problem.
+/// Returns the path in a study at which a workload has a problem.
 fn path_of(problem: &Problem) -> String {
     let path = problem.path.join(".");
     match path.as_str() {
@@ -406,7 +407,7 @@ mod tests {
             Ok(_) => "no mistakes".to_owned(),
             Err(diagnostics) => diagnostics.to_string(),
         };
-        // Without the lists of known names, which grow with every workload.
+        // It does not contain the lists of known names, which grow with every workload.
         let lines = shown.lines().map(|line| line.split("; ").next().unwrap());
         expect.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
     }

@@ -1,5 +1,5 @@
-//! Describes in words the conditions under which a study's trials run: hosts and their limits,
-//! configuration of nodes and tables, source of the data, probes. The head of a plan shows them.
+//! Describes the conditions under which a study's trials run: hosts and their limits, configuration
+//! of nodes and tables, source of the data, probes. The head of a plan shows them.
 //!
 //! A condition that all variants share is listed once. Where variants differ, each value is listed
 //! with the variant's name.
@@ -20,20 +20,20 @@ use target_spec::{
 use topology::Smt;
 use versions::Preset;
 
-/// One line of the head of a plan.
+/// A line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Subject of the condition: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`,
     /// `probes`, `faults`, `guard`.
     pub about: &'static str,
-    /// Variants, or values of an axis, that it holds for; `None` for all of them.
+    /// Variants, or values of an axis, that it applies to. `None` for all of them.
     pub of: Option<String>,
-    /// The condition in words.
+    /// Description of the condition.
     pub what: String,
 }
 
-/// Returns the conditions of a study, in a fixed order of subjects. The null target has none of
-/// nodes and tables.
+/// Returns the conditions of a study, in a fixed order of subjects. The null target has no
+/// conditions for nodes and tables.
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {
@@ -60,8 +60,8 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
     all
 }
 
-/// Groups differing conditions, each with the names of those it holds for: values of the axis that
-/// alone decides them, if there is one, otherwise variants.
+/// Groups different conditions, each with the names that it applies to. They are the values of an
+/// axis if only that axis determines the condition, otherwise the variants.
 fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String, &'a str)> {
     let value = |axis: usize, variant: &Variant| variant.cell.get(axis).copied();
     let decides = |axis: &usize| {
@@ -101,7 +101,7 @@ const ABOUT: [&str; 9] = [
     "guard",
 ];
 
-/// Returns the conditions of one variant: the number of the subject, and the words.
+/// Returns the conditions of one variant: the number of the subject, and the description.
 fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
@@ -210,7 +210,7 @@ fn host_conditions(host: &HostSpec) -> Vec<String> {
     }
     if let Some(delay) = host.link.delay {
         let delay = units::format_duration_ns(delay.as_nanos() as u64);
-        parts.push(format!("{delay} of delay each way"));
+        parts.push(format!("{delay} of delay in each direction"));
     }
     parts
 }
@@ -231,7 +231,7 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
         format!("collector {name}")
     }));
     if local.authentication == Authentication::Password {
-        parts.push("clients ask with a password".to_owned());
+        parts.push("clients authenticate with a password".to_owned());
     }
     parts.extend(yaml(local));
     parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));
@@ -260,7 +260,7 @@ fn yaml(local: &LocalSpec) -> Vec<String> {
     file.into_iter().chain(own).collect()
 }
 
-/// Describes in words where the nodes run on their machine.
+/// Describes the places where the nodes run on their machine.
 pub(crate) fn topology(asked: &Topology) -> Option<String> {
     let mut words = vec![format!("topology {}", asked.placing.name())];
     let cpus = |count: u32| match count {
@@ -280,7 +280,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
     (*asked != Topology::default()).then(|| words.join(", "))
 }
 
-/// Formats a setting, with secrets hidden.
+/// Formats a setting, and hides secrets.
 pub(crate) fn yaml_words(key: &str, value: &serde_json::Value) -> String {
     let mut setting = serde_json::json!({ key: value });
     hide_all(&mut setting);
@@ -362,7 +362,7 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only omits settings that the rest of the trial has.
+        // The load phase only leaves out settings that the rest of the trial has.
         parts.push("as by default".to_owned());
     }
     parts

@@ -1,11 +1,11 @@
 //! Builds the study that confirms a screening: the same text, with a matrix in place of `screen`.
 //!
-//! The rest of the text does not change. The result is resolved like any other study, so a case
-//! that line-by-line editing cannot handle becomes a reported mistake, not a guess.
+//! The rest of the text remains the same. The result is resolved like any other study. So if
+//! line-by-line editing makes a mistake, resolving reports it.
 
-/// Returns the text of a screening's study with `-confirm` appended to its name. `matrix`, the
-/// lines of the keys `matrix` and `repeat`, takes the place of its own `screen` and `repeat`.
-/// `settings` are the settings in the matrix: a scale keeps only its keys for these.
+/// Returns the text of a screening's study with `-confirm` appended to its name. `matrix` contains
+/// the lines of the keys `matrix` and `repeat`, which replace `screen` and `repeat`. `settings` are
+/// the settings in the matrix. A scale keeps only its keys for these.
 ///
 /// # Errors
 /// A sentence, if no line begins with `screen`.
@@ -52,8 +52,8 @@ fn renamed(line: &str) -> String {
     format!("{key}: {}-confirm\n", name.trim_matches(['"', '\'']))
 }
 
-/// Returns a line of the scales for the confirming study; `None` for a setting that is not
-/// confirmed.
+/// Returns a line of the scales for the confirming study. `None` for a setting that the study does
+/// not contain.
 fn scaled(line: &str, settings: &[String]) -> Option<String> {
     let path = line.trim_start();
     let Some(rest) = path.strip_prefix("screen.") else {

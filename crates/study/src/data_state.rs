@@ -1,14 +1,13 @@
-//! Tracks the data on a target, and decides what a trial must do before its data is in the state
-//! that it requires.
+//! Tracks the data on a target, and decides on the actions that give a trial the data it requires.
 //!
-//! A plan and a run use the same two functions: the plan starts from the earlier trials, the run
-//! from the actual state.
+//! A plan and a run use the same two functions. The plan starts from the earlier trials, and the
+//! run from the actual state.
 
 use crate::checked_tree::Tree;
 use crate::settings::{Keyspace, Load, Reset, Settings};
 use workload::Program;
 
-/// Data on a target: which workload filled each keyspace, and which snapshots exist.
+/// Data on a target: the workload that filled each keyspace, and the existing snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct DataState {
     filled: Vec<(String, FilledTables)>,
@@ -27,12 +26,12 @@ pub struct SnapshotKey {
     key: DataKey,
     /// Name of the snapshot.
     pub name: String,
-    /// Rows that were loaded.
+    /// Number of loaded rows.
     pub rows: u64,
 }
 
-/// Identity of loaded data: two variants with equal keys need the same rows in the same tables. The
-/// configuration of the nodes while they load is not part of it, because it does not change the
+/// Identity of loaded data. Two variants with equal keys need the same rows in the same tables. The
+/// configuration of the nodes during loading is not part of it, because it does not change the
 /// rows.
 #[derive(Clone, Debug, PartialEq)]
 struct DataKey {
@@ -43,45 +42,45 @@ struct DataKey {
     rows: u64,
 }
 
-/// Work that a trial has to do before it can warm up, besides restoring a snapshot.
+/// Actions of a trial before its warm-up, apart from restoring a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// The data, or a snapshot of it, is there.
+    /// The data, or a snapshot of it, exists.
     Nothing,
     /// Create keyspace and tables, and load.
     Fill,
-    /// The keyspace holds other tables or rows: drop it, then do the same as `Fill`.
+    /// The keyspace holds other tables or rows. Drop it, then do the same as for `Fill`.
     Replace,
     /// Empty the tables, and load again.
     Truncate,
 }
 
 impl Preparation {
-    /// Returns true if rows are written.
+    /// Returns true if the trial loads rows.
     pub fn fills(self) -> bool {
         self != Preparation::Nothing
     }
 }
 
 impl DataState {
-    /// Returns the work that `settings` need on a target in this state.
+    /// Returns the actions that `settings` require on a target in this state.
     pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
         if settings.data.reset == Reset::Snapshot && self.snapshot(settings).is_some() {
             return Preparation::Nothing;
         }
         match self.filled(program.keyspace()) {
-            // Data that the study declares present on an attached cluster is used unchanged.
+            // Data that exists on an attached cluster according to the study is used unchanged.
             Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
             Some(there) if there.key != DataKey::from_settings(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
-            // Trials have written to it since it was loaded, and no snapshot was kept.
+            // Trials have written to the data since it was loaded, and there is no snapshot.
             Some(_) if settings.data.reset == Reset::Snapshot => Preparation::Replace,
             Some(_) => Preparation::Nothing,
         }
     }
 
-    /// Records that the data of `settings` is there: `rows` rows.
+    /// Records that the data of `settings` exists, with `rows` rows.
     pub fn prepared(&mut self, settings: &Settings, program: &Program, rows: u64) {
         self.filled.retain(|(name, _)| name != program.keyspace());
         let filled = FilledTables {
@@ -99,7 +98,7 @@ impl DataState {
         self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
-    /// Returns the snapshot of the data that `settings` need.
+    /// Returns the snapshot of the data that `settings` require.
     pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
         let key = DataKey::from_settings(settings);
         self.snapshots.iter().find(|kept| kept.key == key)

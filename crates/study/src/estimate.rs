@@ -1,8 +1,8 @@
-//! Estimates time, disk and memory of a run. The estimates are rough on purpose, and reports say
+//! Estimates time, disk and memory of a run. The estimates are deliberately rough, and reports say
 //! so.
 //!
-//! The rates were measured on a small machine (two cores shared by client and node), so a larger
-//! machine finishes early rather than late.
+//! The rates were measured on a small machine with two cores for client and node, so larger
+//! machines usually finish earlier.
 
 use crate::compile_workload::Work;
 use crate::plan::{PhaseKind, Turn};
@@ -19,9 +19,9 @@ use workload::Program;
 /// Estimated cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Wall time in seconds, if all trials run.
+    /// Wall time if all trials run, seconds.
     pub seconds: f64,
-    /// Wall time in seconds, if only the certain trials run.
+    /// Wall time if only the certain trials run, seconds.
     pub seconds_least: f64,
     /// Part of `seconds` that is spent in measured windows.
     pub measured_s: f64,
@@ -33,7 +33,8 @@ pub struct Estimate {
 
 /// Time from the start of the first Cassandra node until it answers, seconds.
 const START_FIRST_S: f64 = 12.0;
-/// Time to start each further node, seconds. All of them start in parallel and share the CPUs.
+/// Time to start the other nodes, seconds for each. All of them start in parallel and share the
+/// CPUs.
 const START_FURTHER_S: f64 = 15.0;
 /// Rows loaded per second into a node that shares two cores with the client.
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
@@ -43,40 +44,40 @@ const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
 const SETTLE_S: f64 = 3.0;
 /// Time for flush and hard links, seconds.
 const SNAPSHOT_S: f64 = 1.0;
-/// Time for truncation, import and comparison of tens of files, seconds.
+/// Time for truncation, import and comparison of a few tens of files, seconds.
 const RESTORE_S: f64 = 3.0;
-/// Time for drain, stop and start of one node, until the others see it, seconds.
+/// Time for drain, stop and start of one node, until the other nodes see it, seconds.
 const RESTART_S: f64 = 20.0;
-/// Time of an auto warm-up on a JVM, seconds; often less, sometimes its limit.
+/// Time of an auto warm-up on a JVM, seconds. It often takes less, and sometimes reaches its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
 /// Rows read back per second, including connecting.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
 /// Time to connect, drain and write files in each trial, seconds.
 const TRIAL_OVERHEAD_S: f64 = 0.5;
-/// Time of one measurement of the instrument's ceiling, seconds. It is measured [`CEILINGS_FIRST`]
-/// times before a program's first trial, and once before each other trial.
+/// Time of one measurement of the instrument's ceiling, seconds. The ceiling is measured
+/// [`CEILINGS_FIRST`] times before the first trial of a program, and once before each other trial.
 pub const CEILING_S: f64 = 0.5;
 const CEILINGS_FIRST: f64 = 3.0;
-/// Operations per second that the measured windows are assumed to write.
+/// Assumed number of operations per second that write during the measured windows.
 const WRITES_PER_S: u64 = 20_000;
-/// Bytes of a row on disk besides its values: timestamps, lengths, index.
+/// Bytes of a row on disk in addition to its values: timestamps, lengths, index.
 const ROW_OVERHEAD_BYTES: u64 = 40;
-/// Commit log and system tables of a node.
+/// Size of the commit log and system tables of a node.
 const NODE_DISK_BYTES: u64 = 512 << 20;
 
-/// Returns the number of rows for a load given in bytes, assuming that they spread evenly. `None`
-/// if the load is not given in bytes, or the volume's size is not known.
+/// Returns the number of rows for a load in bytes, assuming that all nodes get the same number.
+/// `None` if the load is not in bytes, or the size of the volume is unknown.
 pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     let bytes_per_node = bytes_per_node(settings)?;
     let nodes = settings.target.local().map_or(1, |local| local.nodes as u64);
-    // Each row is on as many nodes as it has copies, and at most once on each node.
+    // The number of nodes with a row is its number of copies, but at most the number of nodes.
     let copies = settings.keyspace.replication.copies().clamp(1, nodes);
     let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
     let rows = rows / (row_bytes + ROW_OVERHEAD_BYTES) as f64;
     Some((rows as u64).max(1))
 }
 
-/// Returns the bytes that the load phase leaves on each node; `None` if the load is given in rows.
+/// Returns the bytes on each node after the load phase. `None` if the load is given in rows.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,
@@ -86,7 +87,7 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
             let volume_bytes = local.hosts.as_ref()?.host.volume_bytes?;
             let share = volume_bytes as f64 * share / local.nodes_per_host() as f64;
             let share = share as u64;
-            // On a small volume the server gives the commit log less space.
+            // On a small volume, the server uses less space for the commit log.
             Some(share.saturating_sub(NODE_DISK_BYTES).max(share / 2).max(1))
         }
     }
@@ -108,7 +109,7 @@ pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Snapshot => SNAPSHOT_S,
         PhaseKind::Restart => match targets::restarts(settings) {
             Restarts::InTurn => RESTART_S * nodes_count(settings),
-            // The seed node first, then all the others.
+            // The seed node starts first, then all the others.
             Restarts::Together => RESTART_S * nodes_count(settings).min(2.0),
         },
         PhaseKind::Restore if settings.data.restore == RestoreMethod::Offline => {
@@ -164,7 +165,8 @@ pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate 
         let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
         let disk = disk_bytes(settings, local, study.blocks() as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
-        // The nodes restart between the load phase and the rest, so only one set runs at a time.
+        // The nodes restart between the load phase and the other phases, so only one of the two
+        // configurations runs at a time.
         for local in [Some(local), settings.load_target().local()].into_iter().flatten() {
             estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
         }
@@ -179,7 +181,7 @@ fn measured_s(trials: &[Turn]) -> f64 {
     windows.map(|window| window.seconds).sum()
 }
 
-/// Returns the steps outside the measured windows and their expected seconds, longest first.
+/// Returns the steps outside the measured windows with their expected seconds, longest first.
 pub fn other_steps(trials: &[Turn]) -> Vec<(PhaseKind, f64)> {
     let mut steps: Vec<(PhaseKind, f64)> = PhaseKind::ALL
         .into_iter()
@@ -195,7 +197,7 @@ pub fn other_steps(trials: &[Turn]) -> Vec<(PhaseKind, f64)> {
     steps
 }
 
-/// Returns the expected length of trials in seconds, including the work around them.
+/// Returns the expected length of trials in seconds, including the work before and after them.
 fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -> f64 {
     let count = trials.clone().count() as f64;
     let phases = trials.flat_map(|trial| &trial.phases);
@@ -205,13 +207,13 @@ fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -
         + CEILING_S * count
 }
 
-/// Share of a host's volume that its data may use: the commit logs of its nodes may use up to a
+/// Share of a host's volume that its data may use. The commit logs of its nodes may use up to a
 /// quarter.
 const VOLUME_SHARE_MAX: f64 = 0.75;
 
 /// Returns a warning for each load that seems too large for the hosts' volumes. This is an
-/// estimate, so it does not refuse the study: how well rows compress is known only once they are
-/// loaded.
+/// estimate, because the compression of rows is unknown until they are loaded. So it does not
+/// refuse the study.
 pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     let mut said = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
@@ -224,10 +226,10 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     said
 }
 
-/// Minimum number of blocks for an interval from the spread between them.
+/// Minimum number of blocks for an interval from the scatter between them.
 const INTERVAL_BLOCKS_MIN: usize = 3;
 
-/// Warns that a requirement cannot be decided with certainty from so few blocks.
+/// Warns that this number of blocks is too small to decide a requirement with certainty.
 fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
     if blocks >= INTERVAL_BLOCKS_MIN {
         return None;
@@ -265,7 +267,7 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{} may stay untold with {}{window}: there may be no interval, and {counts} \
+        "{} may remain undecided with {}{window}: there may be no interval, and {counts} \
          (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
          `window.measure` are enough",
         untold.join(", "),
@@ -277,7 +279,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     let local = settings.target.local()?;
     let hosts = local.hosts.as_ref()?;
     let volume = hosts.host.volume_bytes?;
-    // A load given in bytes is checked with the study.
+    // A load in bytes is checked together with the study.
     let Load::Operations(rows) = settings.data.load else {
         return None;
     };
@@ -297,7 +299,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
 }
 
 /// Returns the bytes that the loaded rows and their copies take on the disks of local nodes, before
-/// compression; `None` for other targets.
+/// compression. `None` for other targets.
 pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     let local = settings.target.local()?;
     let copies = settings.keyspace.replication.copies();
@@ -306,21 +308,21 @@ pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     Some(rows.saturating_mul(copies.clamp(1, local.nodes as u64)))
 }
 
-/// Returns an upper bound for the bytes that the nodes leave on this machine's disk.
+/// Returns an upper bound for the bytes that the nodes write to the disk of this machine.
 fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u64) -> u64 {
     let nodes = local.nodes as u64;
     let turns = 0..settings.procedure.outlook().turns_max;
     let windows_ns = turns.map(|turn| settings.window_ns(settings.procedure.role(turn)));
-    // Rows written by a trial are gone when the data is reset before the next one.
+    // Rows that a trial wrote disappear when the data is reset before the next trial.
     let measured_ns = match settings.data.reset {
         Reset::None => windows_ns.fold(0, u64::saturating_add).saturating_mul(blocks),
         Reset::Truncate | Reset::Snapshot => windows_ns.max().unwrap_or(0),
     };
     let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);
     let rows = settings.data.load_rows.saturating_add(written);
-    // The factor of two: a compaction keeps its input until its output is complete. That also
-    // covers a snapshot: its hard links use no space until the files they share have been compacted
-    // away.
+    // The factor is two, because a compaction keeps its input until its output is complete. This
+    // includes a snapshot, because its hard links use no space until a compaction replaces the
+    // shared files.
     let data = rows
         .saturating_mul(row_bytes)
         .saturating_mul(settings.keyspace.replication.copies())
@@ -334,8 +336,8 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     disk.min(volumes.unwrap_or(u64::MAX))
 }
 
-/// Returns the memory that the nodes use on this machine, bytes. Page cache is not counted, unless
-/// a limit includes it.
+/// Returns the memory that the nodes use on this machine, bytes. The page cache does not count,
+/// unless a limit includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = target_spec::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {

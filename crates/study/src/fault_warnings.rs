@@ -1,16 +1,16 @@
-//! Warns of windows that end before the cluster's recovery from a fault can be observed.
+//! Warns of windows that end before the end of the cluster's recovery from a fault.
 
 use crate::settings::{Settings, Study, StudyFault};
 use crate::units::{format_duration_ns, seconds_for_people};
 use measure::clock::SECOND_NS;
 use target_spec::fault::Length;
 
-/// Time from a node's start until it is back, s: restarts of nodes of 512 MiB on two shared CPUs
-/// took 40 and 52 s.
+/// Time from the start of a node until the others see it up, s. Restarts of nodes of 512 MiB on two
+/// shared CPUs took 40 and 52 s.
 const RESTART_S: f64 = 60.0;
-/// Time that has to be observed for a recovery, s: the load must be as before for half a minute.
+/// Time that must be observed after a recovery, s. The load must be normal for half a minute.
 const SEEN_S: f64 = analysis::recovery::HOLD_S;
-/// Step in which window lengths are proposed, s.
+/// Multiple of which the proposed window lengths are, s.
 const STEP_S: f64 = 30.0;
 
 /// Returns a sentence for each window that is too short.
@@ -23,8 +23,8 @@ pub fn warnings(study: &Study) -> Vec<String> {
     said
 }
 
-/// Returns the warning for the fault that needs the longest window; `None` if the window is long
-/// enough, or if operations end it.
+/// Returns the warning for the fault that needs the longest window. `None` if the window is long
+/// enough, or if it ends after a number of operations.
 fn too_short(settings: &Settings) -> Option<String> {
     let window_s = seconds(settings.window.measure_ns);
     if window_s == 0.0 {
@@ -46,7 +46,7 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible, which ends {} after \
-         the window begins: that takes {restart}{} of normal seconds; `window.measure: {}` is \
+         the window begins: recovery needs {restart}{} of normal seconds; `window.measure: {}` is \
          long enough",
         seconds_for_people(window_s),
         fault.kind.name,
@@ -56,15 +56,15 @@ fn too_short(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Returns true if the recovery from a fault should be observed. That excludes tasks, which end by
-/// themselves, and faults that repeat.
+/// Returns true if the recovery from a fault should be observed. Exceptions are tasks, which end by
+/// themselves, and repeating faults.
 fn is_watched(fault: &StudyFault, all: &[StudyFault]) -> bool {
     let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
     matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
 }
 
-/// Returns when a fault is healed, s after the start of the window. A momentary fault is healed at
-/// once.
+/// Returns the time at which a fault is healed, s after the start of the window. A momentary fault
+/// is healed immediately.
 fn end_s(fault: &StudyFault) -> f64 {
     match fault.kind.length {
         Length::Moment => seconds(fault.at_ns),
@@ -100,8 +100,8 @@ mod tests {
         super::warnings(&study)
     }
 
-    /// A user's window was reported as "not back to normal within 34.9 s", but the node came back
-    /// after the window had ended.
+    /// The report on a user's window said "not back to normal within 34.9 s", but the node was up
+    /// again only after the end of the window.
     #[test]
     fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";
@@ -120,7 +120,7 @@ mod tests {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
         assert_eq!(warnings_for(pause, "70s"), Vec::<String>::new());
         assert_eq!(warnings_for(pause, "69s").len(), 1);
-        // A fault that heals at once counts from its start.
+        // A fault that heals immediately counts from its start.
         let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
         assert_eq!(warnings_for(restart, "110s"), Vec::<String>::new());
         assert_eq!(warnings_for(restart, "109s").len(), 1);

@@ -1,9 +1,9 @@
 //! The format of a study, as one table: key, type, default, meaning.
 //!
-//! The table drives which keys are accepted, which are suggested, their defaults, the setting that
-//! each key sets (a [`crate::settings::Draft`]) and the reference `docs/study-file.md`. A key that
-//! is not in the table does not exist. Paths are dotted; a section's keys are the paths below its
-//! own.
+//! The table determines the accepted keys, the suggestions, the defaults, the setting that each key
+//! sets (a [`crate::settings::Draft`]) and the reference `docs/study-file.md`. A key that is not in
+//! the table does not exist. Paths are dotted, and the paths of the keys in a section begin with
+//! the path of the section.
 
 mod field;
 mod fields;
@@ -21,13 +21,13 @@ pub fn fields() -> impl Iterator<Item = &'static Field> {
     fields::FIELDS.into_iter().flatten()
 }
 
-/// Returns the row of a path.
+/// Returns the row for a path.
 pub fn field(path: &str) -> Option<&'static Field> {
     fields().find(|field| field.path == path)
 }
 
-/// Returns the rows directly below a path (the top level for the empty path), with the last part of
-/// their paths.
+/// Returns the rows directly below a path with the last part of their paths. The empty path means
+/// the top level.
 pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
     fields().filter_map(move |field| {
         let rest = if path.is_empty() {

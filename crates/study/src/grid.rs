@@ -1,10 +1,10 @@
-//! `procedure.grid`: declares axes, which are expanded into existing keys: a sweep over threads or
+//! `procedure.grid` declares axes, which are expanded into existing keys: a sweep over threads or
 //! rates, and a matrix with one axis for each of the others.
 //!
-//! The grid is expanded before any other code looks at the study, and in the form in which it was
-//! written. Every value is therefore checked at its place in the grid, by the rules of the key that
-//! it sets. Later steps need not know of grids. Levels are named after their values. A matrix or
-//! variants beside the grid are combined with its axes.
+//! The grid is expanded before other code examines the study, and in its written form. So every
+//! value is checked at its place in the grid, by the rules of the key that it sets. Later steps
+//! need no code for grids. Levels are named after their values. The axes of the grid are combined
+//! with a matrix or variants of the study.
 
 use crate::units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
@@ -38,18 +38,18 @@ const fn axis(name: &'static str, sets: &'static str) -> Axis {
     }
 }
 
-/// The axes that become the points of every combination.
+/// The axes whose values become the points of every combination.
 const LOADS: [&str; 2] = ["threads", "rate"];
 
-/// Parameters for the size of a row's columns: workload, name of the parameter, and default number
-/// of columns that share the bytes.
+/// Parameters for the size of the columns of a row: workload, name of the parameter, and default
+/// number of columns that share the bytes.
 const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
     ("kv", "value_size", None),
     ("standard1", "column_size", Some(5)),
 ];
 
-/// Replaces a study's grid by the keys that it stands for. Wrong parts are reported and left out.
-/// If the command line replaces the target, axes of the study's own target are left out.
+/// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and left
+/// out. If the command line replaces the target, axes for the target of the study are left out.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(grid) = base.find(PATH).cloned() else {
         return;
@@ -80,7 +80,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &grid, (PATH, matrix), out);
 }
 
-/// Returns the values of an axis; `None` without such an axis, or if it has no values.
+/// Returns the values of an axis. `None` if the axis does not exist or has no values.
 fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     let names = || AXES.iter().map(|axis| axis.name).chain(LOADS);
     let key = axis.key.as_str();
@@ -108,7 +108,7 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     }
 }
 
-/// Returns true if an axis sets local nodes and the study has none: merging it would introduce
+/// Returns true if an axis sets local nodes and the study has none, because merging it would add
 /// another target.
 fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     const LOCAL: &str = "target.local";
@@ -156,7 +156,8 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     })
 }
 
-/// Returns the name of a value: its text, with other characters replaced by `-`.
+/// Returns the name of a value, which is its text with `-` instead of characters that names do not
+/// allow.
 fn level_name(value: &Node) -> Option<String> {
     let text = value.text()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -173,8 +174,7 @@ fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Optio
     }
 }
 
-/// Returns the partial study that sets the size of a row, in bytes, by the workload's own
-/// parameter.
+/// Returns the partial study that sets the size of a row, in bytes, by a parameter of the workload.
 fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let workload = base.find("workload.use").and_then(Node::text).unwrap_or("");
     let known = PAYLOADS.iter().find(|(name, ..)| *name == workload);
@@ -214,7 +214,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     Some(laid(&format!("workload.params.{param}"), size))
 }
 
-/// Writes the points of every combination where a sweep has them.
+/// Writes the points of every combination to the key that a sweep uses.
 fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnostics) {
     let beside = base.find("procedure").and_then(Node::entries).unwrap_or_default();
     let others = beside
@@ -264,10 +264,10 @@ pub fn beside(
         out.add(&grid.place, message, Some(hint));
         return;
     }
-    // The study's check refuses both together.
+    // The check of the study refuses both together.
     let has_matrix = base.find("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
-        // The existing variants become an axis before those of the grid.
+        // The existing variants become an axis, which comes before those of the grid.
         let sides = variants.value.clone();
         let place = variants.place.clone();
         let raw = Raw::Map(vec![entry("variant", &place, sides)]);
@@ -306,7 +306,7 @@ pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     }
 }
 
-/// Makes an entry that has a given place.
+/// Makes an entry at a given place.
 pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     Entry {
         key: key.to_owned(),
@@ -316,7 +316,8 @@ pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     }
 }
 
-/// Makes a mapping with a value at a dotted path; every part of the path has the value's place.
+/// Makes a mapping with a value at a dotted path. Every part of the path has the place of the
+/// value.
 pub fn laid(path: &str, value: Node) -> Node {
     let place = value.place.clone();
     path.rsplit('.').fold(value, |value, key| Node {
@@ -400,7 +401,7 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(matrix.variants.len(), 4);
-        // Threads alone are a sweep.
+        // Threads without another axis are a sweep.
         let alone = study(&format!("{LOCAL}procedure: {{grid: {{threads: [1, 2]}}}}")).unwrap();
         assert_eq!((alone.variants.len(), alone.axes.len()), (1, 0));
     }

@@ -1,5 +1,5 @@
-//! The files that a study's workloads name. Each is read once and kept with the run, so that the
-//! run can be resumed, and shown to others, without the files.
+//! The files that the workloads of a study name. Each file is read once and kept with the run. So
+//! the run can be resumed and shown without the files.
 
 use crate::settings::{Folder, Overrides, RecordedTraffic, Recordings};
 use foreign::FileKind;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads files, and remembers their texts.
+/// Reads files, and keeps their texts.
 pub struct Inputs<'a> {
     folder: Option<&'a Folder>,
     read: RefCell<BTreeMap<String, String>>,
@@ -17,7 +17,7 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Creates the inputs of a study: first the files on record, then those of its folder.
+    /// Creates the inputs of a study. They are the recorded files, then those in its folder.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
@@ -26,7 +26,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Creates inputs that have only the files on record.
+    /// Creates inputs that contain only the recorded files.
     pub fn recorded(inputs: &BTreeMap<String, String>) -> Inputs<'static> {
         Inputs {
             folder: None,
@@ -48,8 +48,9 @@ impl<'a> Inputs<'a> {
         self.recordings.borrow().clone()
     }
 
-    /// Returns recorded traffic; the error is a sentence with a remedy. The traffic is too large to
-    /// be kept with a run, which keeps a digest: traffic that has changed since is refused.
+    /// Returns recorded traffic. The error is a sentence with a remedy. The traffic is too large to
+    /// be kept with a run, so the run keeps its digest. Traffic that has changed since then is
+    /// refused.
     pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
         if let Some(known) = known.and_then(|digest| self.recordings.borrow().get(&digest).cloned())
@@ -80,7 +81,7 @@ impl<'a> Inputs<'a> {
         Ok(recording)
     }
 
-    /// Returns the text of a file; the error is a sentence with a remedy.
+    /// Returns the text of a file. The error is a sentence with a remedy.
     pub fn read(&self, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
@@ -93,7 +94,7 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// Returns the text of a file that the command line names, relative to the current folder; the
+    /// Returns the text of a file that the command line names, relative to the current folder. The
     /// error is a sentence with a remedy.
     pub fn read_own(&self, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
@@ -108,12 +109,13 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// Returns the text of a file that is on record, and of no other file.
+    /// Returns the text of a recorded file only.
     pub fn recorded_text(&self, name: &str) -> Option<String> {
         self.read.borrow().get(name).cloned()
     }
 
-    /// Masks a password in the texts kept with the run: properties files may contain it.
+    /// Masks a password in the texts that are kept with the run, because properties files may
+    /// contain passwords.
     pub fn hide(&self, password: &str) {
         for text in self.read.borrow_mut().values_mut() {
             if !password.is_empty() && text.contains(password) {
@@ -123,7 +125,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns all texts that were read, by the names that were given.
+    /// Returns all texts that were read, with the given names of their files.
     pub fn into_read(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
@@ -142,12 +144,12 @@ fn without(line: &str, password: &str) -> String {
     format!("{before}{}", value.replacen(password, "***", 1))
 }
 
-/// Returns the path of a file that is read when the run ends. Unless the
-/// folder is open, the file must exist already. The error is a sentence with a remedy.
+/// Returns the path of a file that is read at the end of the run. Unless the folder is open, the
+/// file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder to read from, the name leads out of it, or the file does not exist in a
-/// folder that is not open.
+/// The study has no folder to read from, the name leads outside the folder, or the file does not
+/// exist in a folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(
@@ -157,23 +159,23 @@ pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     locate(folder, name)
 }
 
-/// Checks by the name alone that a file stays inside the folder of a study.
+/// Checks only by the name that a file is inside the folder of a study.
 ///
 /// # Errors
-/// A sentence that names the folder, if the name leads out of it.
+/// A sentence that names the folder, if the name leads outside of it.
 pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if folder.open || Path::new(name).components().all(inside) {
         return Ok(());
     }
     Err(format!(
-        "{name} is outside the study's folder {}; put the file beside the study",
+        "{name} is outside the study's folder {}; put the file into the folder of the study",
         folder.path.display()
     ))
 }
 
-/// Does the same as [`stays_inside`], and checks links too. A missing file passes: reading it
-/// reports the error.
+/// Does the same as [`stays_inside`], and also checks links. A missing file passes, since reading
+/// it reports the error.
 ///
 /// # Errors
 /// A sentence with the reason, if the file is outside of the folder.
@@ -203,10 +205,10 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     ))
 }
 
-/// Returns the text of a file in a folder; the error is a sentence with a remedy.
+/// Returns the text of a file in a folder. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// It cannot be read, is too large, or is not inside the folder.
+/// The file cannot be read, is too large, or is outside the folder.
 pub fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
     let path = locate(folder, name)?;
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());

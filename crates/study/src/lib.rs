@@ -1,8 +1,9 @@
 //! The only crate that knows the format of a study: syntax, resolving, planning.
 //!
-//! Text → [`yaml::Node`] → [`merge`]d, and [`check`]ed against the table in [`format`] →
-//! [`settings`] → [`plan`], which `engine` runs. Parsing reads only the text. All checks are done,
-//! and all mistakes reported together, before the first process starts.
+//! It parses a text to a [`yaml::Node`], [`merge`]s it, [`check`]s it against the table in
+//! [`format`], and converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing reads
+//! only the text. All checks are done, and all mistakes are reported together, before the first
+//! process starts.
 
 pub mod check;
 mod client_warnings;

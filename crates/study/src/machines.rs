@@ -1,10 +1,10 @@
-//! `target.local.machines`: reads files that name machines, and replaces their names by their
-//! contents. So every rule handles only machines, wherever they were written. Such a file may also
-//! name the machines of clients, if the study does not.
+//! Reads the files in `target.local.machines`, and replaces the names of the files by the machines
+//! in them. So every rule handles only machines. Such a file may also name the machines of clients,
+//! unless the study does.
 //!
-//! A file is trusted like the user's own input if its name is. A file that the study names lies
-//! beside the study; a file that the command line names is relative to the current folder. Its text
-//! is kept with the run, so that the run can be resumed without it.
+//! A file is as trusted as its name. A file that the study names is in the folder of the study. A
+//! file that the command line names is relative to the current folder. Its text is kept with the
+//! run, so that the run can be resumed without it.
 
 use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
@@ -25,7 +25,7 @@ const CLIENTS: &str = "client.machines";
 const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 
-/// Replaces names of files by the machines in them. If the study has no number of hosts, sets it to
+/// Replaces names of files by the machines in them. If the study has no number of hosts, it becomes
 /// the number of machines. Wrong parts are reported and left out.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(asked) = node.find(PATH).cloned() else {
@@ -48,7 +48,7 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
     }
     let count = machines.len();
     let place = asked.place.clone();
-    // The list keeps the place of the key's value: trust depends on where that was written.
+    // The list keeps the place of the key's value, because trust depends on that place.
     let listed = |items: Vec<Node>| Node {
         raw: Raw::List(items),
         place: place.clone(),
@@ -63,7 +63,7 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
     }
 }
 
-/// Returns the items of a list in a file; an item without brackets is a list of one.
+/// Returns the items of a list in a file. An item without brackets is a list of one item.
 fn list(root: &Node, key: &str) -> Vec<Node> {
     match root.find(key).map(|node| &node.raw) {
         Some(Raw::List(items)) => items.clone(),
@@ -72,7 +72,7 @@ fn list(root: &Node, key: &str) -> Vec<Node> {
     }
 }
 
-/// Reads and parses a file; `None` if something is wrong with it, which is reported.
+/// Reads and parses a file. Reports mistakes in it, and then returns `None`.
 fn read_file(
     name: &str,
     item: &Node,
@@ -97,7 +97,7 @@ fn read_file(
     parse(name, &text, out)
 }
 
-/// Parses a text that is called `name` in messages; `None` if it is not a file of machines.
+/// Parses a text that messages call `name`. `None` if it is not a file of machines.
 fn parse(name: &str, text: &str, out: &mut Diagnostics) -> Option<Node> {
     let source = match out.sources.iter().position(|one| one.name == name && one.text == text) {
         Some(known) => known,

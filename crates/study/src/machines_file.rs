@@ -1,11 +1,11 @@
-//! Reads a file of machines without a study, by the rules for a study that names it.
+//! Reads a file of machines without a study, by the rules for studies that name such a file.
 
 use crate::resolve::resolve;
 use crate::settings::Overrides;
 use target_spec::RemoteHost;
 use yaml::Diagnostics;
 
-/// Returns the machines of a file that the command line names; `text` is its content.
+/// Returns the machines of a file that the command line names. `text` is its content.
 ///
 /// # Errors
 /// All mistakes in the file.

@@ -1,4 +1,4 @@
-//! The sides of a comparison: the variants of a study, or every combination of its matrix.
+//! The sides of a comparison are the variants of a study, or all combinations of its matrix.
 
 use crate::check;
 use crate::format::sections;
@@ -8,14 +8,14 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
-/// Maximum number of variants. More are a typing error rather than a question: at a minute each,
-/// one block takes more than an hour.
+/// Maximum number of variants. A larger number is probably a typing error. At a minute for each
+/// trial, one block takes more than an hour.
 pub const VARIANTS_MAX: usize = 64;
 
-/// One side before it is resolved.
+/// A side before it is resolved.
 #[derive(Debug, Default)]
 pub struct Side<'n> {
-    /// Its name; unnamed if the study has only one side.
+    /// Its name. Empty if the study has only one side.
     pub name: VariantName,
     /// Partial studies that are merged into the study, in order.
     pub overs: Vec<&'n Node>,
@@ -23,7 +23,7 @@ pub struct Side<'n> {
     pub cell: Vec<usize>,
 }
 
-/// Returns the axes of a study's matrix, or the settings of its screening; empty for other studies.
+/// Returns the axes of a study's matrix, or the settings of its screening. Empty for other studies.
 pub fn axes(base: &Node) -> Vec<Axis> {
     let path = match base.find("matrix") {
         Some(_) => "matrix",
@@ -44,7 +44,8 @@ pub fn axes(base: &Node) -> Vec<Axis> {
     axes.unwrap_or_default().iter().map(axis).collect()
 }
 
-/// Returns the sides of a study, at least one. Mistakes in a matrix as a whole are reported.
+/// Returns the sides of a study, of which there is at least one. Reports mistakes in the matrix as
+/// a whole.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if let Some(sides) = screening::sides(base, out) {
         return sides;
@@ -60,7 +61,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return variants.iter().map(side).collect();
     }
     let axes = entries(base.find("matrix"));
-    // An axis without values is refused by the check; the other axes are still processed.
+    // The check refuses an axis without values. The other axes are still processed.
     let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {
         return vec![Side::default()];
@@ -74,7 +75,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         let message = format!("the matrix has {count} combinations; the maximum is {VARIANTS_MAX}");
         let hint = "remove an axis, or split it into two studies".to_owned();
         out.add(place, message, Some(hint));
-        // The values are still checked, each of them once.
+        // Each value is still checked once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
         let side = |value: &'n yaml::Entry| Side {
             name: value.key.as_str().into(),
@@ -88,7 +89,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     sides
 }
 
-/// Returns every combination; the last axis varies fastest.
+/// Returns every combination. The last axis varies fastest.
 fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {
@@ -134,8 +135,8 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     }
 }
 
-/// Reports two axes (or settings) that set the same key, or of which one removes a key that the
-/// other sets. One of them would have no effect, and the report would not show it.
+/// Reports two axes (or settings) that set the same key. Also reports two axes if one removes a key
+/// that the other sets. One of the two would have no effect, and the report would not show that.
 pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     let mut earlier: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for axis in axes {
@@ -146,7 +147,9 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
         for (other, theirs) in &earlier {
             if let Some(path) = mine.iter().find(|path| theirs.iter().any(|p| clash(p, path))) {
                 let message = format!("the {what} `{other}` and `{}` both set `{path}`", axis.key);
-                let hint = "keep it in one of them: the other would have no effect".to_owned();
+                let hint = "keep it in one of them, since the other would have no \
+                            effect"
+                    .to_owned();
                 out.add(&axis.place, message, Some(hint));
             } else if let Some((path, gone)) = removes(&mine, theirs) {
                 let message = format!(
@@ -195,8 +198,8 @@ fn clash(a: &str, b: &str) -> bool {
     inside(a, b) || inside(b, a)
 }
 
-/// Collects the paths of all keys that a partial study sets; a mapping that is replaced whole
-/// counts as one.
+/// Collects the paths of all keys that a partial study sets. A mapping that is replaced as a whole
+/// counts as one key.
 fn leaves(node: &Node, path: &str, out: &mut BTreeSet<String>) {
     let whole = sections::REPLACED_WHOLE.contains(&sections::outside_phases(path));
     let entries = node.entries().unwrap_or_default();

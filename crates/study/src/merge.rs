@@ -1,15 +1,15 @@
 //! Merges one tree of nodes into another: variants, scales, `--set`, `--target`.
 //!
-//! Mappings merge key by key; any other value is replaced. Setting one of several exclusive keys
-//! removes the others, so that a variant may turn a sweep over threads into one over rates. A
-//! variant, an axis of a matrix or one of its values that is set to `none` is left out, so that a
-//! scale can run less.
+//! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
+//! exclusive keys, the others are removed. So a variant may turn a sweep over threads into a sweep
+//! over rates. A variant, an axis of a matrix or one of its values is left out if it is set to
+//! `none`. So a scale can run fewer of them.
 
 use crate::format::sections;
 use yaml::Place;
 use yaml::{Entry, Node, Raw};
 
-/// Merges `over` into `base`; `path` is the position of both, empty for the whole study.
+/// Merges `over` into `base`. `path` is the position of both, empty for the whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
     let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
@@ -42,7 +42,7 @@ pub fn merge(base: &mut Node, over: &Node, path: &str) {
     }
 }
 
-/// Returns true if a scale's `none` stands at the path of a variant, an axis, or a value of an
+/// Returns true if the path of a scale's `none` is that of a variant, an axis, or a value of an
 /// axis.
 fn is_left_out(path: &str, value: &Node) -> bool {
     let depth = path.split('.').count();
@@ -62,9 +62,9 @@ fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
     }
 }
 
-/// Returns the mapping that a dotted key with a value stands for.
+/// Returns the mapping that a dotted key with a value represents.
 pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
-    // Each part points at itself if the key stands in the text literally, without quotes.
+    // Each part has its own place if the key is in the text literally, without quotes.
     let exact = place.span.len() == dotted.len();
     let mut end = dotted.len();
     let mut node = value;
@@ -144,7 +144,7 @@ mod tests {
                 "{matrix: {size: {large: none}, heap: none}}",
                 "matrix={size={small={a={1}}}}",
             ),
-            // A missing entry is not left out: the check of values refuses it.
+            // A missing entry is not left out, since the check of values refuses it.
             (
                 "{variants: {a: {}, b: {}}}",
                 "{variants: {b: none, c: none}}",

@@ -1,10 +1,10 @@
-//! Lists the capabilities that a study needs of its targets. The engine finds out which are missing
-//! before anything starts.
+//! Lists the capabilities that a study needs of its targets. The engine detects missing
+//! capabilities before it starts the run.
 //!
-//! A capability that answering the question requires must be there, or the study is refused:
-//! another isolation, a volume to fill, a snapshot to restore. A capability that only adds detail,
-//! or makes the hosts more like machines, is a wish: the run goes on without it, and its notes say
-//! so.
+//! A capability that the question requires must exist, or the study is refused. Examples are
+//! another isolation, a volume to fill, and a snapshot to restore. A capability that only adds
+//! detail, or makes the hosts more like machines, is a wish. The run continues without it, and its
+//! notes say so.
 
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
 use crate::units;
@@ -15,24 +15,25 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 pub struct Need {
     /// The capability.
     pub capability: Capability,
-    /// Reason: a key of the study, with its value if that adds information.
+    /// Reason, which is a key of the study, with its value if that adds information.
     pub why: String,
-    /// Tells if the run can go on without it.
+    /// States whether the run can continue without it.
     pub strength: Strength,
 }
 
-/// Tells if a run can go on without a capability.
+/// States whether a run can continue without a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// The study cannot run without it.
     Must,
-    /// The study cannot run without it if hosts are isolated; loopback addresses do without.
+    /// The study cannot run without it if hosts are isolated. Loopback addresses do not need it.
     MustIfApart,
-    /// The run goes on, and its notes say what is missing.
+    /// The run continues, and its notes say that the capability is missing.
     Wish,
 }
 
-/// Returns the capabilities that one variant needs of its target. The null target needs none.
+/// Returns the capabilities that one variant requires of its target. The null target needs no
+/// capabilities.
 pub fn needs(settings: &Settings) -> Vec<Need> {
     let mut needs = Vec::new();
     match &settings.target {
@@ -75,7 +76,7 @@ fn must(capability: Capability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
-/// Returns the keys of a disk's limits; `None` if it has no limit.
+/// Returns the keys of the limits of a disk. `None` if it has no limit.
 fn disk_words(disk: &DiskSpec) -> Option<String> {
     let limits = disk.each().into_iter().filter_map(|(name, value)| Some((name, value?)));
     let words: Vec<String> = limits
@@ -124,10 +125,10 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
             delay.map(units::format_duration_ns),
         ),
     ];
-    // Loopback is a choice, so its missing capabilities were not requested. Limits beside it are a
-    // mistake that the rules report.
+    // Loopback is a choice, so a study that chooses it does not request the missing capabilities.
+    // The rules report limits together with loopback as a mistake.
     let (own, each) = match hosts.isolation {
-        // The machines report what they permit when they are reached.
+        // The machines report their capabilities when they are reached.
         _ if hosts.are_machines() => (Strength::Wish, Strength::Must),
         Isolation::Hosts => (Strength::Must, Strength::Must),
         Isolation::Auto => (Strength::Wish, Strength::MustIfApart),
@@ -192,7 +193,7 @@ fn add_probe_needs(probes: &Probes, needs: &mut Vec<Need>) {
         "hosts" => Some(Capability::HostMetrics),
         "processes" => Some(Capability::ProcessStatistics),
         "jvm" => Some(Capability::JvmMetrics),
-        // Virtual tables show most of it on any target.
+        // Virtual tables show most of this information on any target.
         "gc_log" => Some(Capability::GcLog),
         _ => None,
     };

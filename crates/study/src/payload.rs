@@ -1,8 +1,8 @@
 //! Estimates the bytes of operations on the wire before a cluster is contacted. Request frames are
-//! exact, because they are built as a worker builds them; answers are estimated from the size of
+//! exact, because they are built as a worker builds them. Answers are estimated from the size of
 //! rows.
 //!
-//! Headers of TCP, IP and Ethernet are not counted, and compression is ignored.
+//! It ignores headers of TCP, IP and Ethernet, and compression.
 
 use crate::compile_workload::Work;
 use cql::request::QueryParams;
@@ -10,17 +10,18 @@ use cql::template::{BatchTemplate, Template};
 use std::collections::BTreeMap;
 use workload::{Generator, Program, Stage, Statement};
 
-/// Number of operations whose requests are built: as many as identify a program.
+/// Number of operations for which requests are built, which is the number that identifies a
+/// program.
 const OPERATIONS: u64 = 1_000;
-/// Limit of request bytes after which fewer operations have to do: rows may be large, and a plan
-/// should take a second.
+/// Limit of request bytes. Beyond it, the estimate uses fewer operations, since rows may be large,
+/// and a plan should take a second.
 const BYTES_MAX: u64 = 8 << 20;
-/// Length of the id of a prepared statement, an MD5.
+/// Length of the id of a prepared statement, which is an MD5.
 const STATEMENT_ID: [u8; 16] = [0; 16];
 /// Bytes of a RESULT without rows: its header and its kind.
 const VOID_BYTES: f64 = 9.0 + 4.0;
-/// Bytes of a RESULT with rows, besides the rows: header and kind, flags, number of columns and of
-/// rows.
+/// Bytes of a RESULT with rows, in addition to the rows: header and kind, flags, number of columns
+/// and of rows.
 const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
 
 /// Average size of an operation on the wire, bytes.
@@ -28,13 +29,13 @@ const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
 pub struct Payload {
     /// Bytes of its requests.
     pub request_bytes: f64,
-    /// Bytes of the answers to them.
+    /// Bytes of the answers to its requests.
     pub answer_bytes: f64,
 }
 
 impl Payload {
     /// Returns the payload of a variant's measured operations. `rows` maps the name of a kind to
-    /// the number of rows that one of its operations reads; a missing kind reads one.
+    /// the number of rows that one of its operations reads. A missing kind reads one row.
     pub fn for_work(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
         let step = work.step.as_ref();
         let stage = step.map_or(Stage::Main, |step| step.stage);
@@ -50,7 +51,7 @@ impl Payload {
             }
             let mut operation = generator.begin(n);
             operations += 1.0;
-            // In a chain of statements each one is sent and answered once.
+            // In a chain of statements, each statement is sent and answered once.
             for _ in program.statements() {
                 let at = operation.statement;
                 sum.request_bytes += request_bytes(&mut generator, &frames, at);
@@ -89,7 +90,7 @@ impl Frames {
         let alone = if statement.prepared {
             Template::execute(&STATEMENT_ID, values, &params)
         } else {
-            // A text that cannot be parsed is never sent: the estimate counts no bytes for it.
+            // A text that cannot be parsed is never sent, so the estimate counts no bytes for it.
             Template::query(&statement.cql, values, &params)
                 .unwrap_or_else(|_| Template::execute(&STATEMENT_ID, values, &params))
         };
@@ -148,7 +149,7 @@ mod tests {
         Payload::for_work(&plan(&study).unwrap().works[0], &rows)
     }
 
-    /// [`Template`] gives the size of the frame for a write of standard1.
+    /// [`Template`] contains the size of the frame for a write of standard1.
     #[test]
     fn requests_are_the_frames_that_a_worker_would_send() {
         let write = payload("{use: standard1, mix: {write: 1}}", &[]);

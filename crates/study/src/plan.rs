@@ -1,9 +1,9 @@
 //! Expands a study into every trial with its phases, in the order in which they run.
 //!
 //! A plan is a pure function of the study: the same file, command line and seed give the same plan.
-//! An interrupted run can therefore be resumed. The plan takes from the earlier trials what a trial
-//! will find already done (the target runs, the data is loaded). A run decides this again from the
-//! actual state, by the same two functions, since a procedure may end early.
+//! An interrupted run can therefore be resumed. The plan derives the state at the start of a trial
+//! from the earlier trials (the target runs, the data is loaded). A run uses the actual state
+//! instead, with the same two functions, since a procedure may end early.
 
 mod accord;
 mod error;
@@ -39,35 +39,37 @@ pub use error::PlanError;
 pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
 pub use words::target_words;
 
-/// Distance between the operation numbers of two cells: at 10 M operations a second, 30 hours.
+/// Distance between the operation numbers of two cells. At 10 M operations a second, it lasts for
+/// 30 hours.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;
 
 /// A study, expanded into trials.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Every trial, in order. Some have no point yet, and some may not run.
+    /// All trials, in order. Some have no point yet, and some may not run.
     pub trials: Vec<Turn>,
     /// Compiled workload of each variant, in the study's order.
     pub works: Vec<Work>,
     /// Expected cost of the run.
     pub estimate: Estimate,
-    /// Predicted problems, a sentence each. They are advisory.
+    /// Predicted problems, with a sentence for each. They are only advice.
     pub warnings: Vec<String>,
 }
 
 /// State of the rows at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
-    /// True if the rows that it reads are declared to exist: loaded or kept by the study. For
-    /// another tool's command, true if an earlier step writes rows, or if this step only reads.
+    /// True if the rows that it reads are declared to exist, which means that the study loads or
+    /// keeps them. For the command of another tool, true if an earlier step writes rows, or if this
+    /// step only reads.
     pub are_said: bool,
-    /// True if nothing in the run has written the rows. Either the study declares them present, or
-    /// no step of another tool's commands before this one only writes them.
+    /// True if no step of the run has written the rows. Either the study declares that they exist,
+    /// or none of the earlier steps of another tool's commands only writes.
     pub are_strange: bool,
 }
 
 impl Plan {
-    /// Returns the state of the rows before one of its trials.
+    /// Returns the state of the rows before a trial.
     pub fn rows_before(&self, trial: &Trial, settings: &Settings) -> RowsBefore {
         let work = self.works.get(trial.variant);
         let Some((work, step)) = work.and_then(|work| Some((work, work.step.as_ref()?))) else {
@@ -95,7 +97,7 @@ fn fills(work: &Work, keyspace: &str) -> bool {
     program.keyspace() == keyspace && stage.is_some_and(|stage| program.only_writes(stage))
 }
 
-/// One configuration, run once; in a plan its point may be missing.
+/// A configuration that runs once. In a plan its point may be missing.
 #[derive(Clone, Debug)]
 pub struct Trial<P = Point> {
     /// Number, from 0.
@@ -106,22 +108,21 @@ pub struct Trial<P = Point> {
     pub variant: usize,
     /// Position on the axis.
     pub point: P,
-    /// Purpose of the measurement. In a plan, it is not known where the point is not known.
+    /// Purpose of the measurement. In a plan, it is unknown if the point is unknown.
     pub role: Role,
-    /// True if the trial runs whatever the earlier ones find; otherwise the procedure may end
-    /// before it.
+    /// True if the trial always runs. Otherwise the procedure may end before it.
     pub certain: bool,
     /// Number of the block, from 0.
     pub block: usize,
     /// Number of its first operation. Variants at the same point and block share it, so that they
-    /// get the same operations. No two points share it, so that none finds a cache warmed by
-    /// another's keys.
+    /// get the same operations. It differs between points, so that the keys of one point do not
+    /// warm caches for another.
     pub first_operation: u64,
     /// Phases in order.
     pub phases: Vec<Phase>,
 }
 
-/// A planned trial. Its point is set if the procedure knows it before anything is measured.
+/// A planned trial. Its point is set if the procedure determines it before the first measurement.
 pub type Turn = Trial<Option<Point>>;
 
 impl<P> Trial<P> {
@@ -130,7 +131,8 @@ impl<P> Trial<P> {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// Returns the expected length of one of its phases, seconds; 0 if it has no such phase.
+    /// Returns the expected length of one of its phases, seconds. It is 0 if the trial does not
+    /// have the phase.
     pub fn seconds_of(&self, kind: PhaseKind) -> f64 {
         let phase = self.phases.iter().find(|phase| phase.kind == kind);
         phase.map_or(0.0, |phase| phase.seconds)
@@ -138,8 +140,8 @@ impl<P> Trial<P> {
 }
 
 impl Turn {
-    /// Returns the trial at the point and for the role of `ask`. The role decides the length of its
-    /// window.
+    /// Returns the trial at the point and for the role of `ask`. The role determines the length of
+    /// its window.
     pub fn trial_for(&self, ask: Ask, settings: &Settings) -> Trial {
         let Ask { point, role } = ask;
         let mut turn = self.clone();
@@ -172,8 +174,8 @@ impl Turn {
 }
 
 impl<P> Trial<P> {
-    /// Returns the settings of the trial, made from its variant's: its window may have another
-    /// length.
+    /// Returns the settings of the trial, which are those of its variant, except for the length of
+    /// the window in some cases.
     pub fn settings<'s>(&self, of_variant: &'s Settings) -> Cow<'s, Settings> {
         let measure_ns = of_variant.window_ns(self.role);
         if measure_ns == of_variant.window.measure_ns {
@@ -188,8 +190,8 @@ impl<P> Trial<P> {
 /// Plans a study.
 ///
 /// # Errors
-/// A workload that resolving accepted does not compile with the study's seed, or has statements
-/// that only trust allows.
+/// A workload that was accepted by resolving does not compile with the study's seed, or has
+/// statements that require trust.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {
@@ -276,8 +278,8 @@ fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number:
     slug
 }
 
-/// Simulated state of the target while the trials of a plan follow one another, and the phases that
-/// lead from it to each trial.
+/// Simulated state of the target during the trials of a plan, and the phases that prepare it for
+/// each trial.
 #[derive(Default)]
 struct PlannedState<'a> {
     standing: DataState,
@@ -319,7 +321,7 @@ impl<'a> PlannedState<'a> {
         });
     }
 
-    /// Adds the phase that starts a target, or that reconfigures its nodes; adds nothing if the
+    /// Adds the phase that starts a target, or that reconfigures its nodes. Adds no phase if the
     /// target already has this configuration.
     fn configure(&mut self, settings: &'a Settings, target: &'a Target) {
         match self.target {
@@ -361,7 +363,8 @@ impl<'a> PlannedState<'a> {
         if data.reset == Reset::Snapshot {
             self.add(PhaseKind::Restore, settings, restore_words(settings));
         } else if restarts || !is_loaded {
-            // Before every trial: the previous trial's writes leave compactions too.
+            // This is before every trial, since the writes of the previous trial also cause
+            // compactions.
             self.settle(settings);
         }
     }
@@ -424,7 +427,7 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    /// Adds the phases of an import's step.
+    /// Adds the phases of a step of an import.
     fn step(&mut self, settings: &'a Settings, step: &ImportStep, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {

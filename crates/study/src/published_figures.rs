@@ -1,4 +1,5 @@
-//! Published figures, kept as data beside a study, that the report shows beside its own.
+//! Published figures in a file next to a study, which the report shows next to the measured
+//! figures.
 
 use crate::check;
 use crate::checked_tree::Tree;
@@ -19,8 +20,8 @@ const METRICS: [&str; 6] = [
 
 impl PublishedFile {
     /// Returns the file that the key `published` of a study with these variants names, and its
-    /// content. Mistakes are reported at the key. `is_whole` is true for the study at its own size:
-    /// a scale may leave out variants that the file mentions.
+    /// content. Reports mistakes at the key. `is_whole` is true for the study without a scale. A
+    /// scale may leave out variants that the file mentions.
     pub(crate) fn for_study(
         root: &Node,
         study: &Tree,
@@ -39,8 +40,8 @@ impl PublishedFile {
         }
     }
 
-    /// Reads the file `name` beside a study that has these variants; with `None` it may name any
-    /// variant.
+    /// Reads the file `name` in the folder of a study that has these variants. With `None` it may
+    /// name any variant.
     ///
     /// # Errors
     /// A sentence, if the file cannot be read, has another form, or names variants that the study
@@ -86,7 +87,7 @@ impl PublishedFile {
     }
 }
 
-/// Refuses a variant that the study does not have.
+/// Refuses variants that the study does not have.
 fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), String> {
     match known.filter(|known| known.iter().all(|one| one.as_str() != name)) {
         Some(known) => {
@@ -101,7 +102,7 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
 }
 
 impl Ratio {
-    /// Returns true if the ratio is between means over all points, not between two points.
+    /// Returns true if the ratio is between means over all points, instead of between two points.
     pub fn is_over_points(&self) -> bool {
         self.over == "points"
     }
@@ -112,7 +113,7 @@ impl Ratio {
         }
         if !self.over.is_empty() && !self.is_over_points() {
             return Err(format!(
-                "`over` is `{}`: write `points`, or nothing",
+                "`over` is `{}`: write `points`, or leave it out",
                 self.over
             ));
         }
@@ -135,7 +136,7 @@ impl Ratio {
         }
     }
 
-    /// Returns the least and the most that were published; `None` if the ratio has neither.
+    /// Returns the smallest and the largest published ratio. `None` if there is none.
     pub fn range(&self) -> Option<(f64, f64)> {
         match (self.value, self.least, self.most) {
             (Some(value), None, None) => Some((value, value)),
@@ -146,8 +147,8 @@ impl Ratio {
 }
 
 impl Figure {
-    /// Returns the printed mean latency divided by the one that Little's law gives for the printed
-    /// throughput; `None` if one of the three figures was not printed.
+    /// Returns the printed mean latency, divided by the mean latency that follows from the printed
+    /// throughput by Little's law. `None` if one of the three figures was not printed.
     pub fn contradicts(&self) -> Option<f64> {
         let implied_ms = autocorrelation::little_ms(self.in_flight?, self.ops_per_s?);
         Some(self.mean_ms? / implied_ms)
@@ -203,8 +204,8 @@ mod tests {
         }
     }
 
-    /// Two of the cases for which `contradicts` was written. The throughputs imply 35.5 and 80.8
-    /// ms.
+    /// These are two of the cases for which `contradicts` was written. The throughputs imply 35.5
+    /// and 80.8 ms.
     #[test]
     fn a_latency_that_throughput_does_not_allow_for_is_seen() {
         let figure = |in_flight, ops_per_s, mean_ms| Figure {

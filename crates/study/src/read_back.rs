@@ -1,9 +1,8 @@
-//! Chooses the level at which rows are read back after a trial, so that every acknowledged write
-//! must be seen.
+//! Chooses the consistency level for reading rows back after a trial, so that the reads must see
+//! every acknowledged write.
 //!
-//! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. If the
-//! copies in several data centres are counted separately, only levels that count all copies
-//! overlap.
+//! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. With
+//! separate counts of copies in several data centres, only levels that count all copies overlap.
 
 use crate::settings::{Replication, Settings};
 use cql::Consistency;
@@ -11,8 +10,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{Program, Stage};
 
-/// Number of a stage's operations that are examined for the statements that it executes. A
-/// statement that is rarer than that is not worth a stronger read of every row.
+/// Number of operations of a stage that are examined to find its statements. A rarer statement does
+/// not justify a stronger read of every row.
 const LOOKED_AT: u64 = 10_000;
 
 /// Consistency levels of writing and of reading back.
@@ -22,11 +21,11 @@ pub struct Levels {
     pub copies: u64,
     /// Weakest level of the writes.
     pub written: Consistency,
-    /// Copies that must acknowledge at that level; 0: a hint is enough.
+    /// Number of copies that must acknowledge at that level. 0 means that a hint is enough.
     pub written_by: u64,
     /// Level of the reads.
     pub read: Consistency,
-    /// Copies that must answer at that level.
+    /// Number of copies that must answer at that level.
     pub read_from: u64,
 }
 
@@ -37,16 +36,16 @@ impl Levels {
     }
 }
 
-/// Level of a write, and the copies that acknowledge it.
+/// Level of a write, and the number of copies that acknowledge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AcknowledgedLevel {
     /// Consistency level of the write.
     pub level: Consistency,
-    /// Copies that must have it at that level; 0: a hint is enough.
+    /// Number of copies that must have it at that level. 0 means that a hint is enough.
     pub by: u64,
 }
 
-/// Returns the weakest level of the writes while load is measured; `None` if nothing is written.
+/// Returns the weakest level of the writes during the measurement. `None` if there are no writes.
 pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<AcknowledgedLevel> {
     let replication = &settings.keyspace.replication;
     let written = program.writes(Stage::Main).into_iter().map(|statement| AcknowledgedLevel {
@@ -56,8 +55,8 @@ pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Ac
     written.min_by_key(|one| one.by)
 }
 
-/// Returns the levels of a trial with these settings. The level of the reads is the study's, or
-/// else the weakest that must see all acknowledged writes.
+/// Returns the levels of a trial with these settings. The level of the reads is the one in the
+/// study. Without one, it is the weakest level that must see all acknowledged writes.
 pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     let replication = &settings.keyspace.replication;
     let of = |level| required_answers(level, replication);
@@ -81,7 +80,7 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
         return made(stated);
     }
     if is_conditional {
-        // Only a serial read sees writes that Paxos has accepted and not committed.
+        // Only a serial read sees writes that Paxos has accepted but not committed.
         return made(Consistency::Serial);
     }
     let usual = [Consistency::One, Consistency::Quorum, Consistency::All];
@@ -104,7 +103,7 @@ fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     found
 }
 
-/// Returns how many of all copies must answer at a level.
+/// Returns the number of copies that must answer at a level.
 fn required_answers(level: Consistency, replication: &Replication) -> u64 {
     let all = replication.copies();
     let datacenters: Vec<u64> = match replication {
@@ -122,7 +121,8 @@ fn required_answers(level: Consistency, replication: &Replication) -> u64 {
         Consistency::Three => 3,
         Consistency::Quorum | Consistency::Serial => quorum(all),
         Consistency::EachQuorum => datacenters.into_iter().map(quorum).sum(),
-        // The quorum of the smallest data centre: the client's own is not known.
+        // This is the quorum of the smallest data centre, since the client's own data centre is
+        // unknown.
         Consistency::LocalQuorum | Consistency::LocalSerial => {
             datacenters.into_iter().min().map_or(0, quorum)
         }
@@ -180,7 +180,7 @@ mod tests {
                 One,
                 false,
             ),
-            // A kind that is not in the mix writes nothing.
+            // A kind that is not in the mix does not write.
             ("{write: QUORUM, insert: ONE}", &three, every, Quorum, true),
             ("{write: QUORUM, read: ONE}", &three, every, Quorum, true),
         ] {

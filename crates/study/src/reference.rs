@@ -12,20 +12,20 @@ const INTRODUCTION: &str = "\
 <!-- Made from the table in crates/study/src/format/fields.rs. To change it, change the table, run
      UPDATE_EXPECT=1 cargo test -p study -->
 
-A study is one question in one YAML file. This page lists every key. Any other key is refused, with
-its line, its column and the most similar key. cassay reports all mistakes together, before it
-starts anything.
+A study is one question in one YAML file. This page lists every key. cassay refuses any
+other key, with its line, its column and the most similar key. It reports all mistakes together,
+before it starts a process.
 
 Counts may have a suffix: `250`, `10k`, `2M`. Durations always have a unit: `250ms`, `10s`, `1m30s`.
 Sizes and bit rates have one too: `512MiB`, `1GiB`, `100Mbit`, `1Gbit`. A study never contains
 secrets. A password is `{secret: NAME}`, and the command line names its source:
-`--secret NAME=file:PATH` or `--secret NAME=env:VARIABLE`. Or it is `{file: PATH}`, a file beside or
-below the study.
+`--secret NAME=file:PATH` or `--secret NAME=env:VARIABLE`. Or it is `{file: PATH}`, a file in the
+study's folder or below it.
 
 A study is data. It runs no program, reads no file outside its folder, and sends no environment
 variable. It contacts no address except those of the target and this machine. cassay refuses JVM
-options and settings of cassandra.yaml that are not known to be harmless. It also refuses other
-files and addresses, and `{env: VARIABLE}`. Each is permitted on the command line (`--set`), and
+options and settings of cassandra.yaml unless they are known to be harmless. It also refuses other
+files and addresses, and `{env: VARIABLE}`. The command line (`--set`) permits each of them, and
 `--trust` permits all of them.
 
 - **Variants** change some settings of the study. Mappings merge key by key. A variant replaces
@@ -39,7 +39,7 @@ files and addresses, and `{env: VARIABLE}`. Each is permitted on the command lin
   `--target local` and `--target attach:HOST[:PORT]` change the target.
 
 Settings apply in this order: study, scale, `--target`, `--set`, variant or the axes of the matrix
-in turn, phase.
+one after the other, phase.
 
 ```yaml
 study: first-look
@@ -161,7 +161,7 @@ fn table(page: &mut String, path: &str) {
             Some(default) => format!("`{default}`"),
         };
         let words = match &field.typ {
-            // The page has a table of the kinds, so that the cell stays short.
+            // The page has a separate table of the kinds, so that the cell remains short.
             Type::List(Type::Fault(_)) => {
                 "a list, each one of the [kinds of faults](#kinds-of-faults)".to_owned()
             }
@@ -172,7 +172,7 @@ fn table(page: &mut String, path: &str) {
     }
 }
 
-/// Describes in words the values that a type allows, with their limits.
+/// Describes the values that a type allows, with their limits.
 pub fn value_words(typ: &Type) -> String {
     let between = |words: &str, min: String, max: String| format!("{words}, {min} to {max}");
     match typ {

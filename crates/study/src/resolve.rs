@@ -1,5 +1,4 @@
-//! Turns text and command line into a [`Study`], or reports all mistakes together.
-//!
+//! Converts text and command line to a [`Study`], or reports all mistakes together.
 //! 1. Parse the text.
 //! 2. Merge the scale, `--target`, `--set` and `--seed` into it, in this order.
 //! 3. For each variant: merge its settings, then each phase; check the result; read its settings.
@@ -37,7 +36,7 @@ use target_spec::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Error of reading a study.
+/// Error while reading a study.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The file could not be read.
@@ -45,7 +44,7 @@ pub enum StudyError {
     Unreadable {
         /// Path of the file.
         path: String,
-        /// Error of the system.
+        /// Error that the system reports.
         answer: std::io::Error,
     },
     /// The study has mistakes.
@@ -69,13 +68,13 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     }
 }
 
-/// Returns the folder of a file; for a bare name, the current folder.
+/// Returns the folder of a file. For a bare name, it is the current folder.
 fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Resolves a study; messages call the text `name`.
+/// Resolves a study. Messages call the text `name`.
 pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
     let mut out = Diagnostics::new(vec![SourceText {
         name: name.to_owned(),
@@ -110,7 +109,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    // In every test that resolves a study: editors must accept what is accepted here.
+    // Every test that resolves a study checks that editors also accept the study.
     #[cfg(test)]
     crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
@@ -121,7 +120,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     })
 }
 
-/// Checks that the primary point is one that is measured.
+/// Checks that the study measures the primary point.
 fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     let Some(point) = resolved.tree.find("primary.point").and_then(Tree::count) else {
         return;
@@ -179,7 +178,8 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
     Flags { target, rest }
 }
 
-/// Parses `dotted.path=value` as a tree. The value is YAML; its places are moved to its position.
+/// Parses `dotted.path=value` as a tree. The value is YAML, and its places are moved to its
+/// position in the argument.
 fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
     let place = new_source("--set", set, out);
     let Some((path, value)) = set.split_once('=').filter(|(path, _)| !path.is_empty()) else {
@@ -191,7 +191,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         );
         return None;
     };
-    // Pads with spaces for the path, so that the value keeps its column.
+    // Pads with spaces in place of the path, so that the value keeps its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
     let value = match value.trim() {
         "" => Node::plain("", place.clone()),
@@ -215,7 +215,7 @@ fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
     }
 }
 
-/// Input for the resolution of a study's variants.
+/// Input for resolving the variants of a study.
 struct Resolver<'a> {
     root: &'a Node,
     overrides: &'a Overrides,
@@ -227,9 +227,9 @@ struct Resolver<'a> {
 struct ResolvedScale {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
-    /// True if some of the axes were written as a grid.
+    /// True if some of the axes come from a grid.
     has_grid: bool,
-    /// Number of settings of a screening; 0 without one.
+    /// Number of settings of a screening. 0 without a screening.
     screened: usize,
     /// Checked tree of the first side.
     tree: Tree,
@@ -347,7 +347,7 @@ impl Resolver<'_> {
         tree
     }
 
-    /// Returns the settings while data is loaded, if the study has phases.
+    /// Returns the settings for loading data, if the study has phases.
     fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
         node.find("phases")?;
         let mut node = node.clone();
@@ -360,8 +360,8 @@ impl Resolver<'_> {
         Some(Box::new(phase))
     }
 
-    /// Merges a phase into the study. Settings of a local target are dropped if the study has none:
-    /// then the target was replaced, or [`rules`] refuses the phase.
+    /// Merges a phase into the study. Drops settings of a local target if the study has none.
+    /// Either the target was replaced, or [`rules`] refuses the phase.
     fn lay_phase(&self, node: &mut Node, path: &str) {
         let Some(mut over) = node.find(path).cloned() else {
             return;
@@ -380,9 +380,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the variant itself, or one for each step of its import, and the import's notes.
-    /// [`compile_workload::check`] has already reported mistakes of the import; with mistakes the
-    /// steps are not built.
+    /// Returns the variant itself, or one variant for each step of its import, and the notes of the
+    /// import. [`compile_workload::check`] has already reported mistakes of the import. With
+    /// mistakes, the steps are not built.
     fn steps(
         &self,
         name: &VariantName,
@@ -417,7 +417,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Replaces the target: settings of the same kind of target stay, others are removed.
+/// Replaces the target. Settings for the same kind of target remain, and others are removed.
 fn replace_target(node: &mut Node, target: &Node) {
     let Raw::Map(entries) = &mut node.raw else {
         return;
@@ -431,11 +431,11 @@ fn replace_target(node: &mut Node, target: &Node) {
     merge(node, target, "");
 }
 
-/// Length of an auto warm-up on the null target, ns: connections and the client's caches are warm
-/// after the first second. Nothing there compiles or fills, so there is nothing to detect.
+/// Length of an auto warm-up on the null target, ns. Connections and the client's caches are warm
+/// after the first second. The null target itself has no compiler or caches to warm.
 pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
-/// Switches off settings that the target does not support and the study did not set explicitly.
+/// Switches off settings that the target does not support, unless the study sets them explicitly.
 fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {

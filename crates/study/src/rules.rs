@@ -1,8 +1,8 @@
 //! Rules that the table cannot express: settings that contradict each other, or that are not
 //! supported yet.
 //!
-//! Each rule looks at a checked tree that may have gaps (a value with a mistake is absent). It
-//! reports what it finds and ignores the rest, so that all mistakes are found in one pass.
+//! Each rule examines a checked tree that may have gaps, since values with mistakes are absent. It
+//! reports mistakes and ignores gaps, so that one pass finds all mistakes.
 
 mod attached;
 pub(crate) mod cassandra;
@@ -68,7 +68,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     until_faults(subject, out);
 }
 
-/// A window that ends with its faults needs faults, and is not compared with one that has none.
+/// A window that ends after its faults needs faults, and cannot be compared with a window without
+/// faults.
 fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "window.until";
     if subject.text(path) != Some("faults") {
@@ -90,8 +91,8 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Requires whole seconds for a window and the phases before it: they consist of intervals of a
-/// second, so another length would be changed silently.
+/// Requires whole seconds for a window and the phases before it. They consist of intervals of a
+/// second, so any other length would change without notice.
 fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in [
         "window.warmup",
@@ -106,8 +107,8 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study with an imported command line leaves the load, the tables and the length to
-/// it.
+/// Checks that a study with an imported command line does not set the load, the tables and the
+/// length, which the command line determines.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
@@ -172,7 +173,7 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks phases: a setting of one phase must not remain in force in the other.
+/// Checks phases. A setting of one phase must not remain in force in the other.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");
@@ -236,7 +237,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.null.errors";
     let entries = subject.tree.find(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
-        // Only errors that a server can send: the client's own outcomes are not errors on the wire.
+        // This allows only errors that a server can send, since the client's own outcomes are not
+        // errors on the wire.
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())
@@ -254,8 +256,9 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks keys that need stored data on the null target, which stores nothing. A study that asks
-/// for data explicitly is refused; one for real Cassandra with `--target null` gets only a note.
+/// Checks keys that need stored data on the null target, which stores nothing. A study that
+/// requests data explicitly is refused. A study for real Cassandra with `--target null` gets only a
+/// note.
 fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("target.null").is_none() || subject.target_replaced {
         return;

@@ -1,9 +1,9 @@
-//! `procedure.scale_up`: the same load on more and more of a machine. It becomes one more axis of a
-//! matrix, with a value for each number of units, beside another procedure's load.
+//! `procedure.scale_up` applies the same load to an increasing part of a machine. It becomes an
+//! additional axis of a matrix, with a value for each number of units. Another procedure defines
+//! the load.
 //!
-//! It is expanded before any other code looks at the study, as a grid is. So every number is
-//! checked by the rules of the key that it sets, and trials, blocks and comparisons are those of a
-//! matrix.
+//! It is expanded before other code examines the study, like a grid. So every number is checked by
+//! the rules of the key that it sets. Trials, blocks and comparisons are those of a matrix.
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
@@ -20,10 +20,10 @@ pub const AXIS: &str = "units";
 const LOCAL: &str = "target.local";
 const TOPOLOGY: &str = "target.local.topology";
 const COUNT_MAX: usize = 32;
-/// Procedures that search with a bound of their own.
+/// Procedures that search for a load within their own bound.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
-/// Words for one node on each unit, by unit.
+/// Words that mean one node on each unit, by unit.
 const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-core", Units::Cores),
     ("one-per-l3", Units::L3),
@@ -31,7 +31,7 @@ const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-socket", Units::Sockets),
 ];
 
-/// Adds the axis to a study's matrix. Wrong parts are reported and left out.
+/// Adds the axis to the matrix of a study. Wrong parts are reported and left out.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(asked) = base.find(PATH).cloned() else {
         return;
@@ -108,7 +108,7 @@ fn name(units: Units, count: u64) -> String {
     format!("{count}-{one}")
 }
 
-/// Returns true if a word asks for a node on each of these units.
+/// Returns true if a word requests a node on each of these units.
 fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool {
     match PER_UNIT.iter().find(|(known, _)| *known == word) {
         // The check refuses it.
@@ -127,7 +127,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
     }
 }
 
-/// Checks that one node on each unit has one host, and no other number of nodes.
+/// Checks that a study with one node on each unit has one host, and no other number of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     let hint = "remove it: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {
@@ -143,7 +143,7 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a search has one bound only: its own.
+/// Checks that a search has only one bound, which is its own.
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
@@ -153,8 +153,8 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that no side has the key: the axis is the whole study's, so it would apply to other sides
-/// too.
+/// Checks that no side has the key. The axis belongs to the whole study, so it would also apply to
+/// other sides.
 fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     let sides = |key: &str| match base.find(key).map(|node| &node.raw) {
         Some(Raw::Map(sides)) => sides.iter().map(|side| side.value.clone()).collect(),
@@ -173,7 +173,7 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the partial study of a number of units.
+/// Returns the partial study for a number of units.
 fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     let word = Node::plain(units.name(), count.place.clone());
     let mut over = laid(&format!("{TOPOLOGY}.units"), word);
@@ -196,8 +196,8 @@ fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     over
 }
 
-/// Replaces a topology that is a word by a mapping with it, in the study and in its variants. A
-/// number of units can then be merged into it.
+/// Replaces a topology that is a word by a mapping with this word, in the study and in its
+/// variants. A number of units can then be merged into it.
 fn spell_out(base: &mut Node) {
     let topology = ["target", "local", "topology"];
     spell(base, &topology);

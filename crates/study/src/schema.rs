@@ -1,12 +1,12 @@
 //! Generates the JSON Schema of a study from the table in [`crate::format`]: `cassay schema study`.
 //!
-//! Editors use it for completion and checks while a study is written. It uses no keyword that has
-//! another meaning in draft-07, which many editors support. It must accept all that
-//! [`crate::resolve`] accepts. It need not refuse all that is refused: `cassay plan` checks
-//! relations between keys, and limits of values with a unit.
+//! Editors use it for completion and for checks while the user writes a study. It uses no keyword
+//! that has another meaning in draft-07, which many editors support. It must accept every study
+//! that [`crate::resolve`] accepts. It may accept studies that are refused later, because
+//! `cassay plan` checks relations between keys, and limits of values with a unit.
 //!
-//! The form of a key and the required keys are two parts of the schema, because variants may bring
-//! what the study lacks.
+//! The form of a key and the required keys are two parts of the schema, because variants may
+//! contain keys that the study lacks.
 
 mod value;
 
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 const WHAT: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
                     from the program's table of keys; docs/study-file.md has the same content.";
 
-/// Keys of a study whose sides may complete it.
+/// Keys of a study that its sides may add.
 const SIDES: [&str; 3] = ["variants", "matrix", "screen"];
 
 /// Returns the whole schema.
@@ -57,7 +57,8 @@ fn reference(path: &str) -> Value {
     json!({"$ref": format!("#/$defs/{path}")})
 }
 
-/// Returns the form of a variant: what it may change, even if it would not be a complete study.
+/// Returns the form of a variant. It describes the permitted changes, even if they are not a
+/// complete study.
 fn variant() -> Value {
     let keys = format::VARIANT_SECTIONS.iter();
     let properties: Map<_, _> = keys.map(|key| ((*key).to_owned(), reference(key))).collect();
@@ -69,9 +70,8 @@ fn variant() -> Value {
     })
 }
 
-/// Returns rules that keys which exclude each other do not occur together. They are conditions,
-/// since editors then mark the later key; for a `not` they would only report that it is not
-/// allowed.
+/// Returns the rules that some keys exclude each other. They are conditions, since editors then
+/// mark the later key. For a `not`, editors would only report that it is not allowed.
 fn exclusions(path: &str) -> Vec<Value> {
     let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
     groups.flat_map(exclusion).collect()
@@ -88,7 +88,7 @@ fn exclusion(group: &'static Exclusive) -> impl Iterator<Item = Value> {
     )
 }
 
-/// Returns the keys that are required below a path of a complete study; the keys themselves define
+/// Returns the keys that are required below a path of a complete study. The keys themselves define
 /// their forms.
 fn whole(path: &str) -> Value {
     let mut must = Map::new();
@@ -129,7 +129,7 @@ fn whole(path: &str) -> Value {
     must.into()
 }
 
-/// Returns the requirements of a section: then the section itself is required.
+/// Returns the requirements of a section, which make the section itself required.
 fn in_section(mut must: Value) -> Value {
     if must.get("required").or(must.get("allOf")).is_some() {
         must["type"] = json!("object");

@@ -1,7 +1,8 @@
-//! Builds the runs of a screening: the sides of a study that asks which of many settings matter.
+//! Builds the runs of a screening, which are the sides of a study that asks which of many settings
+//! matter.
 //!
-//! A screening's first side is the study as written, `default`. The others are the runs of its
-//! design, in each of which every setting has one of its two values.
+//! The first side of a screening is the original study, `default`. The others are the runs of its
+//! design. In each of them, every setting has one of its two values.
 
 use crate::matrix::{Side, overlaps};
 use analysis::screening::{Design, SETTINGS};
@@ -9,7 +10,7 @@ use yaml::{Diagnostics, Entry, Node, Raw};
 
 /// Path of the settings.
 pub const PATH: &str = "screen.settings";
-/// Name of the side that is the study as written.
+/// Name of the side that is the original study.
 pub const DEFAULT: &str = "default";
 
 /// Returns the settings of a screening.
@@ -22,8 +23,9 @@ fn is_folded(base: &Node) -> bool {
     base.find("screen.fold").and_then(Node::text) == Some("true")
 }
 
-/// Returns the sides of a study's screening; `None` for a study without one. Mistakes in the
-/// screening as a whole are reported; then each value becomes a side, so that it is checked once.
+/// Returns the sides of a study's screening. `None` for a study without a screening. If the
+/// screening as a whole has mistakes, it reports them and makes each value a side, so that each
+/// value is checked once.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>> {
     base.find("screen")?;
     let settings = settings(base);
@@ -38,7 +40,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
         // The check of the form refuses a setting without values.
         if count != 2 && count != 0 {
             let message = format!(
-                "`{}` has {count} values; a screening takes two",
+                "`{}` has {count} values; a screening needs two",
                 setting.key
             );
             let hint = "keep the two that are furthest apart, or use `matrix`".to_owned();
@@ -72,7 +74,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
     Some(std::iter::once(default).chain(runs).collect())
 }
 
-/// Returns the design for this number of settings, or reports why there is none.
+/// Returns the design for this number of settings, or reports the reason why there is none.
 fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<Design> {
     let (count, fold) = (settings.len(), is_folded(base));
     let [least, most] = SETTINGS;
@@ -87,7 +89,7 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
         let message = format!("a screening of {count} settings; the maximum is {most}");
         (PATH, message, "remove some, or split it into two studies")
     } else {
-        let message = format!("folding over gains nothing in the design for {count} settings");
+        let message = format!("folding over has no advantage in the design for {count} settings");
         (
             "screen.fold",
             message,
@@ -98,9 +100,9 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
     None
 }
 
-/// Settings of cassandra.yaml that have an effect only while another setting has a value: the key,
-/// the other key, and its value. A screening would call a setting without effect in half of the
-/// runs unimportant.
+/// Settings of cassandra.yaml that have an effect only if another setting has a certain value. Each
+/// entry contains the key, the other key, and its value. A screening would call a setting
+/// unimportant if it has no effect in half of the runs.
 const ONLY_WITH: [(&str, &str, &str); 2] = [
     ("commitlog_sync_period", "commitlog_sync", "periodic"),
     ("commitlog_sync_group_window", "commitlog_sync", "group"),
@@ -151,7 +153,7 @@ pub fn flow(node: &Node) -> String {
     }
 }
 
-/// Formats a scalar, in quotes if YAML would read it differently without them.
+/// Formats a scalar, with quotes if YAML would interpret it differently without them.
 fn scalar(text: &str, quoted: bool) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
     let plain = !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-');
@@ -217,7 +219,7 @@ mod tests {
         );
         let mut three = SETTINGS;
         three[0] = "a: {x: {}, y: {client: {timeout: 5s}}, z: {client: {timeout: 6s}}}";
-        assert!(said(&three, "").contains("a screening takes two"));
+        assert!(said(&three, "").contains("a screening needs two"));
         let mut same = SETTINGS;
         same[0] = "a: {x: {}, y: {client: {compression: snappy}}}";
         let same = said(&same, "");
@@ -229,7 +231,7 @@ mod tests {
         let eight: Vec<String> = (0..8).map(named).collect();
         let eight: Vec<&str> = eight.iter().map(String::as_str).collect();
         let fold = said(&eight, "  fold: true");
-        assert!(fold.contains("folding over gains nothing"), "{fold}");
+        assert!(fold.contains("folding over has no advantage"), "{fold}");
     }
 
     #[test]
@@ -261,8 +263,8 @@ mod tests {
             let cells = crate::plan::order::order(&study, &outlooks);
             cells.iter().map(|cell| cell.variant).collect()
         };
-        // Not always the same target in the first half: over some seeds, every run follows every
-        // other.
+        // The first half does not always have the same target. Over several seeds, every run
+        // follows every other.
         let mut pairs = std::collections::BTreeSet::new();
         for seed in 0..200 {
             let order = order(seed);

@@ -55,41 +55,41 @@ use workload::Tuning;
 pub struct Study {
     /// Name of the study.
     pub name: String,
-    /// The question, in words.
+    /// Text of the question.
     pub question: String,
-    /// The file of published figures, and its content.
+    /// The file of published figures with its content.
     pub published: Option<(String, PublishedFile)>,
     /// Seed of all random choices.
     pub seed: u64,
-    /// The sides of the comparison; a single unnamed one if the study has none. The first is the
-    /// baseline.
+    /// The sides of the comparison. If the study has no variants, there is a single unnamed side.
+    /// The first side is the baseline.
     pub variants: Vec<Variant>,
-    /// The axes of the matrix whose cells are the variants, or the settings of a screening;
-    /// otherwise empty.
+    /// The axes of the matrix whose cells are the variants, or the settings of a screening. Empty
+    /// for other studies.
     pub axes: Vec<Axis>,
-    /// The design of the screening whose runs are the variants. Then the axes are its settings, and
-    /// the first variant is not one of its runs.
+    /// The design of the screening whose runs are the variants. In a screening, the axes are its
+    /// settings, and the first variant is not one of its runs.
     pub screen: Option<analysis::screening::Design>,
-    /// The scale-up that the study asks about, if any.
+    /// The scale-up in the study, if it has one.
     pub scale_up: Option<ScaleUp>,
-    /// The demand for which nodes are planned, if the study asks for it.
+    /// The demand for which nodes are planned, if the study requests a plan.
     pub capacity: Option<Capacity>,
     /// Repetitions of each trial.
     pub repeat: Repeat,
-    /// Numbers of blocks, one for each time that blocks were added to a finished run.
+    /// Numbers of blocks, one number for each addition of blocks to a finished run.
     pub added: Vec<usize>,
     /// The primary comparison.
     pub primary: Primary,
     /// Path of the study's text.
     pub source: String,
-    /// The study's text as written.
+    /// The text of the study in its original form.
     pub text: String,
     /// Changes from the command line.
     pub overrides: Overrides,
-    /// Adapted settings and differences of imports, a sentence each.
+    /// Adapted settings and differences of imports, with a sentence for each.
     pub notes: Vec<String>,
-    /// The files that its workloads name, with their contents as they were read; for recorded
-    /// traffic a digest.
+    /// The files that its workloads name, with their contents at the time of reading. For recorded
+    /// traffic, a digest.
     pub inputs: BTreeMap<String, String>,
     /// Recorded traffic that its workloads name.
     pub recordings: Recordings,
@@ -106,7 +106,7 @@ impl Study {
         self.variants.iter().map(|variant| &variant.name).collect()
     }
 
-    /// Returns the number of variants that are compared with an earlier one.
+    /// Returns the number of variants that are compared with an earlier variant.
     pub fn contenders(&self) -> usize {
         let variants = self.variants.iter().enumerate();
         let compared = variants.filter(|(index, variant)| {
@@ -116,8 +116,8 @@ impl Study {
         compared.count()
     }
 
-    /// Returns the variant that a variant with faults is compared with, if the study asks for that:
-    /// the first one with the same settings except for faults.
+    /// Returns the variant that a variant with faults is compared with, if the study requests that
+    /// comparison. It is the first variant with the same settings except for faults.
     pub fn without_faults(&self, variant: &Variant) -> Option<&Variant> {
         if !self.repeat.without_faults || variant.settings.faults.is_empty() {
             return None;
@@ -140,29 +140,30 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Seed that replaces the study's.
     pub seed: Option<u64>,
-    /// Texts of files that the study's workloads name, by these names.
+    /// Texts of files that the workloads of the study name, by their names.
     pub inputs: BTreeMap<String, String>,
-    /// Recorded traffic that was read before; its digest is among the files.
+    /// Recorded traffic that was read before. Its digest is among the files.
     pub recordings: Recordings,
-    /// Folder that other files are read from; `None` if no other file may be read.
+    /// Folder that other files are read from. `None` if no other file may be read.
     pub files: Option<Folder>,
-    /// Registry that is asked for releases that are in no list of this program.
+    /// Registry for releases that are not in a list of this program.
     pub registry: Registry,
-    /// The command that made the study, if it was not a file: `cassay stress write n=1M`.
+    /// The command that defines the study, if it did not come from a file:
+    /// `cassay stress write n=1M`.
     pub command: Option<String>,
     /// Permissions of the study.
     pub granted: GrantedPermissions,
-    /// True if all this is read from a run's record, which may be a stranger's, like its study.
+    /// True if all of this comes from the record of a run, whose author may be a stranger.
     pub recorded: bool,
 }
 
-/// Permissions that only the command line can give to a study, and no record of a run.
+/// Permissions that only the command line can give to a study. The record of a run cannot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantedPermissions {
-    /// True if the author is trusted: the study may run programs, load code, and read secrets
+    /// True if the author is trusted. The study may then run programs, load code, and read secrets
     /// anywhere.
     pub trust: bool,
-    /// Sources of the secrets that the study has names for.
+    /// Sources of the secrets that the study names.
     pub secrets: BTreeMap<String, SecretSource>,
     /// Permitted changes to a cluster that cassay did not start.
     pub allow: Allow,
@@ -173,22 +174,22 @@ pub struct GrantedPermissions {
 pub struct Folder {
     /// Path that relative names are resolved against.
     pub path: PathBuf,
-    /// True if names may lead out of it. A study's names may not: it can come from a stranger, and
-    /// the report shows what it reads.
+    /// True if names may lead outside the folder. This is false for the names in a study, because
+    /// it can come from a stranger, and the report shows the files that it reads.
     pub open: bool,
 }
 
-/// One side of a comparison.
+/// A side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// Name of the variant.
     pub name: VariantName,
-    /// Name of the import's step that it is, if any.
+    /// Name of the step of an import, if the variant is such a step.
     pub step: Option<String>,
-    /// For a matrix or screening, the index of its value on each axis; otherwise empty.
+    /// For a matrix or screening, the index of its value on each axis. Otherwise empty.
     pub cell: Vec<usize>,
-    /// True if it is not a side of the comparison, but was added to compare another one with: the
-    /// same without its faults.
+    /// True if it is not a side of the comparison, but was added for comparison with another
+    /// variant. It has the same settings without the faults.
     pub is_added: bool,
     /// All its settings.
     pub settings: Settings,
@@ -196,7 +197,7 @@ pub struct Variant {
     pub tree: Tree,
 }
 
-/// Every setting of one variant.
+/// All settings of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The system under test.
@@ -207,7 +208,7 @@ pub struct Settings {
     pub workload: Workload,
     /// The state of the data.
     pub data: Data,
-    /// The points to measure. For an imported step they come from its command line.
+    /// The points to measure. For an imported step, they come from its command line.
     pub procedure: Procedure,
     /// True if arrivals at a rate are a Poisson process.
     pub poisson: bool,
@@ -217,22 +218,23 @@ pub struct Settings {
     pub client: Client,
     /// Checks of the answers.
     pub verify: Verify,
-    /// Probes that run during a trial; `None` if there are none.
+    /// Probes that run during a trial. `None` if there are none.
     pub probes: Option<Probes>,
     /// Faults during the measured window.
     pub faults: Vec<StudyFault>,
     /// Requirements of the variant.
     pub require: Require,
-    /// Limits at which the load ends to protect its target.
+    /// Limits that end the load to protect its target.
     pub guard: Guard,
-    /// Price of the target; `None` if the study has none.
+    /// Price of the target. `None` if the study has none.
     pub price: Option<Price>,
-    /// Settings that differ while the data is loaded and settled; `None` if none differ.
+    /// Settings that differ during loading and settling. `None` if none differ.
     pub load_phase: Option<Box<Phase>>,
 }
 
-/// The target and the keyspace of a part of a trial. The target differs from the variant's only in
-/// what a restart of the nodes can change, the keyspace only in the options of its tables.
+/// The target and the keyspace of a part of a trial. The target differs from the variant's target
+/// only in settings that a restart of the nodes can change. The keyspace differs only in the
+/// options of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// The system under test.
@@ -242,15 +244,16 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Returns true if anything in it differs from the settings for the rest of a trial.
+    /// Returns true if at least one of its settings differs from the settings for the rest of a
+    /// trial.
     pub fn differs_from(&self, settings: &Settings) -> bool {
         self.target != settings.target || self.keyspace != settings.keyspace
     }
 }
 
 impl Settings {
-    /// Returns true if tables of an attached cluster are used unchanged: no step creates, loads or
-    /// resets them.
+    /// Returns true if tables of an attached cluster are used unchanged, so that no step creates,
+    /// loads or resets them.
     pub fn takes_as_it_is(&self) -> bool {
         self.data.is_present() && matches!(self.target, Target::Attach(_))
     }
@@ -260,7 +263,7 @@ impl Settings {
         self.procedure.window_ns(role, self.window.measure_ns)
     }
 
-    /// Returns the target while data is loaded. A trial starts with it if data has to be loaded.
+    /// Returns the target during loading. A trial starts with it if data must be loaded.
     pub fn load_target(&self) -> &Target {
         self.load_phase.as_ref().map_or(&self.target, |phase| &phase.target)
     }
@@ -273,7 +276,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the same settings with `rows` rows, the actual result of a load given in bytes.
+    /// Returns the same settings with `rows` rows, which a load in bytes actually produced.
     pub fn with_rows(&self, rows: u64) -> Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
@@ -282,7 +285,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the keyspace while data is loaded.
+    /// Returns the keyspace during loading.
     pub fn load_keyspace(&self) -> &Keyspace {
         self.load_phase.as_ref().map_or(&self.keyspace, |phase| &phase.keyspace)
     }
@@ -293,17 +296,17 @@ impl Settings {
 pub struct Workload {
     /// Name of the workload.
     pub name: String,
-    /// Weights by kind; if empty, the workload's own.
+    /// Weights by kind. If empty, those of the workload apply.
     pub mix: Vec<(String, f64)>,
-    /// Its parameters, as written.
+    /// Its parameters as written.
     pub params: Vec<(String, Tree)>,
-    /// Changes to kinds, in order of precedence: later ones win. `*` stands for all kinds.
+    /// Changes to kinds, in order of precedence. Later changes win. `*` means all kinds.
     pub tunings: Vec<(String, Tuning)>,
     /// Path of a workload file.
     pub file: Option<String>,
     /// Command lines of another tool.
     pub import: Option<ImportedCommands>,
-    /// An existing table that is read as it is.
+    /// An existing table that is used unchanged.
     pub table: Option<OwnTable>,
     /// Traffic that Cassandra has recorded.
     pub recorded: Option<RecordedTraffic>,
@@ -314,12 +317,12 @@ pub struct Workload {
 pub struct ImportedCommands {
     /// The tool.
     pub tool: Tool,
-    /// Its command lines, without the tool's name; at least one.
+    /// Its command lines, without the tool's name. There is at least one.
     pub commands: Vec<String>,
     /// Index of the step among all steps.
     pub step: usize,
-    /// The workers of each client, if each walks through its own part of a command's range. Empty
-    /// if all walk through the range together.
+    /// The workers of each client, if every client processes its own part of the range of a
+    /// command. Empty if all clients process the range together.
     pub range_workers: Vec<u64>,
 }
 
@@ -328,18 +331,19 @@ pub struct ImportedCommands {
 pub struct Window {
     /// Time before the measured window.
     pub warmup: Warmup,
-    /// Warm-up before the first window on node processes that have just started, ns; `None` if it
-    /// is the same as before the others.
+    /// Warm-up before the first window on node processes that have just started, ns. `None` if it
+    /// is the same as before the other windows.
     pub first_warmup_ns: Option<u64>,
     /// Length of the measured window, ns.
     pub measure_ns: u64,
-    /// Time that the window goes on after the end of its last fault, ns. `None` if it ends after
-    /// `measure_ns`.
+    /// Time between the end of the last fault and the end of the window, ns. `None` if the window
+    /// ends after `measure_ns`.
     pub after_faults_ns: Option<u64>,
 }
 
 impl Window {
-    /// Returns the warm-up before a window; `is_first` if it is the first on its node processes.
+    /// Returns the warm-up before a window. `is_first` is true if it is the first window of its
+    /// node processes.
     pub fn warmup_of(&self, is_first: bool) -> Warmup {
         match (self.first_warmup_ns, self.warmup) {
             (Some(first_ns), Warmup::Fixed(ns)) if is_first => Warmup::Fixed(first_ns.max(ns)),
@@ -352,7 +356,7 @@ impl Window {
 /// Time before the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// Until steady, at most this long, ns.
+    /// Until the throughput is steady, but at most this long, ns.
     Auto(u64),
     /// This long, ns.
     Fixed(u64),
@@ -363,42 +367,42 @@ pub enum Warmup {
 pub struct Repeat {
     /// Maximum number of blocks.
     pub blocks: usize,
-    /// Number of blocks after which the primary comparison may end the run; `None`: all are
-    /// measured.
+    /// Number of blocks after which the primary comparison may end the run. `None` means that all
+    /// blocks are measured.
     pub first_look: Option<usize>,
     /// True if variants take turns.
     pub interleaved: bool,
-    /// The difference that the study should detect, as a share.
+    /// Difference that the study should detect, as a share.
     pub detect: Option<f64>,
     /// True if variants with faults are also measured without them, in the same blocks.
     pub without_faults: bool,
 }
 
 impl Repeat {
-    /// Returns true if a block, from 0, is measured whatever the results are; an added block always
-    /// is.
+    /// Returns true if a block, from 0, is measured regardless of the results. This is always true
+    /// for an added block.
     pub fn is_certain(&self, block: usize) -> bool {
         let least = self.first_look.unwrap_or(self.blocks);
         block < least || block >= self.blocks
     }
 }
 
-/// The comparison that keeps its full level; all others are adjusted for multiple testing.
+/// The comparison that keeps its full error level. All others are adjusted for multiple testing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Primary {
     /// Its metric.
     pub metric: PrimaryMetric,
-    /// Its value on the axis; `None`: see `summary::compared`.
+    /// Its value on the axis. For `None`, see `summary::compared`.
     pub point: Option<f64>,
 }
 
 /// A metric of [`Primary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrimaryMetric {
-    /// Throughput in a closed loop, p99 at a rate.
+    /// Throughput in a closed loop, and p99 at a rate.
     #[default]
     Auto,
-    /// By its name in records.
+    /// The metric with this name in records.
     Named(&'static str),
 }
 
@@ -411,16 +415,16 @@ pub struct Price {
     pub currency: Option<String>,
 }
 
-/// A demand for which nodes are planned.
+/// A demand for which the number of nodes is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Capacity {
     /// Operations per second in total.
     pub ops_per_s: f64,
     /// Upper bound on p99 latency, ms.
     pub p99_ms: f64,
-    /// Number of nodes that may fail together.
+    /// Number of nodes that may fail at the same time.
     pub failures: u64,
-    /// Growth on top of the demand, as a share.
+    /// Growth in addition to the demand, as a share.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
@@ -429,12 +433,12 @@ pub struct Capacity {
 /// Checks of the answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
-    /// Every n-th read of the measured window is compared; `None`: no read is.
+    /// Every n-th read of the measured window is compared. `None` means that no read is compared.
     pub every_nth: Option<u32>,
     /// Rows read back after each trial.
     pub sample: Sample,
-    /// Consistency level; `None`: for a sample the level of the workload's reads, and for all rows
-    /// the weakest that must see every acknowledged write.
+    /// Consistency level. With `None`, a sample uses the level of the reads in the workload, and
+    /// all rows use the weakest level that must see every acknowledged write.
     pub consistency: Option<Consistency>,
 }
 
@@ -454,12 +458,12 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Returns true if any row is read back.
+    /// Returns true if rows are read back.
     pub fn is_asked(self) -> bool {
         self != Sample::Rows(0)
     }
 
-    /// Returns the number of rows, if `loaded` rows are there.
+    /// Returns the number of rows, if there are `loaded` rows.
     pub fn rows(self, loaded: u64) -> u64 {
         match self {
             Sample::Rows(rows) => rows.min(loaded),
@@ -467,7 +471,7 @@ impl Sample {
         }
     }
 
-    /// Returns the same, limited to the loaded rows.
+    /// Returns the same setting, limited to the loaded rows.
     pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
@@ -476,14 +480,14 @@ impl Sample {
     }
 }
 
-/// With `reads: sampled` every 16th read is compared. At a few µs each this costs less than a tenth
-/// of an operation, and a wrong row in 1 % of the reads is seen within 2000.
+/// With `reads: sampled`, every 16th read is compared. This takes a few µs per comparison, which is
+/// less than a tenth of an operation. A wrong row in 1 % of the reads is found within 2000 reads.
 pub(crate) const SAMPLED_NTH: u32 = 16;
 
-/// Number of rows to choose from if a study loads nothing and only writes: cassandra-stress's
-/// default population.
+/// Number of rows to choose from if a study loads no rows and only writes. It is the default
+/// population of cassandra-stress.
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
-/// Maximum number of points of a range, since each takes a window. A range without an end stops
-/// there; one with a later end is refused.
+/// Maximum number of points of a range, since each point takes a window. A range without an end
+/// stops at this number. A range with a later end is refused.
 pub const LADDER_POINTS_MAX: usize = 32;

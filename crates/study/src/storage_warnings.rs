@@ -7,15 +7,15 @@ use std::sync::Arc;
 use target_spec::Target;
 use workload::{Program, names};
 
-/// Share above which rows hardly compress with LZ4. Random values of 100 bytes compress to three
-/// quarters, because keys compress; values of real tables to a half or less.
+/// Share above which rows hardly compress with LZ4. Rows with random values of 100 bytes compress
+/// to three quarters, because keys compress. Values of real tables compress to a half or less.
 const COMPRESSED_SHARE_MAX: f64 = 0.66;
 
-/// Compressors that a flush uses only with `flush_compression`: Cassandra considers them too slow
-/// while memtables wait, and flushes with LZ4.
+/// Compressors that a flush uses only with `flush_compression`. Cassandra considers them too slow
+/// while memtables wait, and flushes with LZ4 instead.
 const SLOW: [&str; 2] = ["ZstdCompressor", "DeflateCompressor"];
 
-/// Returns a sentence each, given the program of each variant.
+/// Returns a sentence for each problem, given the program of each variant.
 pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     let keys = differing(study, programs);
     let said = [
@@ -25,7 +25,7 @@ pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Warns that a variant's flushes use another compressor, if compressors are compared.
+/// Warns that the flushes of a variant use another compressor, if a study compares compressors.
 fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Option<String> {
     if !differing.contains("keyspace.compression") {
         return None;
@@ -45,8 +45,8 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     ))
 }
 
-/// Warns that variants differ in how much they store, or how, although rows hardly compress; `None`
-/// if they do not differ, or all rows compress.
+/// Warns that variants differ in the amount or the form of stored data, although rows hardly
+/// compress. `None` if they do not differ, or if all rows compress.
 fn incompressible(
     study: &Study,
     programs: &[Arc<Program>],
@@ -58,7 +58,7 @@ fn incompressible(
     let mut variants = study.variants.iter().zip(programs);
     let (workload, share) = variants.find_map(|(variant, program)| {
         let workload = &variant.settings.workload;
-        // An import writes what its command line states; a null target stores nothing.
+        // An import writes the rows that its command line states, and a null target stores no rows.
         let is_null = matches!(variant.settings.target, Target::Null(_));
         let is_asked = workload.import.is_none() && !is_null;
         let share = is_asked.then(|| program.compressed_share())?;
@@ -75,7 +75,7 @@ fn incompressible(
     ))
 }
 
-/// Returns the keys in which variants differ and that affect bytes on disk.
+/// Returns the keys that differ between variants and that affect bytes on disk.
 fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str> {
     let all = || study.variants.iter().map(|variant| &variant.settings).zip(programs);
     let Some((first, first_program)) = all().next() else {
@@ -102,7 +102,7 @@ fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str>
         .collect()
 }
 
-/// Returns a hint for rows that compress.
+/// Returns a hint for getting rows that compress.
 fn remedy(workload: &Workload) -> &'static str {
     let has_parameter = |name: &str| {
         let known = names().iter().find(|named| named.name == name);

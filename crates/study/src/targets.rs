@@ -1,4 +1,4 @@
-//! Describes differences between targets in words.
+//! Describes differences between targets.
 
 use crate::conditions::{self, yaml_words};
 use crate::settings::{Reset, Settings};
@@ -6,8 +6,8 @@ use crate::units;
 use std::net::Ipv4Addr;
 use target_spec::{Collector, NodePods, Restarts, Target, redact::hidden};
 
-/// Chooses how the nodes of a trial are reconfigured: together if its data is restored afterwards
-/// anyway, so that the ring is not needed meanwhile.
+/// Chooses the order in which the nodes of a trial are reconfigured. It is all at once if the data
+/// is restored afterwards anyway, so that the ring is not needed during the change.
 pub fn restarts(settings: &Settings) -> Restarts {
     match settings.data.reset {
         Reset::Snapshot => Restarts::Together,
@@ -15,8 +15,8 @@ pub fn restarts(settings: &Settings) -> Restarts {
     }
 }
 
-/// Returns the part of a target that only this machine reaches, with the reason; `None` if other
-/// machines reach it too.
+/// Returns the part of a target that only this machine can reach, with the reason. `None` if other
+/// machines can also reach it.
 pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     match target {
         Target::Null(_) => Some("the null target, which listens on a loopback address"),
@@ -25,7 +25,7 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
             Some("the nodes of `target.local`, which have loopback addresses")
         }
         Target::Local(_) => {
-            Some("the stand-in hosts of `target.local`, whose network is within this machine")
+            Some("the simulated hosts of `target.local`, whose network is within this machine")
         }
         Target::Attach(attach) => {
             let mut points = attach.contact_points.iter();
@@ -55,7 +55,8 @@ pub fn pods_words(pods: &NodePods) -> String {
     )
 }
 
-/// Returns true if a host (with an optional user and port) means the local machine on any machine.
+/// Returns true if a host, with an optional user and port, always refers to the machine that uses
+/// it.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_prefix("ssh://").unwrap_or(host);
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -67,7 +68,7 @@ pub fn is_loopback(host: &str) -> bool {
             .any(|one| host == *one || host.starts_with(&format!("{one}:")))
 }
 
-/// Describes the changes by a restart from one configuration to another.
+/// Describes the changes between two configurations that a restart applies.
 pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> String {
     let (Target::Local(there), Target::Local(wanted)) = (there, wanted) else {
         return "another target".to_owned();

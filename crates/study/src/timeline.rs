@@ -1,8 +1,8 @@
-//! Draws faults on a timeline for a terminal: a row for each node and host that is hit, with
-//! numbered bars, and a legend.
+//! Draws faults on a timeline for a terminal: a row for each affected node and host, with numbered
+//! bars, and a legend.
 //!
-//! Every fault of a trial is drawn at its place and with its planned length, to within a column. No
-//! line is wider than requested, unless a single word is.
+//! Every fault of a trial is drawn at its time and with its planned length, with an accuracy of one
+//! column. Only a line with a single long word may be wider than requested.
 //!
 //! Long because its tests compare whole drawings.
 
@@ -17,8 +17,8 @@ const WIDTH_MIN: usize = 60;
 const LEFT: usize = 13;
 /// Minimum distance between two labels of the timeline, in columns.
 const TICK_MIN: usize = 9;
-/// Maximum number of faults that get a number and a line in the legend: among more, a number cannot
-/// be found.
+/// Maximum number of faults with a number and a line in the legend. With more faults, a number
+/// would be difficult to find.
 const NUMBERED_MAX: usize = 60;
 /// Possible distances between two labels, s.
 const STEPS_S: [u64; 21] = [
@@ -26,7 +26,7 @@ const STEPS_S: [u64; 21] = [
     43_200, 86_400, 604_800,
 ];
 
-/// Returns the lines of a study's drawings; empty without faults. Variants with the same faults
+/// Returns the lines of a study's drawings. Empty without faults. Variants with the same faults
 /// share a drawing.
 pub fn lines(study: &Study, width: usize) -> Vec<String> {
     let mut shared: Vec<(Vec<&str>, &Settings)> = Vec::new();
@@ -60,17 +60,17 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
 struct Drawing<'a> {
     faults: &'a [StudyFault],
     warmup_ns: u64,
-    /// True if the warm-up may be shorter.
+    /// True if the warm-up may be shorter than planned.
     at_most: bool,
-    /// Length of the window, ns; for a command line that ends by its operations, up to the end of
-    /// the last fault.
+    /// Length of the window, ns. For a command line that ends after its operations, the time until
+    /// the end of the last fault.
     window_ns: u64,
-    /// True if a number of operations ends it, so that the time of the end is not known.
+    /// True if it ends after a number of operations, so that the time of its end is unknown.
     is_counted: bool,
     columns: usize,
 }
 
-/// A part of a row; its end column is exclusive.
+/// A part of a row. Its end column is exclusive.
 struct Bar {
     from: usize,
     text: String,
@@ -144,14 +144,15 @@ impl<'a> Drawing<'a> {
         self.warmup_ns.saturating_add(self.window_ns).max(1)
     }
 
-    /// Returns the column of a time in the window; the window's end is one past the last column.
+    /// Returns the column of a time in the window. The column of the window's end is one after the
+    /// last column.
     fn column(&self, at_ns: u64) -> usize {
         let from_begin = u128::from(self.warmup_ns) + u128::from(at_ns.min(self.window_ns));
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
     }
 
-    /// Returns the labels, and the line below: the warm-up, and the window with a mark at each
-    /// label.
+    /// Returns the labels and the line below them, which has the warm-up, and the window with a
+    /// mark at each label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
         let mut marks: Vec<char> =
@@ -177,7 +178,7 @@ impl<'a> Drawing<'a> {
         [labels, marks.into_iter().collect()]
     }
 
-    /// Returns the targets, in the order of kind and number, with the faults that hit them.
+    /// Returns the targets in the order of kind and number, with the faults that affect them.
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
@@ -187,7 +188,7 @@ impl<'a> Drawing<'a> {
                 Some(Hit::Split(of, _)) => of.iter().map(|host| ("host", host + 1)).collect(),
                 Some(Hit::Nodes(nodes)) => nodes.iter().map(|node| ("node", node + 1)).collect(),
                 Some(Hit::Cluster) => vec![("all nodes", 0)],
-                // The cluster tells which one it is.
+                // The target is known only when the cluster runs.
                 None => vec![("hottest", 0)],
             };
             for what in hit {
@@ -202,7 +203,7 @@ impl<'a> Drawing<'a> {
         rows.map(|((what, number), hits)| (name(what, number), hits)).collect()
     }
 
-    /// Returns the bars of a row, on as many lines as they need without touching.
+    /// Returns the bars of a row, on as many lines as necessary so that bars do not touch.
     fn lanes(&self, hits: &[usize]) -> Vec<Vec<Bar>> {
         let mut bars: Vec<Bar> = hits.iter().map(|number| self.bar(*number)).collect();
         bars.sort_by_key(|bar| bar.from);
@@ -212,7 +213,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers cannot be told apart anyway, and may run into each other.
+            // Bars without numbers cannot be distinguished anyway, and may touch.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
@@ -225,7 +226,8 @@ impl<'a> Drawing<'a> {
         self.faults.len() <= NUMBERED_MAX
     }
 
-    /// Returns a fault's bar: its number, its kind if there is room, and `=` while it holds.
+    /// Returns the bar of a fault: its number, its kind if there is space, and `=` for the rest of
+    /// its duration.
     fn bar(&self, number: usize) -> Bar {
         let fault = &self.faults[number];
         let from = self.column(fault.at_ns).min(self.columns - 1);
@@ -252,7 +254,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws one line of bars, with dots where no fault holds.
+    /// Draws one line of bars, with dots for times without faults.
     fn drawn(&self, bars: &[Bar]) -> String {
         let begin = self.column(0);
         let mut line: Vec<char> =
@@ -305,7 +307,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Returns how often each kind hits each target, for many faults.
+    /// Returns the number of times that each kind affects each target, for many faults.
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
@@ -323,7 +325,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Wraps a text at `columns` columns, between words.
+/// Wraps a text between words at `columns` columns.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -357,7 +359,7 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        // All lines are indented by the two spaces of a plan.
+        // All lines are indented by the two spaces that a plan uses.
         let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);

@@ -1,7 +1,7 @@
-//! Numbers as people write them: `10k`, `2M`, `250ms`, `1GiB`. Only this module reads and writes
-//! them.
+//! Numbers in the format that people write: `10k`, `2M`, `250ms`, `1GiB`. Only this module reads
+//! and writes them.
 //!
-//! Text written by a `format_…` function is read back by the `parse_…` function beside it to the
+//! For a text that a `format_…` function writes, the corresponding `parse_…` function returns the
 //! same value (property tested), because `plan.json` consists of such texts.
 
 pub(crate) mod pattern;
@@ -30,7 +30,7 @@ const DURATION_UNITS: &[(&str, u64)] = &[
     ("ns", 1),
 ];
 
-/// Units of sizes: IEC first, since memory and files are counted in them, then SI.
+/// Units of sizes. IEC units come first, since memory and files are counted in them, then SI units.
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -44,7 +44,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// Units of bit rates: decimal, as links are sold and as `tc` reads them.
+/// Units of bit rates. They are decimal, like those of network links and of `tc`.
 const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("Gbit", 1_000_000_000),
     ("Mbit", 1_000_000),
@@ -53,7 +53,7 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("bit", 1),
 ];
 
-/// Reads a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error says what is wrong.
+/// Reads a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error describes the mistake.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     let scale = scale_of(unit, COUNT_UNITS)
@@ -127,7 +127,7 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
 /// Reads a share: `5%`, `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
-        // Parsed as text: a hundredth of 0.1 is not exact in binary.
+        // It is parsed as text, because a hundredth of 0.1 is not exact in binary.
         Some(percent) => {
             let number = parse_number(percent)?;
             let share = format!("{number}e-2").parse();
@@ -137,14 +137,14 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Formats a share for people: `5%`.
+/// Formats a share for output to users: `5%`.
 pub fn format_share(share: f64) -> String {
-    // Rounded to ten digits, so that 7 % is not 7.000000000000001 %.
+    // It is rounded to ten digits, so that 7 % does not become 7.000000000000001 %.
     let percent = (share * 1e12).round() / 1e10;
     format!("{percent}%")
 }
 
-/// Formats a count, abbreviated only if this is exact: `10k`, `1234`, `2M`.
+/// Formats a count, with an abbreviation only if it is exact: `10k`, `1234`, `2M`.
 pub fn format_count(count: u64) -> String {
     format_exact(
         count,
@@ -182,7 +182,7 @@ pub fn format_bytes(bytes: u64) -> String {
     format_exact(bytes, &units, "B")
 }
 
-/// Writes a count for people, with about three digits: `1.82M`, `64.0k`, `123`.
+/// Formats a count for output to users, with about three digits: `1.82M`, `64.0k`, `123`.
 pub fn count_for_people(count: u64) -> String {
     let (unit, scale) = match count {
         0..1_000 => return count.to_string(),
@@ -209,7 +209,7 @@ pub fn format_bit_rate(bits_per_s: u64) -> String {
     format_exact(bits_per_s, &units, "bit")
 }
 
-/// Formats seconds for people, with two units: `45 s`, `3 min 20 s`, `1 h 5 min`.
+/// Formats seconds for output to users, with two units: `45 s`, `3 min 20 s`, `1 h 5 min`.
 pub fn seconds_for_people(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match whole {
@@ -220,7 +220,7 @@ pub fn seconds_for_people(seconds: f64) -> String {
     }
 }
 
-/// Writes a range of durations for people: `45 s`, `45 s to 3 min 20 s`.
+/// Formats a range of durations for output to users: `45 s`, `45 s to 3 min 20 s`.
 pub fn seconds_between(least: f64, most: f64) -> String {
     match [least, most].map(seconds_for_people) {
         [least, most] if least == most => most,
@@ -228,7 +228,7 @@ pub fn seconds_between(least: f64, most: f64) -> String {
     }
 }
 
-/// Writes a range of numbers of trials: `12 trials`, `6 to 12 trials`.
+/// Formats a range of numbers of trials: `12 trials`, `6 to 12 trials`.
 pub fn trials(least: usize, most: usize) -> String {
     if least < most {
         format!("{least} to {most} trials")
@@ -259,12 +259,12 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|&(_, scale)| scale)
 }
 
-/// Multiplies `digits` (a decimal number) by `scale`, exactly; `None` if the product is not a whole
+/// Multiplies `digits` (a decimal number) by `scale` exactly. `None` if the product is not a whole
 /// number.
 fn multiply(digits: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
-    // A number with more than 18 places cannot become whole with any multiplier here, and would
+    // A number with more than 18 places cannot become whole with these multipliers, and would
     // overflow 10^places.
     if fraction.len() > 18 || fraction.contains('.') {
         return None;

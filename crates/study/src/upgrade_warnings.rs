@@ -1,4 +1,4 @@
-//! Warns of rolling upgrades that should rewrite files but will find none to rewrite.
+//! Warns of rolling upgrades that should rewrite files, but will not find files to rewrite.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
@@ -22,14 +22,14 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
             if to.line().written_format(&yaml) == before {
                 let way_out = match to.line().name {
                     "5.0" => {
-                        "; `yaml: {storage_compatibility_mode: UPGRADING}` in the fault makes \
-                              5.0 write its own"
+                        "; `yaml: {storage_compatibility_mode: UPGRADING}` in the fault makes 5.0 \
+                         write its own format"
                     }
                     _ => "",
                 };
                 warnings.insert(format!(
-                    "`faults.upgrade_sstables: after` will rewrite nothing: Cassandra {to} writes \
-                     `{before}` here, the format of the files of {}{way_out}",
+                    "`faults.upgrade_sstables: after` will rewrite no files: Cassandra {to} \
+                     writes `{before}` here, the format of the files of {}{way_out}",
                     spec.release
                 ));
             }

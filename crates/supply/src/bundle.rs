@@ -1,10 +1,11 @@
 //! Packs the jars of a version into one file, for machines without a network.
 //!
 //! The file is a tar of `cassay-supply.json`, which lists the files with their sizes and digests,
-//! and then the files. It is not compressed: jars already are, and gzip would save only 7 %. A
-//! bundle is untrusted: no file of it is put in place before every digest was compared. For the
-//! pinned version, the digests come from the program's own lock. For other versions, they come from
-//! the list in the bundle, and the user must have the bundle's own digest from its author.
+//! and then the files. It is not compressed, because jars are compressed already, and gzip would
+//! save only 7 %. A bundle is untrusted, so none of its files is put into the cache before all
+//! digests are compared. For the pinned version, the digests come from the program's own lock. For
+//! other versions, they come from the list in the bundle, and the user must have the digest of the
+//! bundle itself from its author.
 
 use crate::files::digest_of_reader;
 use crate::fill::{fresh, place};
@@ -31,16 +32,16 @@ const LIST: &str = "cassay-supply.json";
 /// Format version of that list.
 const FORMAT: u32 = 1;
 
-/// Maximum length of the list. A list of 100 files has 12 kB.
+/// Maximum length of the list. A list of 100 files has a length of 12 kB.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
 /// Maximum number of files in a bundle.
 const FILES_MAX: usize = 1000;
 
-/// Maximum bytes of a file in a bundle.
+/// Maximum size of a file in a bundle, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Bytes read and written at once.
+/// Number of bytes that are read and written at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The list of a bundle.
@@ -71,8 +72,8 @@ pub struct Bundle {
     pub sha256: String,
 }
 
-/// Writes the jars of `version` into one file, after fetching missing ones. Two bundles of the same
-/// jars are identical.
+/// Writes the jars of `version` into one file, after fetching missing ones. Two bundles with the
+/// same jars are identical.
 ///
 /// # Errors
 /// The jars are not available, the file already exists, or it cannot be written.
@@ -80,7 +81,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let what = || format!("write {}", to.display());
     if to.exists() {
         bail!(
-            "{} is there already, and is kept\nhint: name another file",
+            "{} already exists, and is kept\nhint: name another file",
             to.display()
         );
     }
@@ -88,7 +89,8 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // Normal permissions of user files, because the bundle will be copied elsewhere.
+    // The file has the normal permissions of user files, because the bundle will be copied to other
+    // machines.
     let fresh = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(beside.unwrap_or(Path::new(".")))
@@ -134,7 +136,7 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     Ok(())
 }
 
-/// Appends a file without owner and date.
+/// Appends a file without its owner and date.
 fn append(
     tar: &mut tar::Builder<&mut dyn Write>,
     name: &str,
@@ -152,8 +154,8 @@ fn append(
 /// itself.
 ///
 /// # Errors
-/// It is not a bundle, or one of its files does not match the lock; the error names the file and
-/// both digests. No file is then put in place.
+/// The file is not a bundle, or one of its files does not match the lock. The error names the file
+/// and both digests. No file is then put into the cache.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
@@ -169,7 +171,8 @@ fn read<R: Read>(
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, FetchedJars)> {
     let mut archive = tar::Archive::new(&mut hashing);
-    // Raw, because a name in an entry of its own would be held in memory, however long it is.
+    // It uses raw entries, because a name in a separate entry would be held in memory, regardless
+    // of its length.
     let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
@@ -185,7 +188,7 @@ fn read<R: Read>(
         list.files.iter().map(|file| (file.name.as_str(), file)).collect();
     for entry in entries {
         ensure!(!is_interrupted(), "interrupted; cassay changed nothing");
-        let mut entry = entry.context("it is cut off or damaged")?;
+        let mut entry = entry.context("it is truncated or damaged")?;
         let name = plain_name(&entry)?;
         let Some(file) = wanted.remove(name.as_str()) else {
             bail!("{name} is in it, which its list does not have, or for a second time");
@@ -193,7 +196,7 @@ fn read<R: Read>(
         take(&mut entry, file, &jars)?;
     }
     if let Some(name) = wanted.keys().next() {
-        bail!("{name} is in its list, but not in it: it is cut off or damaged");
+        bail!("{name} is in its list, but not in its content: it is truncated or damaged");
     }
     std::io::copy(&mut hashing, &mut std::io::sink()).context("read it to its end")?;
     let (_, found, _) = hashing.end();
@@ -215,10 +218,10 @@ fn read<R: Read>(
 }
 
 fn no_bundle(why: &str) -> String {
-    format!("{why}\nhint: it must be a file that `cassay supply export` wrote, as it was written")
+    format!("{why}\nhint: it must be an unchanged file from `cassay supply export`")
 }
 
-/// Reads the list of a bundle, which is not trusted yet.
+/// Reads the list of a bundle, which is still untrusted.
 fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let name = plain_name(entry)?;
     if name != LIST {
@@ -267,9 +270,9 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     Ok(list)
 }
 
-/// Returns the lock that a bundle's files must match. It is the program's own or, if the program
-/// has none for the version, the bundle's. The latter requires that the user has its digest from
-/// its author (`is_vouched`).
+/// Returns the lock that the files of a bundle must match. It is the lock in the program or, if the
+/// program has none for the version, the list in the bundle. The list requires that the user has
+/// the digest of the bundle from its author (`is_vouched`).
 fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let listed: Lock =
         list.files.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
@@ -289,7 +292,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
         match listed.get(name) {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
-                "{name} is not the file of supply.lock: its SHA-256 is {found}, the lock says \
+                "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
                  {sha256}\nhint: was the bundle written by another version of cassay?"
             ),
             None => bail!(
@@ -308,7 +311,7 @@ fn listed_release(list: &List) -> Result<Release> {
     Release::parse(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
 
-/// Returns the name of a file in a bundle. Paths and anything but files are refused.
+/// Returns the name of a file in a bundle. Refuses paths, and entries other than files.
 fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
     let path = entry.path().context("read a name")?;
     let shown = path.display().to_string();
@@ -327,14 +330,14 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     let path = folder.join(&file.name);
     let what = || format!("write {}", path.display());
     let mut to = File::create_new(&path).with_context(what)?;
-    // One more byte, so that a file that is too long is detected by its size.
+    // It reads one more byte, so that the size shows if a file is too long.
     let mut limited = from.take(file.bytes + 1);
     let mut tee = Tee(&mut limited, &mut to);
     let (found, bytes) =
         digest_of_reader(&mut tee).with_context(|| format!("read {}", file.name))?;
     if bytes != file.bytes || found != file.sha256 {
         bail!(
-            "{} is not what the list says: {bytes} bytes with the SHA-256 {found}, not {} with {}: \
+            "{} differs from the list: {bytes} bytes with the SHA-256 {found}, not {} with {}: \
              the bundle was changed or damaged",
             file.name,
             file.bytes,
@@ -355,7 +358,7 @@ impl Read for Tee<'_> {
     }
 }
 
-/// A reader or writer that hashes all bytes passing through it.
+/// A reader or writer that hashes all bytes read or written through it.
 struct Hashing<T> {
     inner: T,
     hash: Sha256,

@@ -1,29 +1,30 @@
-//! Reasons for which a file could not be fetched, each a sentence with a hint.
+//! Reasons why a file could not be fetched, each with a sentence and a hint.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Reason for which a file could not be fetched.
+/// Reason why a file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server does not answer.
     #[error(
-        "{url} cannot be reached: {why}\nhint: is the network there? HTTPS_PROXY names a proxy, \
+        "{url} cannot be reached: {why}\nhint: is there a network? HTTPS_PROXY names a proxy, \
          SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror; without a \
-         network `cassay supply import FILE` takes what `cassay supply export FILE` wrote elsewhere"
+         network `cassay supply import FILE` reads the output of `cassay supply export FILE` on \
+         another machine"
     )]
     Unreachable { url: String, why: String },
     /// The server or proxy requires credentials.
     #[error(
-        "{url} is not given to us (HTTP {status})\nhint: does the repository or the proxy want a \
+        "{url} is not permitted (HTTP {status})\nhint: does the repository or the proxy require a \
          user? https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, http://USER:PASSWORD@HOST \
          in HTTPS_PROXY"
     )]
     Refused { url: String, status: u16 },
     /// The file does not exist.
     #[error(
-        "{url} is not there (HTTP {status})\nhint: is {repository} the address of a Maven \
-         repository that has what Maven Central has?"
+        "{url} does not exist (HTTP {status})\nhint: is {repository} the address of a Maven \
+         repository with the content of Maven Central?"
     )]
     NotThere {
         url: String,
@@ -41,8 +42,8 @@ pub(crate) enum Failure {
     Page { url: String },
     /// The connection ended, or no more data arrived.
     #[error(
-        "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command goes on \
-         where it was"
+        "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command continues \
+         from there"
     )]
     BrokenOff {
         url: String,
@@ -52,8 +53,8 @@ pub(crate) enum Failure {
     },
     /// The file differs.
     #[error(
-        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, the lock says \
-         {expected}\nhint: try another repository; if it stays different, the download is not the \
+        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
+         {expected}\nhint: try another repository; if it still differs, the download is not the \
          original"
     )]
     Changed {
@@ -62,10 +63,10 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// The file differs, as its size shows.
+    /// The file has another size, so it differs.
     #[error(
-        "{name} from {url} is not the file of supply.lock: it has {got} bytes, the lock says \
-         {expected}\nhint: try another repository; if it stays different, the download is not the \
+        "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
+         {expected}\nhint: try another repository; if it still differs, the download is not the \
          original"
     )]
     Resized {
@@ -81,7 +82,7 @@ pub(crate) enum Failure {
         error: std::io::Error,
     },
     /// The user interrupted the fetch.
-    #[error("interrupted; what has come is kept, and the same command goes on from there")]
+    #[error("interrupted; the received part is kept, and the same command continues from there")]
     Interrupted,
 }
 
@@ -102,7 +103,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of writing to a file.
+    /// Returns the error for a failed write to a file.
     pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Failure {
         let path = path.into();
         move |error| Failure::Unwritten { path, error }
@@ -112,7 +113,8 @@ impl Failure {
 fn disk_hint(error: &std::io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "make room, or set CASSAY_CACHE to a folder on another disk; what has come is kept"
+            "free some space, or set CASSAY_CACHE to a folder on another disk; the received part \
+             is kept"
         }
         _ => "CASSAY_CACHE names another folder for the jars",
     }
@@ -132,7 +134,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("make room") && text.contains("is kept"),
+            text.contains("free some space") && text.contains("is kept"),
             "{text}"
         );
         assert!(!failure.is_of_the_way());

@@ -1,8 +1,8 @@
-//! Fetches files of a repository into a folder, several at once. Existing files are not requested
-//! again, and partial files are continued.
+//! Fetches several files of a repository at once into a folder. It does not request existing files
+//! again, and continues partial files.
 //!
-//! A file has the name NAME.part until it is complete and its digest matches the lock. Whenever the
-//! process ends, it therefore leaves only complete files and beginnings, which the next fetch
+//! A file has the name NAME.part until it is complete and its digest matches the lock. So a process
+//! that ends at any time leaves only complete files, and partial files that the next fetch
 //! continues.
 
 use crate::failure::Failure;
@@ -19,32 +19,33 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of files fetched at once. A small file mostly waits for its first byte.
+/// Number of files fetched at once. For small files, most of the time passes before their first
+/// byte.
 const AT_ONCE: usize = 4;
 
 /// Interval of progress reports and of checks for an interruption.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Bytes of a file that are read at once.
+/// Number of bytes of a file that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// State shared by the threads of a fetch.
 struct Shared {
     repository: Repository,
     folder: PathBuf,
-    /// Files that no thread has started.
+    /// Files that have not been started by a thread.
     left: Mutex<std::vec::IntoIter<PinnedFile>>,
-    /// Received bytes of those files. Discarded bytes are subtracted again.
+    /// Number of received bytes of those files. Discarded bytes are subtracted again.
     bytes: AtomicI64,
-    /// True if no thread may start another file.
+    /// True if threads must not start other files.
     is_over: AtomicBool,
 }
 
-/// Fetches files into a folder. Files that were complete `before` count in the progress.
+/// Fetches files into a folder. The progress includes files that were complete `before`.
 ///
 /// # Errors
-/// The failure of the first file that could not be fetched. The other files are kept as far as they
-/// arrived.
+/// The failure of the first file that could not be fetched. The received parts of other files are
+/// kept.
 pub(crate) fn fetch(
     repository: &Repository,
     files: Vec<PinnedFile>,
@@ -87,11 +88,12 @@ pub(crate) fn fetch(
         }
     };
     shared.is_over.store(true, Ordering::Relaxed);
-    // The threads end with the piece that they wait for, which takes too long after an
+    // The threads end only when the bytes arrive that they wait for, which takes too long after an
     // interruption.
     if !matches!(ended, Err(Failure::Interrupted)) {
         for thread in threads {
-            // A file missing because of a panic is found when all are compared with the lock.
+            // A file that is missing because of a panic is detected when all are compared with the
+            // lock.
             let _ = thread.join();
         }
     }
@@ -99,22 +101,22 @@ pub(crate) fn fetch(
 }
 
 impl Shared {
-    /// Fetches one file after the other until none is left.
+    /// Fetches one file after the other until no file is left.
     fn work(&self, done: &Sender<Result<(), Failure>>) {
         while !self.is_over.load(Ordering::Relaxed) {
-            // A panicked thread lost only its own file.
+            // A thread that panicked lost only its own file.
             let next = self.left.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(file) = next else { return };
             let ended = self.bring(&file);
             let is_end = ended.is_err();
-            // Sending fails if the receiver is gone because another file failed.
+            // Sending fails if the receiver no longer exists because another file failed.
             if done.send(ended).is_err() || is_end {
                 return;
             }
         }
     }
 
-    /// Fetches a file, in as many pieces as the connection needs.
+    /// Fetches a file, with as many connections as necessary.
     fn bring(&self, file: &PinnedFile) -> Result<(), Failure> {
         let part = self.folder.join(format!("{}.part", file.name));
         let had = part.metadata().map_or(0, |meta| meta.len());
@@ -139,7 +141,7 @@ impl Shared {
         std::fs::rename(&part, &whole).map_err(Failure::unwritten(whole))
     }
 
-    /// Fetches the rest of a file, and compares the whole with its digest.
+    /// Fetches the rest of a file, and compares the digest of the whole file.
     fn rest(&self, file: &PinnedFile, part: &Path) -> Result<(), Failure> {
         loop {
             let had = part.metadata().map_or(0, |meta| meta.len());
@@ -147,7 +149,7 @@ impl Shared {
                 break;
             }
             match self.piece(file, part, had) {
-                // It made progress, so the next request may fetch the rest.
+                // It received some bytes, so the next request may fetch the rest.
                 Err(Failure::BrokenOff { got, .. }) if got > had => {}
                 ended => ended?,
             }
@@ -166,7 +168,7 @@ impl Shared {
         Err(failure)
     }
 
-    /// Requests once the part after the first `had` bytes.
+    /// Requests the part after the first `had` bytes once.
     fn piece(&self, file: &PinnedFile, part: &Path, had: u64) -> Result<(), Failure> {
         let answer = self.repository.get(&file.path, had)?;
         let url = || self.repository.url(&file.path);
@@ -194,7 +196,7 @@ impl Shared {
         self.copy(answer, &mut to, part, file.bytes, &resized, &url)
     }
 
-    /// Appends received bytes, up to `wanted` bytes of the whole.
+    /// Appends received bytes until the whole file has `wanted` bytes.
     fn copy(
         &self,
         mut answer: Answer,

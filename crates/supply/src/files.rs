@@ -1,4 +1,4 @@
-//! Files of the cache: their identity, and how they are written.
+//! Identity of the files of the cache, and functions that write them.
 
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -7,7 +7,8 @@ use std::path::Path;
 pub(crate) use versions::digest_of_reader;
 pub use versions::{digest_of, digest_of_texts};
 
-/// Returns text that distinguishes a file from every other one, and from itself before a change.
+/// Returns text that distinguishes a file from every other file, and from its earlier state before
+/// a change.
 ///
 /// # Errors
 /// The file does not exist.
@@ -25,7 +26,7 @@ pub fn identity_of(path: &Path) -> Result<String> {
     ))
 }
 
-/// Writes a file atomically: readers see the whole file or none.
+/// Writes a file atomically, so that readers see the whole file or no file.
 ///
 /// # Errors
 /// It cannot be written.

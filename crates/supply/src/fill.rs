@@ -1,10 +1,10 @@
 //! Fills a folder of the cache from the nearest source that has the missing files.
 //!
-//! For the pinned version, the sources are: the remains of an interrupted fetch, Maven's own cache,
-//! and the repository over HTTPS. If the repository refuses, and Maven is installed, Maven is used,
-//! which has passwords and proxies of its own. For other versions the source is Maven, which alone
-//! can determine their jars. In every case, the folder is put in place as a whole, after every
-//! digest in it was compared with the lock.
+//! For the pinned version, the sources are the remains of an interrupted fetch, the cache of Maven,
+//! and the repository over HTTPS. If the repository refuses and Maven is installed, it uses Maven,
+//! which has its own passwords and proxies. For other versions the source is Maven, because only
+//! Maven can determine their jars. In every case, the whole folder is renamed to its final name
+//! after every digest in it was compared with the lock.
 
 use crate::fetch::fetch;
 use crate::files::{digest_of, name_of};
@@ -22,22 +22,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::{Release, member_of_jar};
 
-/// Folder of the compiler's hints in the server's jar.
+/// Folder in the server's jar that contains the compiler's hints.
 const HINTS_FOLDER: &str = "META-INF";
 
 /// Prefix of the name of a folder that a process fills within minutes.
 const FILLING: &str = "filling-";
 
-/// Prefix of the name of a folder that is being filled, and can be continued.
+/// Prefix of the name of a folder that is being filled, and that a later fetch can continue.
 const FETCHING: &str = "fetching-";
 
-/// Time after its last change when such a folder counts as abandoned.
+/// Time since its last change after which such a folder counts as abandoned.
 const ABANDONED: [(&str, Duration); 2] = [
     (FILLING, Duration::from_secs(3600)),
     (FETCHING, Duration::from_secs(30 * 86400)),
 ];
 
-/// Subfolder of the folder being filled that will be put in place.
+/// Subfolder of the folder being filled, which becomes the final folder.
 const JARS: &str = "jars";
 
 /// Fills the folder of a recipe, and returns the lock that its files match.
@@ -101,13 +101,13 @@ fn with(
     })
 }
 
-/// Missing files, and the progress so far.
+/// Missing files, and the progress up to now.
 struct Nearby {
     missing: Vec<PinnedFile>,
     progress: Progress,
 }
 
-/// Uses existing files: those of an earlier fetch, and those in Maven's own cache.
+/// Uses existing files: those of an earlier fetch, and those in the cache of Maven.
 fn nearby(
     pinned: &[PinnedFile],
     jars: &Path,
@@ -211,15 +211,15 @@ fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
         let bytes = foreign::read(FileKind::Jar, &jar).with_context(what)?;
         let text = member_of_jar(&bytes, member, file.bytes)
             .map_err(anyhow::Error::from)
-            .and_then(|found| found.context("it is not in there"))
+            .and_then(|found| found.context("it does not contain it"))
             .with_context(what)?;
         std::fs::write(jars.join(&file.name), text).with_context(what)?;
     }
     Ok(())
 }
 
-/// Locks this folder against other processes, waiting if necessary. The lock is held as long as the
-/// returned file exists.
+/// Locks this folder against other processes, and waits if necessary. The lock is held as long as
+/// the returned file exists.
 fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     let path = work.join("lock");
     let what = || format!("lock {}", path.display());
@@ -228,18 +228,18 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {
             voice(Message::Line(
-                "another cassay fetches the same; waiting for it",
+                "another cassay fetches the same files; waiting for it",
             ));
         }
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
     }
     file.lock().with_context(what)?;
-    // The process that finished before may have removed the folder.
+    // The process that held the lock before may have removed the folder.
     std::fs::create_dir_all(work.join(JARS)).with_context(what)?;
     Ok(file)
 }
 
-/// Runs Maven into a new folder, checks the result, and puts it in place.
+/// Runs Maven into a new folder, checks the result, and renames the folder to its final name.
 fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
     let fresh = fresh(folder)?;
     let jars = fresh.path().join(JARS);
@@ -266,7 +266,8 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
     place(&jars, folder, recipe, lock)
 }
 
-/// Makes a temporary folder beside its destination. It is removed unless it is put in place.
+/// Makes a temporary folder next to its destination. It is removed unless it is renamed to its
+/// final name.
 pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
@@ -292,7 +293,7 @@ fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Puts a folder whose files were compared with `lock` in place.
+/// Renames a folder, whose files were compared with `lock`, to its final name.
 pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
     recipe.seal(jars, &lock)?;
     if folder.exists() {
@@ -301,15 +302,15 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
     match std::fs::rename(jars, folder) {
         Ok(()) => Ok(lock),
-        // Another cassay process may have been faster. Its folder was checked as well.
+        // Another cassay process may have been faster. It has also checked its folder.
         Err(error) => recipe
             .checked(folder)
             .map_err(|_| error)
-            .with_context(|| format!("put {} in place", folder.display())),
+            .with_context(|| format!("rename {} to its final name", folder.display())),
     }
 }
 
-/// Removes the remains of killed processes, 70 MB each.
+/// Removes the remains of killed processes, which take 70 MB each.
 fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
@@ -317,7 +318,7 @@ fn remove_abandoned(cache: &Path) {
         Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // A folder that cannot be removed does no harm, and is tried again next time.
+        // A folder that cannot be removed does no harm, and the next process tries again.
         let _ = std::fs::remove_dir_all(&path);
     }
 }
@@ -330,7 +331,7 @@ pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the bytes that an interrupted fetch of a recipe has left.
+/// Returns the number of bytes that an interrupted fetch of a recipe has left.
 pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
     let jars = cache.join(format!("{FETCHING}{}", recipe.short())).join(JARS);
     let sizes = folders(&jars).into_iter().filter_map(|path| Some(path.metadata().ok()?.len()));

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{JavaWanted, java_in_release, java_major, majors_words};
 
-/// Time limit for a Java to print its version. A busy machine starts one within seconds.
+/// Time limit for a Java to print its version. Even on a busy machine, a Java starts within
+/// seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders whose subfolders may be Javas, as packages and people install them.
+/// Folders whose subfolders may be Javas, where packages and users install them.
 const HOMES: [&str; 5] = [
     "/usr/lib/jvm",
     "/usr/java",
@@ -22,7 +23,7 @@ const HOMES: [&str; 5] = [
     "/usr/local",
 ];
 
-/// The same below the user's home: folders of SDKMAN and of editors.
+/// The corresponding folders below the user's home: those of SDKMAN and of editors.
 const HOMES_OF_USER: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
 
 /// A Java runtime.
@@ -32,9 +33,9 @@ pub struct Java {
     pub program: PathBuf,
     /// Version that it reports: `17.0.15`.
     pub version: String,
-    /// Its whole version output, which distinguishes builds of one version.
+    /// Its whole version output, which distinguishes different builds of a version.
     pub build: String,
-    /// Sentence that says that the preferred Java was passed over, and why.
+    /// Sentence that says that the preferred Java is not used, and the reason.
     pub passed_over: Option<String>,
 }
 
@@ -45,11 +46,12 @@ impl Java {
     }
 }
 
-/// Returns a suitable Java with the best available major version: that of `JAVA_HOME`, else of
-/// `PATH`, else the first installed one.
+/// Returns a suitable Java with the best available major version. It is that of `JAVA_HOME`, else
+/// that of `PATH`, else the first installed one.
 ///
 /// # Errors
-/// There is none; the message lists the others, and says how to install one here.
+/// There is no suitable Java. The message lists the others, and explains how to install one on this
+/// system.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
         return java_in(home, wanted);
@@ -98,7 +100,7 @@ fn find_in(
         }
     }
     let none = if others.is_empty() {
-        "no Java is here: not in JAVA_HOME, not in PATH, nor where it is usually put".to_string()
+        "there is no Java: not in JAVA_HOME, not in PATH, and not in the usual folders".to_string()
     } else {
         others.join(", ")
     };
@@ -111,7 +113,8 @@ fn find_in(
     );
 }
 
-/// Returns the first Java of a major version. Adds a few words for each unsuitable one to `others`.
+/// Returns the first Java of a major version. Adds a short description of each unsuitable one to
+/// `others`.
 fn find_major(
     home: Option<&Path>,
     path: &[PathBuf],
@@ -124,7 +127,7 @@ fn find_major(
         let found = if program.is_file() {
             version_of(&program)
         } else {
-            Err(anyhow::anyhow!("there is no bin/java in it"))
+            Err(anyhow::anyhow!("it contains no bin/java"))
         };
         match found {
             Ok(said) if java_major(&said.0) == Some(wanted) => {
@@ -148,7 +151,7 @@ fn find_major(
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
-        // The folder's version may be wrong, or it may not run here.
+        // The stated version of the folder may be wrong, or the Java may not run on this machine.
         match version_of(&program) {
             Ok(said) if java_major(&said.0) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
@@ -176,7 +179,7 @@ fn taken(
     }
 }
 
-/// Returns the folders of the installed Javas, each once.
+/// Returns the folders of the installed Javas, without duplicates.
 fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut known: Vec<PathBuf> = Vec::new();
@@ -196,8 +199,8 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the version stated in the folder of a Java or, failing that, the one that the Java
-/// reports.
+/// Returns the version stated in the folder of a Java. If there is none, returns the version that
+/// the Java reports.
 fn version_at(home: &Path) -> Option<String> {
     let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
@@ -211,7 +214,7 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
     path.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
 }
 
-/// Asks a Java for its version. Returns it with the whole output.
+/// Runs a Java to get its version. Returns the version with the whole output.
 fn version_of(program: &Path) -> Result<(String, String)> {
     let mut command = process::command(program);
     command.arg("-version");
@@ -221,7 +224,7 @@ fn version_of(program: &Path) -> Result<(String, String)> {
     match parse_version(&text) {
         Some(version) => Ok((version.to_string(), text.trim().to_string())),
         None => bail!(
-            "{} -version ended with {} and said no version: {}",
+            "{} -version ended with {} and printed no version: {}",
             program.display(),
             output.status,
             text.lines().next().unwrap_or("nothing at all")
@@ -255,7 +258,7 @@ mod tests {
         assert_eq!(says("command not found"), None);
     }
 
-    /// Returns a `JAVA_HOME` whose java reports `version`.
+    /// Returns a `JAVA_HOME` with a java that reports `version`.
     fn java_home(version: &str) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
         let bin = home.path().join("bin");
@@ -375,7 +378,7 @@ mod tests {
         let java = find_in(Some(&gone), std::iter::empty(), &folders, &seventeen()).unwrap();
         let told = java.passed_over.unwrap();
         assert!(
-            told.contains("of JAVA_HOME: there is no bin/java in it"),
+            told.contains("of JAVA_HOME: it contains no bin/java"),
             "{told}"
         );
     }
@@ -386,7 +389,7 @@ mod tests {
         let path = std::iter::once(empty.path().to_path_buf());
         let error = find_in(None, path, &[], &seventeen()).unwrap_err().to_string();
         assert!(
-            error.contains("no Java is here") && error.contains("hint: "),
+            error.contains("there is no Java") && error.contains("hint: "),
             "{error}"
         );
     }

@@ -3,10 +3,10 @@
 //! The poms and the digests of the jars are part of the program (`versions`), so an installed
 //! binary needs no checkout. Jars come from the cache, from Maven's own cache, from a Maven
 //! repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). In every
-//! case, each jar is compared with its SHA-256 before use. A line's lock belongs to one release.
-//! For another release, Maven must find that every jar matches the repository's checksum. The
-//! result is recorded as the lock of that folder, and jars that the line's lock knows by name must
-//! match it. Nothing here prints: messages go to a [`Voice`].
+//! case, each jar is compared with its SHA-256 before use. The lock of a release line belongs to
+//! one release. For another release, Maven must check that every jar matches the checksum in the
+//! repository. The result is recorded as the lock of that folder, and jars whose names are in the
+//! lock of the line must match it. This crate prints no messages, but sends them to a [`Voice`].
 
 mod bundle;
 mod failure;
@@ -45,27 +45,29 @@ use versions::{Home, Line, Release};
 pub struct Supply {
     /// Class path of the server, without the node's own configuration folder.
     pub classpath: String,
-    /// The agent that measures objects. Without it, Cassandra refuses to size memtables well.
+    /// The agent that measures the size of objects. Without it, Cassandra cannot size memtables
+    /// well.
     pub jamm: PathBuf,
     /// The agent that offers MBeans over HTTP, if it is available.
     pub jolokia: Option<PathBuf>,
-    /// Hints on which methods the compiler should inline. The server is built with them.
+    /// Hints for the compiler on the methods that it should inline. They are part of the server's
+    /// build.
     pub compiler_hints: Option<PathBuf>,
     /// The release.
     pub release: Release,
-    /// Identity that distinguishes it from other builds of that name. `None` for pinned releases
-    /// and for those fetched by name.
+    /// Identity that distinguishes it from other builds with the same name. `None` for pinned
+    /// releases and for those fetched by name.
     pub build: Option<BuildIdentity>,
 }
 
-/// A folder of the cache that has all jars of a version.
+/// A folder of the cache that contains all jars of a version.
 #[derive(Clone, Debug)]
 pub struct FetchedJars {
     /// The folder.
     pub folder: PathBuf,
     /// Number of files.
     pub files: usize,
-    /// True if all of them were there before.
+    /// True if all of them were in the cache before.
     pub was_there: bool,
 }
 
@@ -82,8 +84,8 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     let shown = folder.display();
     ensure!(
         found == *release,
-        "CASSANDRA_HOME={shown} is Cassandra {found}, and {release} is asked for\nhint: unset it, \
-         or take `cassandra: {found}`"
+        "CASSANDRA_HOME={shown} is Cassandra {found}, but {release} is requested\nhint: unset it, \
+         or use `cassandra: {found}`"
     );
     voice(Message::Line(&format!(
         "Cassandra {found} from CASSANDRA_HOME={shown}"
@@ -95,7 +97,7 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
 ///
 /// # Errors
 /// A jar cannot be fetched, is missing or unknown, or differs from the lock; or `origin` does not
-/// exist, or is of another line.
+/// exist, or belongs to another line.
 pub fn resolve(
     cache: &Path,
     (release, origin): (&Release, &Origin),
@@ -116,7 +118,7 @@ pub fn resolve(
     };
     ensure!(
         std::ptr::eq(supply.release.line(), release.line()),
-        "it is Cassandra {}, and was planned as {release}, which is of another line",
+        "it is Cassandra {}, but was planned as {release}, which belongs to another line",
         supply.release
     );
     Ok(supply)
@@ -157,7 +159,8 @@ pub fn fetch(
     })
 }
 
-/// Returns the lock of a folder that has every file of it, and whether it was complete before.
+/// Returns the lock of a folder that contains every file of the lock. Also returns true if the
+/// folder was complete before.
 fn filled(
     folder: &Path,
     recipe: &Recipe,
@@ -171,17 +174,17 @@ fn filled(
     if let Some(why) = why {
         let folder = folder.display();
         voice(Message::Line(&format!(
-            "{folder}: {why}; all jars are fetched anew"
+            "{folder}: {why}; all jars are fetched again"
         )));
     }
     Ok((fill::fill(folder, recipe, repository, voice)?, false))
 }
 
-/// Checks that the files of a release exist or could be fetched. Does not fetch, unpack or build
-/// anything, and does not compare existing jars with the lock.
+/// Checks that the files of a release exist or could be fetched. It does not fetch, unpack or build
+/// files, and does not compare existing jars with the lock.
 ///
 /// # Errors
-/// They do not exist, and no source could provide them.
+/// The files do not exist, and no source could provide them.
 pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Result<()> {
     match origin {
         Origin::Maven => {}
@@ -242,7 +245,8 @@ fn list_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
     }
 }
 
-/// Returns the agent, if an earlier run has filled the cache. A distribution does not contain it.
+/// Returns the agent, if an earlier run has filled the cache. A distribution does not contain the
+/// agent.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
         let recipe = Recipe::read(&line.release()).ok()?;
@@ -295,7 +299,7 @@ mod tests {
         assert!(!supply.classpath.contains("NOTES"));
         let error = of("4.1").unwrap_err().to_string();
         assert!(
-            error.contains("planned as 4.1.10, which is of another line"),
+            error.contains("planned as 4.1.10, which belongs to another line"),
             "{error}"
         );
     }

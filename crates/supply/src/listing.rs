@@ -18,7 +18,7 @@ pub struct CachedJars {
     pub version: String,
     /// Their folder.
     pub folder: PathBuf,
-    /// Bytes that they take.
+    /// Their size, bytes.
     pub bytes: u64,
     /// State of the jars.
     pub state: State,
@@ -27,13 +27,14 @@ pub struct CachedJars {
 /// State of jars in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// All of them are there, each with its digest.
+    /// All jars are in the cache, each with its digest.
     Whole,
     /// A fetch was interrupted, and can be continued.
     Begun,
-    /// They belong to another lock than this program's, and are not used.
+    /// They belong to a lock other than that of this program, and are not used.
     Unused,
-    /// A jar has changed, as the sentence says. All are fetched anew when they are needed.
+    /// A jar has changed, and the sentence names it. All jars are fetched again when they are
+    /// needed.
     Changed(String),
     /// There are no jars.
     Absent,
@@ -65,7 +66,7 @@ pub fn list(cache: &Path) -> Result<Vec<CachedJars>> {
     let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
     for folder in folders(cache).into_iter().filter(|folder| folder.is_dir()) {
         let name = files::name_of(&folder).and_then(|name| name.strip_prefix(BEGIN));
-        // The hash that distinguishes folders of a version comes last; `unpinned` may be before it.
+        // The hash that distinguishes folders of a version comes last. `unpinned` may be before it.
         let version = name.and_then(|name| name.rsplit_once('-')).map(|(version, _)| version);
         let Some(version) = version.filter(|_| !own.contains(&folder)) else {
             continue;
@@ -110,7 +111,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 /// Returns a sentence about the jars that a run on local nodes would have to fetch first, with the
-/// command to fetch them in advance. `None` if they are in the cache.
+/// command that fetches them in advance. `None` if they are in the cache.
 pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;

@@ -2,8 +2,8 @@
 //! repository and their sizes.
 //!
 //! A line's `supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
-//! with `!/` is that of a file within a jar. For versions that are not pinned, the folder contains
-//! a record with lines of SHA-256 and name.
+//! with `!/` names a file within a jar. For versions that are not pinned, the folder contains a
+//! record with lines of SHA-256 and name.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
@@ -86,15 +86,15 @@ pub(crate) fn lock_text(lock: &Lock) -> String {
     lock.iter().map(line).collect()
 }
 
-/// Checks a lock that was not made by hand. The server of the version and its agents must be there,
-/// and must match the checked-in lock for files that it contains.
+/// Checks a generated lock. It must contain the server of the version and its agents. Files that
+/// are also in the checked-in lock must match it.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     for PinnedFile { name, sha256, .. } in parse_pinned(release.line().lock)? {
         // The hints belong to the server, but their name contains no version.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
-                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
                  {sha256}\nhint: remove it from Maven's repository (~/.m2) and try again"
             );
         }
@@ -120,20 +120,20 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the folder has every file of the lock with its digest, and no other file. `by` names
-/// the source.
+/// Checks that the folder contains every file of the lock with its digest, and no other file. `by`
+/// names the source.
 pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);
         let found = match digest_of(&path) {
             Ok(found) => found,
-            Err(error) => bail!("supply.lock lists {name}, which {by} did not bring: {error}"),
+            Err(error) => bail!("supply.lock lists {name}, which {by} did not deliver: {error}"),
         };
         if found != *digest {
             bail!(
-                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
-                 {digest}; {by} brought it\nhint: remove it there and try again; if it stays \
-                 different, the download is not the original"
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, but the lock has \
+                 {digest}; it came from {by}\nhint: remove it there and try again; if it still \
+                 differs, the download is not the original"
             );
         }
     }

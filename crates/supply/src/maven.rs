@@ -1,5 +1,5 @@
-//! Runs Maven, which fetches the jars of versions that are not pinned, and those that the
-//! repository refuses. Its output is passed on one jar at a time.
+//! Runs Maven, which fetches the jars of versions that are not pinned, and jars that the repository
+//! refuses. It passes on one message for each jar.
 
 use crate::java::program_in;
 use crate::progress::{Message, Voice};
@@ -15,11 +15,11 @@ const COPY_GOAL: &str = "dependency:copy-dependencies";
 /// The goal that unpacks the compiler's hints from the server's jar, as described in the pom.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
-/// Time limit for Maven: about 70 MB over a very slow network.
+/// Time limit for Maven, which may fetch about 70 MB over a very slow network.
 const LIMIT: Duration = Duration::from_secs(3600);
 /// Maximum number of error lines. Further lines repeat them.
 const FAILURES_SHOWN: usize = 6;
-/// Maximum length of a line. Maven's longest lines have some hundred bytes.
+/// Maximum length of a line. Maven's longest lines have a few hundred bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Returns true if `PATH` contains Maven.
@@ -32,20 +32,21 @@ fn program() -> Option<PathBuf> {
     program_in(std::env::split_paths(&path), "mvn")
 }
 
-/// Returns the error for a version whose jars only Maven could fetch, if Maven is missing.
+/// Returns the error about missing Maven, for a version whose jars only Maven could fetch.
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
         "the jars of Cassandra {release} are not in the cache. cassay pins {pinned} of this line, \
-         so only Maven can list them, and no mvn is in PATH\nhint: install Maven 3.6 or later, or \
-         set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay supply \
-         export FILE --cassandra {release}` writes a file for `cassay supply import FILE` here"
+         so only Maven can list them, but PATH contains no mvn\nhint: install Maven 3.6 or later, \
+         or set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay \
+         supply export FILE --cassandra {release}` writes a file for `cassay supply import FILE` \
+         here"
     )
 }
 
-/// Runs Maven on the pom in `work`. All jars go to `jars`, and the compiler's hints to a folder
-/// below it. If `is_pinned`, every jar is checked against a lock afterwards. Otherwise Maven itself
-/// must refuse jars that differ from the repository's checksum, instead of warning.
+/// Runs Maven on the pom in `work`. Maven writes all jars to `jars`, and the compiler's hints to a
+/// folder below it. If `is_pinned`, every jar is checked against a lock afterwards. Otherwise Maven
+/// itself must refuse jars that differ from the repository's checksum, instead of warning.
 ///
 /// # Errors
 /// Maven is missing or fails.
@@ -96,8 +97,8 @@ pub(crate) fn run(
         return Ok(());
     }
     bail!(
-        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is the network there? \
-         Settings (proxy, mirror) are Maven's own, in ~/.m2/settings.xml",
+        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is there a network? Maven \
+         has its own settings (proxy, mirror) in ~/.m2/settings.xml",
         failures.join("\n  ")
     )
 }
@@ -107,8 +108,7 @@ pub(crate) fn run(
 struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Passes on each whole line. A line without an end is cut once it is longer than any line of
-    /// Maven.
+    /// Passes on each whole line. Cuts an unfinished line when it is longer than any line of Maven.
     fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(part);
@@ -120,7 +120,7 @@ impl Lines {
     }
 }
 
-/// Returns the file name in Maven's message that a jar has been downloaded.
+/// Returns the name of the file in Maven's message about a downloaded jar.
 fn downloaded(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("Downloaded from ")?;
     let address = rest.split_ascii_whitespace().nth(1)?;

@@ -1,22 +1,22 @@
-//! Messages while jars are fetched: sentences and progress.
+//! Messages during the fetch of jars: sentences and progress.
 
 use measure::number;
 
 /// Progress of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of files that are there and checked.
+    /// Number of complete files, including their check.
     pub files: usize,
     /// Number of required files.
     pub files_wanted: usize,
-    /// Bytes that are there.
+    /// Number of available bytes.
     pub bytes: u64,
     /// Required bytes.
     pub bytes_wanted: u64,
 }
 
 impl Progress {
-    /// Returns the progress in words.
+    /// Describes the progress.
     pub fn words(self) -> String {
         format!(
             "{} of {} files, {} of {}",
@@ -38,21 +38,22 @@ impl Progress {
 pub enum Message<'a> {
     /// A sentence.
     Line(&'a str),
-    /// Progress. It comes often, and is soon out of date.
+    /// Progress. These messages come often, and are soon out of date.
     Progress(Progress),
 }
 
 /// Receiver of messages.
 pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
-/// Returns a voice for permanent lines: each sentence, and a line for each complete quarter.
+/// Returns a voice for permanent lines. It prints each sentence, and a line for each complete
+/// quarter.
 pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a {
     let mut quarters = 0;
     move |said| match said {
         Message::Line(line) => say(line),
         Message::Progress(progress) => {
             let now = progress.quarters();
-            // The next message implies the last quarter.
+            // The next message makes a line for the last quarter unnecessary.
             if now > quarters && now < 4 {
                 say(&progress.words());
             }

@@ -1,4 +1,4 @@
-//! Tells planners whether a release is available by its name.
+//! States for plans whether a release is available by its name.
 
 use crate::failure::Failure;
 use crate::home;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use versions::{Home, Release};
 
-/// Answers by version, because rules ask for each variant.
+/// Answers by version, because the rules ask again for each variant.
 static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
 
 /// Returns true if the repository has a release, or if Maven's cache or the distribution that the
 /// environment names contains it. `None` if this is unknown.
 ///
-/// The repository is asked once, for a file of a few kilobytes.
+/// It sends only one request to the repository, for a file of a few kilobytes.
 pub fn is_published(release: &Release) -> Option<bool> {
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
     let ask = || query_published(release, &Settings::here());
@@ -22,7 +22,7 @@ pub fn is_published(release: &Release) -> Option<bool> {
 }
 
 fn query_published(release: &Release, settings: &Settings) -> Option<bool> {
-    // If it is another release, or not a distribution, an error is reported when it is started.
+    // If it is another release, or not a distribution, the start reports an error.
     let own = home().ok().flatten().and_then(|home| Home::read(&home).ok());
     if own.is_some_and(|own| own.release == *release) {
         return Some(true);

@@ -1,4 +1,4 @@
-//! Accesses a Maven repository over HTTP: one file, or the rest of one.
+//! Accesses a Maven repository over HTTP. It gets a whole file, or the rest of one.
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};
@@ -17,7 +17,7 @@ pub(crate) const CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 /// Environment variable that names another repository.
 const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
 
-/// Time limit for connecting. A firewall that drops packets gives no answer.
+/// Time limit for connecting, since a firewall that drops packets gives no answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Time limit without any data.
@@ -35,9 +35,9 @@ pub(crate) struct Repository {
     agent: ureq::Agent,
 }
 
-/// The response with a file or its rest.
+/// The response with a whole file or its rest.
 pub(crate) struct Answer {
-    /// Offset in the file at which it begins.
+    /// Offset in the file at which the response begins.
     pub from: u64,
     /// Number of bytes, if the server states it.
     pub bytes: Option<u64>,
@@ -48,18 +48,18 @@ impl Repository {
     /// Returns the repository at an address, accessed through the proxy of the environment.
     ///
     /// # Errors
-    /// It is not a repository's address, or the certificates that the environment names cannot be
-    /// read.
+    /// The address is invalid for a repository, or the certificates that the environment names
+    /// cannot be read.
     pub fn new(address: &str) -> Result<Repository> {
         let proxy = ureq::Proxy::try_from_env();
         Repository::through(address, proxy)
     }
 
-    /// Like [`Repository::new`], through this proxy or without one.
+    /// Does the same as [`Repository::new`], with this proxy or without one.
     pub fn through(address: &str, proxy: Option<ureq::Proxy>) -> Result<Repository> {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         if !matches!(scheme, "http" | "https") || rest.is_empty() {
-            // A password may be before the @.
+            // The part before the @ may contain a password.
             let shown = address.rsplit('@').next().unwrap_or_default();
             bail!(
                 "{shown:?} is not the address of a Maven repository\nhint: it begins with \
@@ -131,7 +131,7 @@ impl Repository {
         }
     }
 
-    /// Returns the connection's route, for messages.
+    /// Returns the route of the connection, for messages.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
             " (asked through the proxy of the environment)"
@@ -161,25 +161,25 @@ impl Repository {
     }
 }
 
-/// Returns the offset at which a part of a file begins: `bytes 100-199/200`.
+/// Returns the offset at which a part of a file begins, from `bytes 100-199/200`.
 fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
     let range = headers.get("content-range")?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// Returns the message of an HTTP client error, with its cause.
+/// Returns the message of an HTTP client error, including its cause.
 fn message(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "no such host".to_string(),
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::Rustls(error) => format!("TLS: {error}"),
-        ureq::Error::Timeout(what) => format!("nothing came in time ({what})"),
+        ureq::Error::Timeout(what) => format!("no data arrived in time ({what})"),
         other => other.to_string(),
     }
 }
 
 /// Returns the trusted certificates: those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
-/// If the system has none, those that browsers trust, which are in the program.
+/// If the system has none, it returns those that browsers trust, which the program contains.
 fn tls() -> Result<TlsConfig> {
     let found = load_native_certs();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -1,15 +1,15 @@
-//! Reads the settings of Maven that tell where jars are: the folder of its own cache, and a mirror
-//! of Maven Central.
+//! Reads the settings of Maven for finding jars: the folder of its cache, and a mirror of Maven
+//! Central.
 //!
-//! They come from the user's `settings.xml`, then from the machine's, as in Maven. Other settings
-//! (proxies, passwords, profiles) are left to Maven itself, which is used if the repository
+//! As in Maven, they come from the user's `settings.xml`, then from that of the machine. It ignores
+//! other settings (proxies, passwords, profiles), since Maven itself is used if the repository
 //! refuses.
 
 use foreign::FileKind;
 use roxmltree::{Document, Node};
 use std::path::{Path, PathBuf};
 
-/// Id of the repository for which a mirror is searched.
+/// Id of the repository whose mirror is searched.
 const CENTRAL: &str = "central";
 
 /// Option that sets the folder of Maven's cache for all projects of a user.
@@ -56,26 +56,26 @@ impl Settings {
             all.local = all.local.or(found.map(PathBuf::from));
         }
         for file in files {
-            // Most machines have at most one of them.
+            // Most machines have at most one of the two files.
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
             match Settings::from_text(&text, &variable) {
                 Ok(found) => all = all.or(found),
-                Err(why) => all.notes.push(format!("{} is passed over: {why}", file.display())),
+                Err(why) => all.notes.push(format!("{} is ignored: {why}", file.display())),
             }
         }
         all
     }
 
-    /// Fills missing settings from `other`.
+    /// Copies missing settings from `other`.
     fn or(mut self, other: Settings) -> Settings {
         self.local = self.local.or(other.local);
         self.mirror = self.mirror.or(other.mirror);
         self
     }
 
-    /// Parses the text of one file. `variable` looks up the environment.
+    /// Parses the text of one file. `variable` returns variables of the environment.
     pub fn from_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -106,15 +106,15 @@ fn child<'a>(of: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
     of.children().find(|node| node.tag_name().name() == name)
 }
 
-/// Returns true if `mirrorOf` includes Maven Central. It is a comma-separated list of names and
-/// patterns.
+/// Returns true if `mirrorOf`, a comma-separated list of names and patterns, includes Maven
+/// Central.
 fn is_of_central(patterns: &str) -> bool {
     let mut words = patterns.split(',').map(str::trim);
     let is_out = words.clone().any(|word| word.strip_prefix('!') == Some(CENTRAL));
     !is_out && words.any(|word| matches!(word, "*" | "external:*" | CENTRAL))
 }
 
-/// Replaces `${user.home}` and `${env.NAME}` in a value. Unknown placeholders stay unchanged.
+/// Replaces `${user.home}` and `${env.NAME}` in a value. Does not change unknown placeholders.
 fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

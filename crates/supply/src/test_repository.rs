@@ -1,5 +1,5 @@
-//! For tests: a repository of a few small files on loopback, which may answer as real servers and
-//! proxies do on bad days.
+//! A repository for tests, with a few small files on loopback. It can imitate failures of real
+//! servers and proxies.
 
 use crate::lock::PinnedFile;
 use crate::repository::Repository;
@@ -9,22 +9,22 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Behaviour of a file's response.
+/// Behaviour when a file is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseBehaviour {
-    /// The correct answer, also to ranges.
+    /// The correct answer, including ranges.
     Well,
-    /// Ignores ranges: always from the beginning.
+    /// Ignores ranges and always answers from the beginning.
     Whole,
-    /// Half of the requested bytes, then the connection ends.
+    /// Sends half of the requested bytes, then ends the connection.
     Halves,
-    /// No bytes: the connection ends after the head.
+    /// Sends no bytes and ends the connection after the head.
     Nothing,
-    /// A page of HTML.
+    /// Sends a page of HTML.
     Page,
     /// Only this status.
     Status(u16),
-    /// Other bytes of the same number.
+    /// Sends the same number of other bytes.
     Other,
     /// Additional bytes.
     More,
@@ -45,12 +45,12 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
 pub(crate) struct RunningRepository {
     /// Its address.
     pub address: String,
-    /// Requests: the path, and the first byte of a range.
+    /// Requests, with the path and the first byte of a range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 
 impl RunningRepository {
-    /// Serves texts by their names, each with its behaviour, until the test ends.
+    /// Serves texts by their names until the test ends, each with its behaviour.
     pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> RunningRepository {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());

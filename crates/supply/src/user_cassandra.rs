@@ -1,4 +1,4 @@
-//! User-provided Cassandra instead of a Maven release: a folder, a distribution as one file, or the
+//! Cassandra from the user instead of a Maven release: a folder, a distribution as one file, or the
 //! result of a build command.
 
 use crate::Supply;
@@ -23,12 +23,12 @@ const UNPACKED: &str = "tarball-";
 /// File in such a folder that marks it as complete.
 const WHOLE: &str = "cassay-unpacked";
 
-/// Maximum unpacked bytes of a distribution. Current ones have 120 MB.
+/// Maximum unpacked size of a distribution, bytes. Current distributions have 120 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Number of last lines of a build shown when it fails.
+/// Number of last lines of a failed build that are shown.
 const LINES_SHOWN: usize = 20;
-/// Bytes kept of each stream for these lines. A compiler's lines are long.
+/// Number of bytes of each stream that are kept for these lines, since a compiler's lines are long.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 /// Time limit of a build. Building Cassandra and fetching all its jars takes about ten minutes.
@@ -37,7 +37,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 /// Returns the files in a folder from which nodes are started.
 ///
 /// # Errors
-/// It is neither a distribution nor a built tree; or one of its jars cannot be read.
+/// The folder is neither a distribution nor a built tree, or one of its jars cannot be read.
 pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Supply> {
     let home = Home::read(folder)?;
     let digest = home.digest().with_context(|| format!("read {}", folder.display()))?;
@@ -53,10 +53,11 @@ pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Suppl
     })
 }
 
-/// Returns the folder of an unpacked tarball, whose digest is checked first. It is unpacked once.
+/// Returns the folder of an unpacked tarball. It first checks the digest of the tarball, and
+/// unpacks it once.
 ///
 /// # Errors
-/// It is another file, or not a gzipped tar, or contains paths outside its folder.
+/// The file has another digest, is not a gzipped tar, or contains paths outside its folder.
 pub(crate) fn unpacked(
     cache: &Path,
     file: &Path,
@@ -87,7 +88,7 @@ pub(crate) fn unpacked(
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         bail!(
-            "{} has not one folder with all of it, as a distribution has",
+            "{} does not consist of a single folder, unlike a distribution",
             file.display()
         );
     };
@@ -102,13 +103,13 @@ pub(crate) fn unpacked(
     Ok(folder.join(name))
 }
 
-/// Finished builds. Each runs once for all clusters that this process starts.
+/// Finished builds. Each build runs once for all clusters that this process starts.
 static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the build command in its folder, once in the life of this process.
+/// Runs the build command in its folder, once in this process.
 ///
 /// # Errors
-/// It cannot be started or fails; the message has its last lines.
+/// The command cannot be started or fails. The message contains its last lines.
 pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let key = (command.to_vec(), home.to_owned());
@@ -163,7 +164,7 @@ struct LastLines(Vec<u8>);
 impl LastLines {
     fn push(&mut self, piece: &[u8]) {
         self.0.extend_from_slice(piece);
-        // Trimmed in steps, so that each byte is moved once or twice.
+        // It is trimmed in large steps, so that each byte is moved only once or twice.
         if self.0.len() > 2 * SHOWN_BYTES_MAX {
             self.0.drain(..self.0.len() - SHOWN_BYTES_MAX);
         }
@@ -239,7 +240,7 @@ mod tests {
         assert!(supply.build.is_some());
         let (file, digest) = tarball(folder.path(), &["a/x", "b/y"]);
         let error = unpacked(&cache, &file, &digest, &mut |_: Message<'_>| ()).unwrap_err();
-        assert!(error.to_string().contains("not one folder"), "{error}");
+        assert!(error.to_string().contains("a single folder"), "{error}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The files of a version, their folder, and the check that existing files are intact.
 //!
-//! A folder is used only after every file of the lock was found with its SHA-256. All digests are
-//! checked again once per boot of the machine, and whenever a file is not the one that was checked.
-//! The stamp contains its inode, size and the times of its last changes. The kernel itself sets the
-//! time of the last inode change, so a replaced jar is detected even if size and date are the same.
+//! A folder is used only if it contains every file of the lock with its SHA-256. All digests are
+//! checked again once per boot of the machine, and whenever a file differs from the checked one.
+//! The stamp contains its inode, its size and the times of its last changes. The kernel itself sets
+//! the time of the last inode change, so a replaced jar is detected even if its size and date are
+//! the same.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
 use crate::lock::{Lock, PinnedFile, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
@@ -12,10 +13,10 @@ use foreign::FileKind;
 use std::path::{Path, PathBuf};
 use versions::{POM, POM_VERSION, Release};
 
-/// File that records the lock against which a folder was checked, and the identity of every file.
+/// File that records the lock with which a folder was compared, and the identity of every file.
 const STAMP: &str = "checked";
 
-/// Lock of a folder whose version has no checked-in lock.
+/// Lock of a folder for a version without a checked-in lock.
 const RECORD: &str = "supply.lock";
 
 /// The files of a version, and the data to verify them.
@@ -56,7 +57,7 @@ impl Recipe {
         }
     }
 
-    /// Returns the folder of the files. Another pom or lock gives another folder.
+    /// Returns the folder of the files. It differs for another pom or lock.
     pub fn folder_in(&self, cache: &Path) -> PathBuf {
         let begin = if self.pinned.is_some() {
             ""
@@ -83,22 +84,22 @@ impl Recipe {
         Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
     }
 
-    /// Returns the lock for the files in a folder: the program's, or the one recorded when they
-    /// were fetched.
+    /// Returns the lock for the files in a folder. It is the program's lock, or the lock that was
+    /// recorded when they were fetched.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
         let record =
             || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();
         self.lock.clone().or_else(record)
     }
 
-    /// Returns the lock of a folder in which every file is intact, according to the stamp or,
-    /// failing that, to all digests. The error is a sentence about the change. It is `None` if the
-    /// folder was never filled.
+    /// Returns the lock of a folder in which every file is intact according to the stamp or, if the
+    /// stamp differs, according to all digests. The error is a sentence about the change. It is
+    /// `None` if the folder was never filled.
     pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
         let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_in(folder).ok_or(None)?;
         let said = |error: anyhow::Error| Some(format!("{error:#}"));
-        // The identity is read before the digests, so a later change shows in the next stamp.
+        // The identity is read before the digests, so that a later change affects the next stamp.
         let now = self.stamp_of(folder, &lock).map_err(said)?;
         if now == stamp {
             return Ok(lock);
@@ -108,13 +109,13 @@ impl Recipe {
             return Err(None);
         }
         check_digests(folder, &lock).map_err(said)?;
-        // A cache that is not writable is checked in full every time.
+        // A cache that is not writable is checked completely every time.
         let _ = write_whole(&folder.join(STAMP), &now);
         Ok(lock)
     }
 
-    /// Records in a folder that all of its files were compared with `lock`. Also records the lock
-    /// itself if the program does not have it.
+    /// Records in a folder that all of its files match `lock`. Also records the lock itself if the
+    /// program does not contain it.
     pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
         if self.lock.is_none() {
             write_whole(&folder.join(RECORD), &lock_text(lock))?;
@@ -203,8 +204,7 @@ mod tests {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();
-        // As after another boot of the machine: everything is checked again, and the result is
-        // stored.
+        // After another boot of the machine, everything is checked again, and the result is stored.
         let begin = first.lines().next().unwrap();
         let other = first.replacen("boot ", "boot x", 1);
         assert!(other.starts_with(begin) && other != first);

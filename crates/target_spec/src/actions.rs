@@ -1,33 +1,35 @@
-//! Actions that turn one target into another. This is the only place that decides which settings a
-//! restart can change.
+//! Actions that turn one target into another. Only this module decides which settings a restart can
+//! change.
 
 use crate::spec::{LocalSpec, Target};
 
-/// Action that turns one target into another, from the least to the most.
+/// Action that turns one target into another, ordered from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// The running target is used as it is.
+    /// The running target is used unchanged.
     None,
-    /// The links of the running hosts are set; no node restarts.
+    /// The links of the running hosts are set without a restart of nodes.
     Limits,
-    /// The nodes restart, with their data.
+    /// The nodes restart and keep their data.
     Restart,
-    /// Another cluster: the running one is stopped and its data is lost.
+    /// A new cluster is needed. The running one is stopped and its data is lost.
     Start,
 }
 
 /// Order in which running nodes get another configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restarts {
-    /// One after the other, so that the ring answers all the time. Took 286 s on three hosts that
+    /// One after the other, so that the ring always answers. It took 286 s on three hosts that
     /// share two cores.
     InTurn,
-    /// All are stopped, then all started: for a caller that restores the data afterwards anyway.
+    /// All nodes are stopped, then all are started, for a caller that restores the data afterwards
+    /// anyway.
     Together,
 }
 
-/// Keys of `cassandra.yaml` that decide how data is placed or written. A node with data under one
-/// value does not start under another, does not find the data, or has files of both kinds.
+/// Keys of `cassandra.yaml` that determine the place or the format of data. If such a key changes
+/// on a node with data, the node does not start, does not find the data, or has files of both
+/// kinds.
 const STORAGE_KEYS: [&str; 9] = [
     "allocate_tokens_for_keyspace",
     "allocate_tokens_for_local_replication_factor",
@@ -65,7 +67,7 @@ impl LocalSpec {
         }
     }
 
-    /// Returns the differences that only a new cluster can apply, in words.
+    /// Describes the differences that only a new cluster can apply.
     pub fn hindrances(&self, from: &LocalSpec) -> Vec<&'static str> {
         let fixed = |spec: &LocalSpec| {
             let hosts = spec.hosts.as_ref();
@@ -87,7 +89,7 @@ impl LocalSpec {
             }
         };
         differs("the version", self.release != from.release);
-        differs("where Cassandra comes from", self.origin != from.origin);
+        differs("the source of Cassandra", self.origin != from.origin);
         differs("the Java", self.java != from.java);
         differs("the number of nodes", self.nodes != from.nodes);
         differs("the racks", self.racks != from.racks);
@@ -114,7 +116,7 @@ impl LocalSpec {
             || self.topology != from.topology
     }
 
-    /// Returns true if the machine differs for a JVM, which reads its size once.
+    /// Returns true if a JVM would see another machine, whose size it reads only at its start.
     pub fn has_other_machine(&self, from: &LocalSpec) -> bool {
         let machine = |spec: &LocalSpec| {
             let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());

@@ -1,16 +1,16 @@
-//! Translation of the addresses that nodes report into those at which they are reached: for
-//! containers, port forwards, and networks that translate addresses.
+//! Translation of the addresses that nodes report into the addresses at which they can be reached.
+//! It is for containers, port forwards, and networks that translate addresses.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// An address, at one port or at any.
+/// An address, with one port or with any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
     /// The address.
     pub ip: IpAddr,
-    /// Its port. `None`: any.
+    /// Its port. `None` means any port.
     pub port: Option<u16>,
 }
 
@@ -39,8 +39,8 @@ impl fmt::Display for NodePlace {
     }
 }
 
-/// Pairs of a node's reported address and the address at which it is reached. A node without a pair
-/// is reached by its own address.
+/// Pairs of the reported address of a node and the address at which it can be reached. A node
+/// without a pair can be reached at its reported address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translation(Vec<(NodePlace, NodePlace)>);
 
@@ -50,7 +50,7 @@ impl Translation {
         self.0.push((said, reached));
     }
 
-    /// Returns the CQL address at which a node with this reported address is reached.
+    /// Returns the address for CQL connections to a node with this reported address.
     pub fn reached(&self, said: SocketAddr) -> SocketAddr {
         let Some((_, reached)) = self.pair(said) else {
             return said;
@@ -58,8 +58,8 @@ impl Translation {
         SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
     }
 
-    /// Returns the same for another port than that of CQL: a port without a pair of its own is the
-    /// same at the other address.
+    /// Returns the address for a port other than that of CQL. A port without its own pair is the
+    /// same port at the other address.
     pub fn beside(&self, said: SocketAddr) -> SocketAddr {
         match self.pair(said) {
             Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
@@ -68,8 +68,8 @@ impl Translation {
         }
     }
 
-    /// Returns the reported address of a node whose CQL port is reached at an address, if that is
-    /// translated. `usual_port` is its port if the pair has none.
+    /// Returns the reported address of the node whose CQL port is reached at an address, if that
+    /// address is translated. `usual_port` is the port if the pair has none.
     pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())
@@ -83,7 +83,8 @@ impl Translation {
         Some(SocketAddr::new(said.ip, port))
     }
 
-    /// Returns the pair of an address: one with its port before one of any port.
+    /// Returns the pair of an address. A pair with its port takes precedence over a pair with any
+    /// port.
     fn pair(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
         let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
         let exact = lines().find(|(line, _)| line.port == Some(said.port()));

@@ -28,7 +28,7 @@ impl Act {
         Act::Drop,
     ];
 
-    /// Returns its word on the command line.
+    /// Returns the word for it on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Act::Create => "create",
@@ -40,12 +40,12 @@ impl Act {
     }
 }
 
-/// A keyspace, or an object in one.
+/// A keyspace, or an object in a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// The keyspace, by its name in the server.
+    /// The keyspace, with its name in the server.
     pub keyspace: String,
-    /// The table, or the name of a type or view. `None`: the whole keyspace.
+    /// The table, or the name of a type or view. `None` means the whole keyspace.
     pub name: Option<String>,
 }
 
@@ -62,18 +62,18 @@ measure::word_enum! {
     /// Action on nodes themselves.
     #[derive(PartialOrd, Ord)]
     pub enum NodeAct {
-        /// Stop a node in order, and start it.
+        /// Stop a node properly, and start it.
         Restart = "restart",
         /// Stop or kill a process by a signal.
         Signal = "signal",
-        /// Drop packets of a node, or reset its connections, at its machine.
+        /// Drop packets of a node, or reset its connections, on its machine.
         Network = "network",
         /// Delete and evict pods of nodes, and cordon the machines that they run on.
         Pods = "pods",
     }
 }
 
-/// Permissions named on the command line: `--allow write=shop.users,drop=scratch,restart`.
+/// Permissions on the command line: `--allow write=shop.users,drop=scratch,restart`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     objects: BTreeSet<(Act, Object)>,
@@ -81,7 +81,7 @@ pub struct Allow {
 }
 
 impl Allow {
-    /// Parses `ACT=KEYSPACE[.TABLE],…`; for nodes, the action alone.
+    /// Parses `ACT=KEYSPACE[.TABLE],…`. For nodes, only the action.
     ///
     /// # Errors
     /// The mistake, and the valid forms.
@@ -100,7 +100,7 @@ impl Allow {
             let act = Act::ALL
                 .into_iter()
                 .find(|act| act.word() == word.trim())
-                .ok_or_else(|| format!("\"{word}\" is not an act: {form}"))?;
+                .ok_or_else(|| format!("\"{word}\" is not an action: {form}"))?;
             let (keyspace, name) = match object.trim().split_once('.') {
                 Some((keyspace, name)) => (keyspace, Some(name)),
                 None => (object.trim(), None),
@@ -123,7 +123,7 @@ impl Allow {
         Ok(all)
     }
 
-    /// Returns true if it allows nothing.
+    /// Returns true if it contains no permissions.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.nodes.is_empty()
     }
@@ -134,7 +134,7 @@ impl Allow {
         self.nodes.extend(other.nodes);
     }
 
-    /// Returns true if it names the object, or the object's keyspace.
+    /// Returns true if it contains the object, or the object's keyspace.
     pub fn names(&self, act: Act, object: &Object) -> bool {
         let whole = Object {
             name: None,
@@ -144,13 +144,13 @@ impl Allow {
         has(object.clone()) || has(whole)
     }
 
-    /// Returns true if it names an action on nodes themselves.
+    /// Returns true if it contains an action on nodes themselves.
     pub fn names_of_nodes(&self, act: NodeAct) -> bool {
         self.nodes.contains(&act)
     }
 }
 
-/// Formats it as on the command line.
+/// Formats it for the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.objects.iter().map(|(act, object)| format!("{}={object}", act.word()));

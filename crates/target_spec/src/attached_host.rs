@@ -1,4 +1,4 @@
-//! The machines of a cluster that cassay did not start, and the programs that may run there.
+//! The machines of a cluster that cassay did not start, and the programs that may run on them.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ pub const NODE_PLACE: &str = "{node}";
 pub struct AttachedHost {
     /// Access to the machine.
     pub remote: RemoteHost,
-    /// Addresses of its nodes in the cluster; empty: the machine's own addresses.
+    /// Addresses of its nodes in the cluster. Empty means the addresses of the machine itself.
     pub addresses: Vec<IpAddr>,
     /// Commands that stop and start its nodes.
     pub control: Option<ProcessControl>,
-    /// Folder with the logs of a node, read only; [`NODE_PLACE`] stands for the node.
+    /// Folder with the logs of a node, which are only read. [`NODE_PLACE`] represents the node.
     pub logs: Option<PathBuf>,
-    /// Folder with its data, whose disk settings are read; likewise.
+    /// Folder with its data, whose disk settings are read. [`NODE_PLACE`] represents the node.
     pub data: Option<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
     PathBuf::from(text.replace(NODE_PLACE, &node.to_string()))
 }
 
-/// Way to stop and start a node that cassay did not start.
+/// Method of stopping and starting a node that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessControl {
     /// A unit of systemd.
@@ -38,15 +38,16 @@ pub enum ProcessControl {
     Docker(String),
     /// Two programs with their arguments, run without a shell.
     Command {
-        /// Program that exits with 0 when the node has ended.
+        /// Program that stops the node, and exits with 0 when it has ended.
         stop: Vec<String>,
-        /// Program that exits with 0 when the node has started; harmless if one already runs.
+        /// Program that starts the node, and exits with 0 when it has started. It does no harm if
+        /// the node already runs.
         start: Vec<String>,
     },
 }
 
 impl ProcessControl {
-    /// Returns the program that stops the node with this address, and the one that starts it.
+    /// Returns the program that stops the node with this address, and the program that starts it.
     pub fn programs(&self, node: IpAddr) -> [Vec<String>; 2] {
         let filled = |words: &[String]| -> Vec<String> {
             let node = node.to_string();
@@ -63,7 +64,7 @@ impl ProcessControl {
         }
     }
 
-    /// Returns true if it distinguishes several nodes.
+    /// Returns true if its commands distinguish several nodes.
     pub fn tells_nodes_apart(&self) -> bool {
         let has = |words: &[String]| words.iter().any(|word| word.contains(NODE_PLACE));
         match self {
@@ -74,7 +75,7 @@ impl ProcessControl {
         }
     }
 
-    /// Returns the control of one node.
+    /// Returns the method for one node.
     #[must_use]
     pub fn for_node(&self, node: IpAddr) -> ProcessControl {
         let name = |name: &str| name.replace(NODE_PLACE, &node.to_string());

@@ -28,31 +28,31 @@ measure::word_enum! {
         GcLog = "gc-log",
         /// Read each node's `/proc`: CPU, memory, disk of the process.
         ProcessStatistics = "process-statistics",
-        /// Read CPU, memory, disk and network of the machine and hosts that nodes live on.
+        /// Read CPU, memory, disk and network of the machine and the hosts that nodes run on.
         HostMetrics = "host-metrics",
         /// Read the nodes' log files.
         Logs = "logs",
-        /// Read all of the nodes' effective settings.
+        /// Read all settings that are in effect on the nodes.
         Settings = "settings",
-        /// Stop and kill the processes of nodes by signals.
+        /// Stop and kill the processes of nodes with signals.
         NodeSignals = "node-signals",
-        /// Stop nodes in order, and start them.
+        /// Stop nodes properly, and start them.
         NodeControl = "node-control",
         /// Delete and evict the pods of nodes, which a controller then recreates.
         PodControl = "pod-control",
         /// Isolate the pods of nodes by a network policy.
         NetworkPolicy = "network-policy",
-        /// Give each host a network of its own.
+        /// Give each host its own network.
         Hosts = "hosts",
-        /// Add one more node to those of a host.
+        /// Add another node to a host.
         AnotherNode = "another-node",
-        /// Confine each host to CPUs of its own.
+        /// Confine each host to its own CPUs.
         CpuSet = "cpu-set",
         /// Limit the CPU time of each host.
         CpuLimit = "cpu-limit",
-        /// Limit the memory of each host, page cache included.
+        /// Limit the memory of each host, including the page cache.
         MemoryLimit = "memory-limit",
-        /// Give each host a data volume of stated size.
+        /// Give each host a data volume of the stated size.
         Volume = "volume",
         /// Limit the operations and bytes per second of each host's volume.
         DiskLimit = "disk-limit",
@@ -68,7 +68,7 @@ measure::word_enum! {
         PacketLoss = "packet-loss",
         /// Reset connections.
         Reset = "connection-reset",
-        /// Take a volume away, with its unsynced data.
+        /// Remove a volume together with its unsynced data.
         VolumeOff = "volume-off",
         /// Make a volume read-only.
         VolumeReadOnly = "volume-read-only",
@@ -82,7 +82,7 @@ measure::word_enum! {
 }
 
 impl Capability {
-    /// Volume faults, for hosts that have volumes.
+    /// Faults of volumes, on hosts that have volumes.
     pub const OF_VOLUMES: [Capability; 5] = [
         Capability::VolumeOff,
         Capability::VolumeReadOnly,
@@ -91,7 +91,7 @@ impl Capability {
         Capability::VolumeErrors,
     ];
 
-    /// Returns true if hosts need volumes of their own for it.
+    /// Returns true if hosts need separate volumes for it.
     pub fn is_of_volumes(self) -> bool {
         self == Capability::Volume || Capability::OF_VOLUMES.contains(&self)
     }
@@ -106,12 +106,12 @@ pub struct CapabilityStatus {
     pub capability: Capability,
     /// True if it is present.
     pub present: bool,
-    /// Way in which it works, or the reason why it is absent and the remedy.
+    /// Method by which it works, or the reason why it is absent and the remedy.
     pub detail: String,
 }
 
 impl CapabilityStatus {
-    /// Creates a status: present with its way of working, or absent with the reason.
+    /// Creates a status: present with its method, or absent with the reason.
     pub fn from_answer(capability: Capability, answer: Result<String, String>) -> CapabilityStatus {
         CapabilityStatus {
             capability,
@@ -120,7 +120,7 @@ impl CapabilityStatus {
         }
     }
 
-    /// Returns the capability's way of working, or the reason why it is absent.
+    /// Returns the method of the capability, or the reason why it is absent.
     pub fn answer(&self) -> Result<String, String> {
         let detail = self.detail.clone();
         if self.present {

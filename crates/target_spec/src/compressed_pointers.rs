@@ -1,5 +1,5 @@
 //! Largest heap that a JVM addresses with pointers of 4 bytes, and the condition for mapping an
-//! archive of classes that was created with them.
+//! archive of classes that was created with such pointers.
 
 use crate::spec::{Collector, LocalSpec};
 
@@ -9,12 +9,12 @@ const REACHED_BYTES: u64 = 32 << 30;
 const ALIGNMENT_BYTES: u64 = 8;
 
 /// Returns the largest heap, in bytes, whose objects are addressed by pointers of 4 bytes. The JVM
-/// keeps the lowest addresses free, by the alignment of its heap. That is a region of the largest
-/// size with G1 and Shenandoah (32 MiB), 2 MiB with the parallel collector. ZGC has no such
-/// pointers.
+/// keeps the lowest addresses free, up to the alignment of its heap. The alignment is the largest
+/// size of a region with G1 and Shenandoah (32 MiB), and 2 MiB with the parallel collector. ZGC has
+/// no such pointers.
 ///
-/// Observed with Java 17.0.15: G1 up to -Xmx32736m and not from -Xmx32737m on; the parallel
-/// collector at -Xmx32750m and not at -Xmx32767m.
+/// Observed with Java 17.0.15: G1 uses them up to -Xmx32736m, but not from -Xmx32737m on. The
+/// parallel collector uses them at -Xmx32750m, but not at -Xmx32767m.
 pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) -> u64 {
     let kept_free = match collector {
         Collector::Z => return 0,
@@ -25,8 +25,8 @@ pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) 
     REACHED_BYTES * (alignment / ALIGNMENT_BYTES) - kept_free
 }
 
-/// Options that change the form of objects, or of pointers to them or to classes, from that of an
-/// archive created without them. Each counts with any value.
+/// Options that change the form of objects, or of pointers to objects or classes, from that in an
+/// archive created without them. This applies to any value of the option.
 const OTHER_FORMS: [&str; 4] = [
     "-XX:-UseCompressedOops",
     "-XX:-UseCompressedClassPointers",
@@ -35,7 +35,8 @@ const OTHER_FORMS: [&str; 4] = [
 ];
 const OBJECT_ALIGNMENT: &str = "-XX:ObjectAlignmentInBytes=";
 
-/// Returns the reason why JVMs of a spec map no archive of classes; `None` if they do.
+/// Returns the reason why JVMs of a specification do not map an archive of classes. `None` if they
+/// do.
 pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     let collector = chosen(spec);
     if collector == Collector::Z {
@@ -56,7 +57,7 @@ pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     (spec.heap_bytes > most).then(|| format!("a heap of more than {}MiB", most >> 20))
 }
 
-/// Returns the collector of a spec: the stated one, that of its options, or Cassandra's.
+/// Returns the collector of a specification: the stated one, that of its options, or Cassandra's.
 fn chosen(spec: &LocalSpec) -> Collector {
     let by_option = || {
         let is_on = |one: &Collector| spec.jvm_options.contains(&one.option());
@@ -79,7 +80,7 @@ mod tests {
         }
     }
 
-    /// Values of Java 17.0.15, read with all its flags.
+    /// Values of Java 17.0.15, read from its output of all flags.
     #[test]
     fn the_largest_heap_with_small_pointers_is_that_of_the_jvm() {
         let is_narrow =

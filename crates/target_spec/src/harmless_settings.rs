@@ -1,16 +1,16 @@
-//! Separates harmless settings of a node, which are only data, from harmful ones. Those may run a
-//! program, load a class, or write and read files on this machine.
+//! Separates harmless settings of a node, which are only data, from harmful settings. Harmful
+//! settings may run a program, load a class, or write and read files on this machine.
 //!
 //! Both decisions use lists of settings known to be harmless. A JVM has more than a thousand
-//! options and Cassandra five hundred settings. A setting that was never reviewed is not on the
-//! list, and so needs the trust of the person who runs it (decision 028).
+//! options, and Cassandra has five hundred settings. A setting that was never reviewed is not on
+//! the list, so it requires the trust of the user (decision 028).
 //!
 //! Long because of these lists.
 
 use serde_json::Value;
 
-/// Flags of `-XX:+NAME` and `-XX:-NAME` that switch the JVM's internal work. Flags that select a
-/// collector, `Use…GC`, are recognized by their form.
+/// Flags of `-XX:+NAME` and `-XX:-NAME` that affect only the internal work of the JVM. Flags that
+/// select a collector, `Use…GC`, are recognized by their form.
 const SWITCHES: &[&str] = &[
     "AggressiveOpts",
     "AlwaysPreTouch",
@@ -66,7 +66,7 @@ const SWITCHES: &[&str] = &[
 ];
 
 /// Flags of `-XX:NAME=NUMBER`. Flags of G1 and Shenandoah are recognized by their prefix. The name
-/// matters: `-XX:OnError=1` runs a program of that name.
+/// is important, since `-XX:OnError=1` runs a program.
 const NUMBERS: &[&str] = &[
     "ActiveProcessorCount",
     "AdaptiveSizePolicyWeight",
@@ -125,7 +125,7 @@ const NUMBERS: &[&str] = &[
     "ZUncommitDelay",
 ];
 
-/// Flags with a word for a value, and the words.
+/// Flags whose value is a word, with the permitted words.
 const WORDS: &[(&str, &[&str])] = &[
     (
         "ShenandoahGCHeuristics",
@@ -137,13 +137,13 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Prefixes of system properties that Cassandra and Netty read as a number or a switch.
 const PROPERTIES: &[&str] = &["cassandra.", "io.netty.", "jdk.nio.maxCachedBufferSize"];
 
-/// Parts of names of properties that open access to the node, even with a number as value.
+/// Parts of the names of properties that give access to the node, even if the value is a number.
 const DOORS: &[&str] = &[
     "auth", "insecure", "jmx", "password", "rmi", "ssl", "udf", "unsafe",
 ];
 
-/// Returns true if a JVM option is only data: sizes, numbers and switches of the JVM's internal
-/// work.
+/// Returns true if a JVM option is only data, which means sizes, numbers and switches that affect
+/// only the internal work of the JVM.
 pub fn is_harmless_option(option: &str) -> bool {
     if matches!(option, "-server" | "-ea" | "-da" | "-Xint" | "-Xrs") {
         return true;
@@ -182,18 +182,20 @@ fn property(rest: &str) -> bool {
         && (is_number(value) || matches!(value, "true" | "false"))
 }
 
-/// Returns true if a part of a name is a port: `local.port`, not `native_transport_requests`.
+/// Returns true if a part of a name is a port, as in `local.port`, but not in
+/// `native_transport_requests`.
 fn names_port(name: &str) -> bool {
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| part.ends_with("port") && !part.ends_with("transport"))
 }
 
-/// Returns true if the text has letters and digits only: no path and no option inside an option.
+/// Returns true if the text has only letters and digits, so that it contains no path and no other
+/// option.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-/// Returns true for `12`, `1.5`, `64m`.
+/// Returns true for texts like `12`, `1.5`, `64m`.
 fn is_number(text: &str) -> bool {
     let digits = text.trim_end_matches(|c: char| "kKmMgGtT".contains(c));
     text.len() - digits.len() <= 1
@@ -201,7 +203,7 @@ fn is_number(text: &str) -> bool {
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Settings of `cassandra.yaml` that enable code which comes with statements.
+/// Settings of `cassandra.yaml` that permit code in statements.
 const CODE_SWITCHES: &[&str] = &[
     "allow_extra_insecure_udfs",
     "allow_insecure_udfs",
@@ -230,8 +232,8 @@ const ACCESS_MODES: &[&str] = &[
     "standard",
 ];
 
-/// Words that settings of `cassandra.yaml` may have, by their path; `*` is any one key. Items of a
-/// list have the path of the list.
+/// Words that settings of `cassandra.yaml` may have as their value, by the path of the setting. `*`
+/// is any one key. Items of a list have the path of the list.
 const YAML_WORDS: &[(&str, &[&str])] = &[
     (
         "batchlog_endpoint_strategy",
@@ -314,8 +316,8 @@ const YAML_WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the paths, below a key of `cassandra.yaml`, whose values are more than data. A number, a
-/// switch or a quantity (`64MiB/s`, `10ms`) is data under any other key, since none of these names
-/// a class, a program or a file. A word is data if it is one of the known ones.
+/// switch or a quantity (`64MiB/s`, `10ms`) is data for any other key, since it cannot name a
+/// class, a program or a file. A word is data if it is a known word.
 pub fn harmful_settings(key: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     look(key, value, &mut found);
@@ -337,7 +339,7 @@ fn look(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for a number with a unit: Cassandra's units are letters, with `/s` after a size for
+/// Returns true for a number with a unit. Cassandra's units are letters, with `/s` after a size for
 /// a rate.
 fn is_quantity(text: &str) -> bool {
     let unit = text

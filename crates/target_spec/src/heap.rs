@@ -1,4 +1,4 @@
-//! JVM options that set a heap beside `heap`, the setting that plans and reports use.
+//! JVM options that set another heap than `heap`, which is the setting that plans and reports use.
 
 use crate::spec::LocalSpec;
 
@@ -8,7 +8,7 @@ const MAX: [&str; 2] = ["-Xmx", "-XX:MaxHeapSize="];
 /// Options that set an initial heap, which may be smaller.
 const INITIAL: [&str; 3] = ["-Xms", "-XX:InitialHeapSize=", "-XX:MinHeapSize="];
 
-/// Options that make the JVM derive a heap from the machine's memory.
+/// Options with which the JVM derives a heap from the memory of the machine.
 const RECKONED: [&str; 8] = [
     "-XX:MaxRAMPercentage=",
     "-XX:MinRAMPercentage=",
@@ -20,7 +20,7 @@ const RECKONED: [&str; 8] = [
     "-XX:+AggressiveHeap",
 ];
 
-/// Parses a number with the JVM's suffixes for sizes into bytes; `None` for any other text.
+/// Converts a number with the JVM's suffixes for sizes to bytes. `None` for any other text.
 pub fn jvm_size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 10),
@@ -32,7 +32,8 @@ pub fn jvm_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Returns the first option that sets another heap than `heap`, in words; `None` if there is none.
+/// Describes the first option that sets another heap than `heap`. `None` if there is no such
+/// option.
 pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
     let heap = spec.heap_bytes;
     spec.jvm_options.iter().find_map(|option| {
@@ -45,12 +46,10 @@ pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
         let shown = measure::number::bytes(heap);
         if is_other {
             Some(format!(
-                "`heap` is {shown}, and `{option}` says another heap"
+                "`heap` is {shown}, but `{option}` sets another heap"
             ))
         } else if RECKONED.iter().any(|prefix| option.starts_with(prefix)) {
-            Some(format!(
-                "`heap` is {shown}, beside which `{option}` has no effect"
-            ))
+            Some(format!("`heap` is {shown}, so `{option}` has no effect"))
         } else {
             None
         }

@@ -7,25 +7,26 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Limits of a host; an absent value sets no limit.
+/// Limits of a host. An absent value sets no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSpec {
     /// Numbers of the CPUs that it may use.
     pub cpus: Option<Vec<usize>>,
-    /// CPU time, in cores: 1.5 is 150 ms in each 100 ms.
+    /// CPU time, in cores. For example, 1.5 means 150 ms in each 100 ms.
     pub cpu_quota: Option<f64>,
-    /// Memory in bytes, page cache included.
+    /// Memory in bytes, including the page cache.
     pub memory_bytes: Option<u64>,
-    /// Size of its data volume in bytes. `None`: its data is on the machine's own file system.
+    /// Size of its data volume in bytes. `None` means that its data is on the file system of the
+    /// machine itself.
     pub volume_bytes: Option<u64>,
-    /// Limits of its data volume; requires one.
+    /// Limits of its data volume, which they require.
     #[serde(default)]
     pub disk: DiskSpec,
     /// Its link to the switch.
     pub link: LinkSpec,
 }
 
-/// Limits of a host's volume for all its processes together; an absent value sets no limit.
+/// Limits of a host's volume for all its processes together. An absent value sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
     /// Reads per second.
@@ -88,24 +89,24 @@ impl DiskSpec {
         self.write_iops.is_some() || self.write_bytes_per_s.is_some()
     }
 
-    /// Returns true if it limits anything.
+    /// Returns true if it sets a limit.
     pub fn limits(&self) -> bool {
         *self != DiskSpec::default()
     }
 }
 
-/// Limits of a host's link, the same in both directions.
+/// Limits of a host's link, which are the same in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
     /// Bits per second.
     pub rate_bits_per_s: Option<u64>,
-    /// One-way delay, added to the path's own.
+    /// One-way delay, in addition to that of the path itself.
     pub delay: Option<Duration>,
 }
 
 impl LinkSpec {
-    /// Returns the stricter of these limits and those of `other`: the lower rate, and the longer
-    /// delay.
+    /// Returns the stricter of these limits and those of `other`, which is the lower rate and the
+    /// longer delay.
     pub fn narrowed(self, other: LinkSpec) -> LinkSpec {
         let rates = [self.rate_bits_per_s, other.rate_bits_per_s];
         LinkSpec {
@@ -115,24 +116,26 @@ impl LinkSpec {
     }
 }
 
-/// A machine that is reached by the system's `ssh`, or a pod.
+/// A machine that is reached with the system's `ssh`, or a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteHost {
-    /// Destination for `ssh`: `db1`, `user@db1`, `ssh://user@db1:2222`; or the name of a pod.
+    /// Destination for `ssh` (`db1`, `user@db1`, `ssh://user@db1:2222`), or the name of a pod.
     pub ssh: String,
-    /// Location of the pod. `None`: it is reached by `ssh`.
+    /// Location of the pod. `None` means that it is reached with `ssh`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<PodPlace>,
-    /// Folder there for all files of cassay. `None`: the user's cache for the program, and `/tmp`
-    /// for files that are removed when its agent ends.
+    /// Folder on it for all files of cassay. `None` means the user's cache for the program, and
+    /// `/tmp` for files that are removed when its agent ends.
     pub folder: Option<PathBuf>,
-    /// True if its agent runs as root there, by `sudo -n`.
+    /// True if its agent runs as root, with `sudo -n`.
     pub sudo: bool,
-    /// Provider's name of its machine type, for reports: `i4i.2xlarge`.
+    /// Name of its machine type at the provider, for reports: `i4i.2xlarge`.
     pub machine_type: Option<String>,
-    /// Address by which other machines reach it. `None`: the one at which its sshd was reached.
+    /// Address by which other machines reach it. `None` means the address at which its sshd was
+    /// reached.
     pub address: Option<Ipv4Addr>,
-    /// Number of managed nodes on it. `None`: an equal share with the others that do not state it.
+    /// Number of managed nodes on it. `None` means an equal share of the nodes, like all machines
+    /// without this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
 }
@@ -146,8 +149,8 @@ impl RemoteHost {
         }
     }
 
-    /// Returns the address by which other machines reach it: the stated one, or the one at which
-    /// its sshd was `reached`, if it is an IPv4 address.
+    /// Returns the address by which other machines reach it. It is the stated one, or the one at
+    /// which its sshd was `reached`, if that is an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
         self.address.or(match reached {
             Some(IpAddr::V4(address)) => Some(address),
@@ -156,18 +159,18 @@ impl RemoteHost {
     }
 }
 
-/// The hosts that nodes live on: simulated hosts, all alike, or remote machines.
+/// The hosts that nodes run on: equal simulated hosts, or remote machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostsSpec {
     /// Number of hosts.
     pub count: usize,
-    /// Pods to create as hosts; their machines are only numbered until these run.
+    /// Pods to create as hosts. Their machines have only numbers until the pods run.
     pub pods: Option<NodePods>,
-    /// The remote machines, as many as there are hosts; empty: simulated hosts on this machine.
+    /// The remote machines, one for each host. Empty means simulated hosts on this machine.
     pub machines: Vec<RemoteHost>,
     /// Isolation of simulated hosts.
     pub isolation: Isolation,
-    /// Limits of each of them.
+    /// Limits of each simulated host.
     pub host: HostSpec,
 }
 
@@ -177,8 +180,8 @@ impl HostsSpec {
         self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
-    /// Returns the number of nodes on all of them, with `each` for a host that does not state its
-    /// number.
+    /// Returns the number of nodes on all of them. A host that does not state its number has `each`
+    /// nodes.
     pub fn nodes(&self, each: usize) -> usize {
         let stated = |host: usize| self.machines.get(host).and_then(|machine| machine.nodes);
         (0..self.count).map(|host| stated(host).unwrap_or(each)).sum()
@@ -193,11 +196,11 @@ impl HostsSpec {
 measure::word_enum! {
     /// Kind of the hosts of a running cluster.
     pub enum HostKind {
-        /// Simulated hosts on this machine: a network, control groups and a volume each.
+        /// Simulated hosts on this machine, each with its own network, control groups and volume.
         StandIns = "hosts",
-        /// Remote machines, reached by ssh.
+        /// Remote machines that are reached with ssh.
         Machines = "machines",
-        /// Addresses of this machine and nothing more.
+        /// Only addresses of this machine.
         Addresses = "loopback",
         /// Machines of an attached cluster.
         Others = "attach",
@@ -205,12 +208,12 @@ measure::word_enum! {
 }
 
 impl HostKind {
-    /// Returns true if all of them are this machine.
+    /// Returns true if all of them are on this machine.
     pub fn is_this_machine(self) -> bool {
         matches!(self, HostKind::StandIns | HostKind::Addresses)
     }
 
-    /// Returns true if each is managed and more than an address.
+    /// Returns true if each host is managed and has more than an address.
     pub fn are_apart(self) -> bool {
         matches!(self, HostKind::StandIns | HostKind::Machines)
     }
@@ -220,13 +223,13 @@ measure::word_enum! {
     /// Degree of isolation of hosts.
     #[derive(Default)]
     pub enum Isolation {
-        /// As [`Isolation::Hosts`] if this machine allows it, otherwise as loopback.
+        /// Isolation as with [`Isolation::Hosts`] if this machine allows it, otherwise loopback.
         #[default]
         Auto = "auto",
-        /// A network, cgroups and a volume of its own for each; refused if the machine does not
-        /// allow it.
+        /// A separate network, cgroups and a volume for each host. Refused if the machine does not
+        /// allow that.
         Hosts = "hosts",
-        /// Only addresses of their own, without any limits of [`HostSpec`].
+        /// Only separate addresses, without any limits of [`HostSpec`].
         Loopback = "loopback",
     }
 }

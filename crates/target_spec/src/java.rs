@@ -1,4 +1,4 @@
-//! Java of the nodes: the requested one, those that fit a release, and those that Cassandra
+//! Java of the nodes: the requested one, those that suit a release, and those that Cassandra
 //! supports.
 
 use crate::spec::LocalSpec;
@@ -10,14 +10,14 @@ use versions::Release;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JavaChoice {
-    /// An installed one of this major version: 17.
+    /// An installed Java of this major version: 17.
     Major(u32),
-    /// The one in this folder, in the sense of `JAVA_HOME`.
+    /// The Java in this folder, in the sense of `JAVA_HOME`.
     Home(PathBuf),
 }
 
 impl JavaChoice {
-    /// Returns it in words.
+    /// Describes it.
     pub fn words(&self) -> String {
         match self {
             JavaChoice::Major(major) => format!("Java {major}"),
@@ -33,12 +33,12 @@ pub struct JavaWanted {
     pub majors: Vec<u32>,
     /// Folder of the required one.
     pub home: Option<PathBuf>,
-    /// Software that needs it, in words: `Cassandra 5.0.8`.
+    /// Description of the software that needs it: `Cassandra 5.0.8`.
     pub by: String,
 }
 
 impl JavaWanted {
-    /// Returns the requirements of the nodes of a spec.
+    /// Returns the requirements of the nodes of a specification.
     pub fn from_spec(spec: &LocalSpec) -> JavaWanted {
         let by = format!("Cassandra {}", spec.release);
         let fitting = java_majors(&spec.release);
@@ -60,7 +60,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     (!fits.contains(major)).then(|| {
         (
             format!(
-                "Java {major} is asked for, and Cassandra {} starts on {}",
+                "Java {major} is requested, but Cassandra {} starts on {}",
                 spec.release,
                 majors_words(&fits)
             ),
@@ -69,7 +69,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     })
 }
 
-/// Java that cassay prefers, so that nodes of different release lines run on the same one: all
+/// Java that cassay prefers, so that nodes of different release lines run on the same Java. All
 /// lines are known to start on it.
 const JAVA_FIRST: u32 = 17;
 
@@ -90,7 +90,7 @@ pub fn java_majors(release: &Release) -> Vec<u32> {
     majors
 }
 
-/// Returns in words that a release is not made for a Java. `None` if it is.
+/// Says that a release is not made for a Java. `None` if it is made for it.
 pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {
@@ -103,7 +103,7 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     })
 }
 
-/// Parses the major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.
+/// Parses the major version: 17 from `17.0.15`, 8 from `1.8.0_412`, 21 from `21-ea`.
 pub fn java_major(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let first = numbers.next()?.parse().ok()?;
@@ -113,13 +113,13 @@ pub fn java_major(version: &str) -> Option<u32> {
     Some(first)
 }
 
-/// Returns the version in the text of the file `release` of a Java.
+/// Returns the version from the text of the file `release` in a Java home.
 pub fn java_in_release(text: &str) -> Option<&str> {
     let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(said.trim().trim_matches('"'))
 }
 
-/// Returns major versions as alternatives in words: `11, 17 or 21`.
+/// Formats major versions as alternatives: `11, 17 or 21`.
 pub fn majors_words(majors: &[u32]) -> String {
     let names: Vec<String> = majors.iter().map(u32::to_string).collect();
     match names.split_last() {

@@ -1,5 +1,5 @@
-//! Kubernetes settings of a target: an attached cluster as a user names it, or pods for managed
-//! nodes. And the names that Kubernetes accepts.
+//! Kubernetes settings of a target: an attached cluster, or pods for managed nodes; also the names
+//! that Kubernetes accepts.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Resource that describes the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KubernetesOwner {
-    /// A K8ssandraCluster: all of its data centers in that namespace.
+    /// A K8ssandraCluster, with all of its data centers in that namespace.
     K8ssandra(String),
     /// A CassandraDatacenter of cass-operator.
     CassOperator(String),
@@ -17,7 +17,7 @@ pub enum KubernetesOwner {
 }
 
 impl KubernetesOwner {
-    /// Returns it in words: `the CassandraDatacenter dc1`.
+    /// Describes it: `the CassandraDatacenter dc1`.
     pub fn words(&self) -> String {
         match self {
             KubernetesOwner::K8ssandra(name) => format!("the K8ssandraCluster {name}"),
@@ -30,59 +30,60 @@ impl KubernetesOwner {
 /// Location of an attached cluster in Kubernetes, and the access to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubernetesCluster {
-    /// Context of kubectl's configuration. `None`: the current one.
+    /// Context of kubectl's configuration. `None` means the current one.
     pub context: Option<String>,
-    /// Its namespace. `None`: the context's.
+    /// Its namespace. `None` means that of the context.
     pub namespace: Option<String>,
     /// Resource that describes it.
     pub owner: KubernetesOwner,
-    /// Secret with `username` and `password`. `None`: its operator's.
+    /// Secret with `username` and `password`. `None` means the secret of its operator.
     pub secret: Option<String>,
-    /// Agents that are started in its pods. `None`: no agents.
+    /// Agents that are started in its pods. `None` means no agents.
     pub agents: Option<PodAgents>,
-    /// Series to read from its pods' metrics endpoints, `*` for anything; empty: the endpoints are
-    /// not read.
+    /// Series to read from the metrics endpoints of its pods. `*` represents any text. If empty,
+    /// the endpoints are not read.
     pub metrics: Vec<String>,
 }
 
 /// Agents in pods of an attached cluster, and the folders that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodAgents {
-    /// Container that the node runs in. `None`: the pod's default one.
+    /// Container that the node runs in. `None` means the default container of the pod.
     pub container: Option<String>,
-    /// Folder for the program and for the agent's files. `None`: `/tmp`.
+    /// Folder for the program and for the agent's files. `None` means `/tmp`.
     pub folder: Option<PathBuf>,
-    /// Folder with the node's logs, read only.
+    /// Folder with the logs of the node, which are only read.
     pub logs: Option<PathBuf>,
     /// Folder with its data, whose disk settings are read.
     pub data: Option<PathBuf>,
 }
 
-/// The pods that managed nodes run in, one in each.
+/// The pods that managed nodes run in, with one node in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePods {
-    /// Context of kubectl's configuration. `None`: the current one.
+    /// Context of kubectl's configuration. `None` means the current one.
     pub context: Option<String>,
-    /// The namespace. `None`: the context's.
+    /// The namespace. `None` means that of the context.
     pub namespace: Option<String>,
     /// CPUs of each, as request and limit, in thousandths.
     pub millicpus: u32,
     /// Memory of each, as request and limit, in bytes.
     pub memory_bytes: u64,
-    /// Image of the container: it has a shell and a Java that Cassandra runs on.
+    /// Image of the container, which has a shell and a Java that Cassandra runs on.
     pub image: String,
-    /// Size of the volume of each, in bytes. `None`: a folder of its node.
+    /// Size of the volume of each, in bytes. `None` means a folder of its node.
     pub volume_bytes: Option<u64>,
-    /// Class of the volumes. `None`: the cluster's default.
+    /// Class of the volumes. `None` means the default of the cluster.
     pub storage_class: Option<String>,
-    /// True if no two may be on one node.
+    /// True if two pods must not be on the same node.
     pub one_per_node: bool,
-    /// Machine type of the nodes that they are scheduled on. `None`: any.
+    /// Machine type of the nodes that they are scheduled on. `None` means any type.
     pub machine_type: Option<String>,
 }
 
 impl NodePods {
-    /// Returns placeholders for `count` pods until they run: only numbered, in their own folder.
+    /// Returns placeholders for `count` pods until they run. They have only numbers, and separate
+    /// folders.
     pub fn numbered(&self, count: usize) -> Vec<RemoteHost> {
         let one = |number: usize| RemoteHost {
             ssh: format!("pod {number}"),
@@ -93,7 +94,8 @@ impl NodePods {
     }
 }
 
-/// Mount point of the volume in such a pod: the program, jars and the node's data are below.
+/// Mount point of the volume in such a pod. The program, the jars and the data of the node are
+/// below it.
 pub const NODE_FOLDER: &str = "/cassay";
 
 impl Default for NodePods {
@@ -115,7 +117,7 @@ impl Default for NodePods {
 /// Location of a running pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodPlace {
-    /// Context of kubectl's configuration. `None`: the current one.
+    /// Context of kubectl's configuration. `None` means the current one.
     pub context: Option<String>,
     /// Its namespace.
     pub namespace: String,

@@ -1,43 +1,45 @@
-//! Settings of a null target: a server that answers at once and stores nothing.
+//! Settings of a null target, which is a server that answers immediately and stores no rows.
 
 use cql::response::ErrorCode;
 use std::time::Duration;
 
-/// Settings of a null server. The default answers at once, on any free port.
+/// Settings of a null server. By default it answers immediately, on any free port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NullSpec {
     /// Latency added to every answer.
     pub latency: Latency,
     /// Periodic stalls, if any.
     pub stall: Option<Stall>,
-    /// Maximum number of answers per second, one after the other in the order of their requests.
-    /// Faster requests wait in a queue without a limit. `None`: as fast as it can. The latency is
-    /// added to the time in the queue. Event loops share the capacity evenly.
+    /// Maximum number of answers per second, sent one after the other in the order of their
+    /// requests. Additional requests wait in an unlimited queue. `None` means as fast as possible.
+    /// The latency is added to the time in the queue. Event loops have equal shares of the
+    /// capacity.
     pub capacity_per_s: Option<u64>,
-    /// Change of the capacity over time, if any: a known truth to find.
+    /// Change of the capacity over time, if any. A measurement should find it.
     pub drift: Option<Drift>,
     /// Shares (0 to 1) of operations that are answered with an error. Operations are EXECUTE, BATCH
-    /// and QUERY, except for schema, system tables and USE. Each event loop counts its own.
+    /// and QUERY, except for schema, system tables and USE. Each event loop counts separately.
     pub errors: Vec<(ErrorCode, f64)>,
     /// Result of a read.
     pub reads: Reads,
-    /// CPUs: one event loop for each, pinned to it. Empty: one event loop, not pinned.
+    /// CPUs, each with one event loop pinned to it. If empty, there is one event loop, which is not
+    /// pinned.
     pub cpus: Vec<usize>,
-    /// Port to listen on at 127.0.0.1; 0 takes a free one.
+    /// Port on 127.0.0.1. 0 means a free port.
     pub port: u16,
-    /// Required user and password. `None`: connections are ready without authentication.
+    /// Required user and password. `None` means that connections are ready without authentication.
     pub credentials: Option<(String, String)>,
-    /// True to poll without ever sleeping: answers come some µs sooner, at the price of a whole
+    /// True to poll without sleeping. Answers then come some µs earlier, but polling needs a whole
     /// CPU.
     pub spin: bool,
 }
 
 /// A latency distribution, between the arrival of a request and the release of its answer.
 ///
-/// An answer is never early. It is late by the wake-up of the loop's thread. With one request at a
-/// time and a fixed latency of 0.1, 1 and 10 ms, the median was 68, 104 and 141 µs late. That
-/// includes the bare round trip, on a busy virtual machine with two CPUs. The first command
-/// measured it, and the second one measures a bare round trip:
+/// An answer is never early. It is late by the time in which the thread of the loop wakes up. With
+/// one request at a time and a fixed latency of 0.1, 1 and 10 ms, the median was 68, 104 and 141 µs
+/// late. That includes the bare round trip, on a busy virtual machine with two CPUs. The first
+/// command measured it, and the second one measures a bare round trip:
 ///
 /// ```text
 /// cargo run --release -p null_server --example null -- late 1000
@@ -45,36 +47,37 @@ pub struct NullSpec {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Latency {
-    /// No latency: answers leave with the batch that their requests came in.
+    /// No latency. Answers leave together with the batch of their requests.
     #[default]
     None,
-    /// The same for every answer; answers leave in the order of their requests.
+    /// The same latency for every answer. Answers leave in the order of their requests.
     Fixed {
         /// Latency, ns.
         ns: u64,
     },
-    /// Uniform; answers overtake each other.
+    /// Uniform latencies. Answers may overtake each other.
     Uniform {
         /// Shortest latency, ns.
         from_ns: u64,
         /// Exclusive upper bound, ns.
         to_ns: u64,
     },
-    /// Exponential; answers overtake each other.
+    /// Exponential latencies. Answers may overtake each other.
     Exponential {
         /// Mean, ns.
         mean_ns: u64,
     },
 }
 
-/// A periodic stall: the server answers nothing during it, and at its end all requests that came.
+/// A periodic stall. During it, the server sends no answers. At its end, it answers all requests
+/// that arrived in the meantime.
 ///
-/// The first one begins one `every` after the server's start.
+/// The first stall begins one `every` after the start of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stall {
-    /// Interval from the beginning of one stall to the beginning of the next.
+    /// Interval between the starts of two stalls.
     pub every: Duration,
-    /// Duration of each; shorter than `every`.
+    /// Duration of each stall, which is shorter than `every`.
     pub length: Duration,
 }
 
@@ -103,13 +106,13 @@ pub enum Reads {
     /// No row.
     #[default]
     Empty,
-    /// One row. Types of fixed width are zero, collections are empty.
+    /// One row. Columns of fixed width are zero, and collections are empty.
     Row {
         /// Length of each text, blob and other cell of variable width, in bytes.
         cell_bytes: u32,
     },
-    /// Many rows like that of [`Reads::Row`], in pages if the request asks for pages. Limits in the
-    /// statement are ignored.
+    /// Many rows like that of [`Reads::Row`], in pages if the request asks for pages. It ignores
+    /// limits in the statement.
     Rows {
         /// Number of rows.
         rows: u32,

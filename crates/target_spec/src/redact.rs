@@ -1,5 +1,5 @@
-//! Secrets in options and settings: recognized by their names, and removed from all output and
-//! records. They reach a node by its command line and files only.
+//! Secrets in options and settings. It recognizes them by their names, and removes them from all
+//! output and records. Nodes get them only in their command line and files.
 
 use serde_json::Value;
 use std::borrow::Cow;
@@ -23,8 +23,8 @@ pub fn names_secret(name: &str) -> bool {
     SECRETS.iter().any(|word| name.contains(word))
 }
 
-/// Returns a text, such as a JVM option, in the form that may be shown and recorded. Hides the
-/// value after `NAME=` if the name marks a secret.
+/// Returns a text, such as a JVM option, in a form without secrets for output and records. Hides
+/// the value after `NAME=` if the name marks a secret.
 pub fn hidden(text: &str) -> Cow<'_, str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let (mut out, mut copied) = (String::new(), 0);

@@ -1,14 +1,15 @@
-//! Settings of local nodes that are impossible on any machine: refused before anything is started.
+//! Settings of local nodes that are impossible on any machine, and refused before the start.
 
 use crate::compressed_pointers::unlike_archive;
 use crate::heap::heap_refusal;
 use crate::java::java_refusal;
 use crate::spec::LocalSpec;
 
-/// Reason why the nodes of a machine without power are not started on another one, and the remedy.
+/// Reason why the nodes of a machine without power are not started on another machine, and the
+/// remedy.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
-    "moves volumes to another host, and those of machines cannot",
-    "leave it out, or its variant: `--set variants.NAME=none`",
+    "moves volumes between hosts, which is impossible for machines",
+    "remove it, or its variant: `--set variants.NAME=none`",
 ];
 
 /// An impossible setting of local nodes.
@@ -22,7 +23,7 @@ pub struct SpecRefusal {
     pub hint: String,
 }
 
-/// Returns all refusals of a spec.
+/// Returns all refused settings of a specification.
 pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     let java = java_refusal(spec).map(|(why, hint)| SpecRefusal {
         key: "java",
@@ -50,8 +51,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(
-        "class data sharing is asked for, but not possible with {what}: objects, or pointers to \
-         them, are of another form there than in the archive"
+        "class data sharing is requested, but not possible with {what}: objects, or pointers to \
+         them, have another form than in the archive"
     ))
 }
 

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Text that is never printed: its `Debug` is `***` and it has no `Display`.
+/// A text that is never printed. Its `Debug` is `***` and it has no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Protects `text` from being shown.
+    /// Wraps `text` so that it is not shown.
     pub fn new(text: String) -> Secret {
         Secret(text)
     }
 
-    /// Returns the text itself, for the wire only.
+    /// Returns the text itself, only for sending.
     pub fn reveal(&self) -> &str {
         &self.0
     }

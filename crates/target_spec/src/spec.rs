@@ -1,4 +1,4 @@
-//! Specification of a target, as a study or a command line states it.
+//! Specification of a target from a study or a command line.
 
 use crate::address_translation::Translation;
 use crate::attached_host::AttachedHost;
@@ -13,22 +13,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 use versions::Release;
 
-/// Maximum number of nodes of a local cluster: twice the largest planned size. The addresses of one
-/// network suffice for them and for as many added nodes. The check of memory decides how many a
-/// machine can carry.
+/// Maximum number of nodes of a local cluster, which is twice the largest planned size. The
+/// addresses of one network suffice for them and for the same number of added nodes. The check of
+/// memory determines the number that a machine can run.
 pub const NODES_COUNT_MAX: usize = 128;
 
 /// Default port of a Jolokia agent.
 pub const JOLOKIA_PORT: u16 = 8778;
 
-/// System under test. Two targets are the same if they are equal.
+/// System under test. Equal values mean the same target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Cassandra nodes that cassay starts on this machine.
     Local(LocalSpec),
     /// A running cluster that cassay attaches to.
     Attach(AttachSpec),
-    /// Cassay's own server that answers at once. Cassay attaches to it.
+    /// Cassay's own server, which answers immediately. Cassay attaches to it.
     Null(NullSpec),
 }
 
@@ -51,43 +51,45 @@ impl Target {
     }
 }
 
-/// A local cluster of Apache Cassandra: on loopback addresses, or on hosts of its own.
+/// A local cluster of Apache Cassandra, on loopback addresses or on separate hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalSpec {
     /// The release of Cassandra.
     pub release: Release,
     /// Origin of its files.
     pub origin: Origin,
-    /// Identity of the build, if it was present when the study was read.
+    /// Identity of the build, if it existed when the study was read.
     pub build: Option<Box<BuildIdentity>>,
-    /// Java of the nodes. `None`: a fitting one among the installed ones.
+    /// Java of the nodes. `None` means a suitable one among the installed ones.
     pub java: Option<JavaChoice>,
     /// Number of nodes, 1 to [`NODES_COUNT_MAX`].
     pub nodes: usize,
-    /// Hosts of the nodes. Those that state no number share the rest equally. `None`: loopback.
+    /// Hosts of the nodes. Hosts without a number have equal shares of the remaining nodes. `None`
+    /// means loopback.
     pub hosts: Option<HostsSpec>,
-    /// Rack of each node, in order; the last one is repeated if there are fewer than nodes. Empty:
-    /// `rack1` for all.
+    /// Rack of each node, in order. The last one is repeated if there are fewer racks than nodes.
+    /// Empty means `rack1` for all nodes.
     pub racks: Vec<String>,
-    /// Name of the one data center.
+    /// Name of the only data center.
     pub datacenter: String,
-    /// Tokens of each node, ascending; empty: `num_tokens` of them, spread evenly.
+    /// Tokens of each node, ascending. If empty, each has `num_tokens` of them, at equal distances.
     pub tokens: Vec<Vec<i64>>,
-    /// Loopback address of the first node; the others follow it. `None`: a free one.
+    /// Loopback address of the first node, which the others follow. `None` means a free address.
     pub address: Option<std::net::Ipv4Addr>,
-    /// Heap of each node in bytes, initial and maximal.
+    /// Initial and maximum heap of each node, bytes.
     pub heap_bytes: u64,
-    /// Garbage collector. `None`: G1, as in Apache's options for Java 17.
+    /// Garbage collector. `None` means G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
-    /// Settings of `cassandra.yaml` beyond cassay's own; keys that cassay owns are refused.
+    /// Settings of `cassandra.yaml` in addition to cassay's own. Keys that cassay controls are
+    /// refused.
     pub yaml: serde_json::Map<String, serde_json::Value>,
-    /// JVM options after cassay's own, so that they win.
+    /// JVM options after cassay's own, so that they take precedence.
     pub jvm_options: Vec<String>,
     /// True if nodes map the server's classes from an archive that was created once.
     pub class_sharing: bool,
     /// Placement of the nodes on their machine.
     pub topology: Topology,
-    /// Time limit until all nodes together answer CQL.
+    /// Time limit until all nodes answer CQL.
     pub start_timeout: Duration,
     /// Authentication of clients.
     pub authentication: Authentication,
@@ -119,13 +121,13 @@ impl Default for LocalSpec {
 }
 
 impl LocalSpec {
-    /// Returns the remote machines of its hosts; empty for simulated hosts, or without hosts.
+    /// Returns the remote machines of its hosts. Empty for simulated hosts, or without hosts.
     pub fn machines(&self) -> &[RemoteHost] {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
     }
 
-    /// Returns the spec on the running machines: pods that were only numbered are replaced by those
-    /// that run.
+    /// Returns the specification with the running machines. Running pods replace those that had
+    /// only numbers.
     #[must_use]
     pub fn on_machines(&self, hosts: Option<&HostsSpec>) -> LocalSpec {
         let mut spec = self.clone();
@@ -137,8 +139,8 @@ impl LocalSpec {
         spec
     }
 
-    /// Returns the Cassandra in words: `Cassandra 5.0.8`. For a build that is not a release it adds
-    /// its origin and identity.
+    /// Describes the Cassandra: `Cassandra 5.0.8`. For a build that is not a release, it adds the
+    /// origin and identity.
     pub fn cassandra_words(&self) -> String {
         let mut words = format!("Cassandra {}", self.release);
         match &self.origin {
@@ -160,7 +162,8 @@ impl LocalSpec {
         self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
     }
 
-    /// Returns the number of nodes of each host, in their order; without hosts, one entry for all.
+    /// Returns the number of nodes of each host, in their order. Without hosts, one entry for all
+    /// nodes.
     pub fn nodes_of_hosts(&self) -> Vec<usize> {
         let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let stated = |host: usize| self.machines().get(host).and_then(|machine| machine.nodes);
@@ -171,12 +174,12 @@ impl LocalSpec {
         stated.into_iter().map(|nodes| nodes.unwrap_or(each)).collect()
     }
 
-    /// Returns the largest number of nodes on a host; without hosts, all of them.
+    /// Returns the largest number of nodes on a host. Without hosts, the number of all nodes.
     pub fn nodes_per_host(&self) -> usize {
         self.nodes_of_hosts().into_iter().max().unwrap_or_default()
     }
 
-    /// Returns the seat of each node, in order: they are dealt to the hosts in turn, until each
+    /// Returns the seat of each node, in order. Nodes are assigned to the hosts in turn, until each
     /// host has its number.
     pub fn seats(&self) -> Vec<Seat> {
         let shares = self.nodes_of_hosts();
@@ -194,7 +197,7 @@ impl LocalSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Cassay's cache, which is filled from a Maven repository.
+    /// The cache of cassay, which is filled from a Maven repository.
     #[default]
     Maven,
     /// An unpacked distribution, or a built source tree.
@@ -210,25 +213,26 @@ pub enum Origin {
     Build {
         /// The program with its arguments, which runs in the folder.
         command: Vec<String>,
-        /// The folder, which then holds an unpacked distribution or a built source tree.
+        /// The folder, which contains an unpacked distribution or a built source tree after the
+        /// command.
         home: PathBuf,
     },
 }
 
-/// Identity of a build, which distinguishes it from others of the same name.
+/// Identity of a build, which distinguishes it from others with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdentity {
-    /// SHA-256 over its jars, or of its tarball, in lower-case hexadecimal digits.
+    /// SHA-256 of its jars, or of its tarball, in lower-case hexadecimal digits.
     pub digest: String,
     /// Git commit of its source tree.
     pub commit: Option<String>,
 }
 
 impl BuildIdentity {
-    /// Number of digits shown: enough to distinguish builds.
+    /// Number of displayed digits, which is large enough to distinguish builds.
     const DIGITS: usize = 12;
 
-    /// Returns it in a few words.
+    /// Describes it in a few words.
     pub fn words(&self) -> String {
         let digest = self.digest.get(..Self::DIGITS).unwrap_or(&self.digest);
         let commit = self.commit.as_deref().map(|commit| {
@@ -239,7 +243,7 @@ impl BuildIdentity {
     }
 }
 
-/// Place of a node.
+/// Host of a node, and its index on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Index of its host, from 0.
@@ -255,8 +259,8 @@ measure::word_enum! {
         /// Every user of this machine may connect.
         #[default]
         None = "none",
-        /// Clients need the password of the one role that cassay creates; it is in a file of the
-        /// cluster's folder.
+        /// Clients need the password of the only role, which cassay creates. The password is in a
+        /// file in the folder of the cluster.
         Password = "password",
     }
 }
@@ -268,7 +272,7 @@ measure::word_enum! {
         G1 = "g1",
         /// `-XX:+UseZGC`
         Z = "zgc",
-        /// `-XX:+UseShenandoahGC`: not in every build of the JDK.
+        /// `-XX:+UseShenandoahGC`, which is not in every build of the JDK.
         Shenandoah = "shenandoah",
         /// `-XX:+UseParallelGC`
         Parallel = "parallel",
@@ -276,7 +280,7 @@ measure::word_enum! {
 }
 
 impl Collector {
-    /// Returns the JVM's flag that selects it.
+    /// Returns the flag of the JVM that selects it.
     pub fn flag(self) -> &'static str {
         match self {
             Collector::G1 => "UseG1GC",
@@ -286,7 +290,7 @@ impl Collector {
         }
     }
 
-    /// Returns the JVM's option that selects it.
+    /// Returns the option of the JVM that selects it.
     pub fn option(self) -> String {
         format!("-XX:+{}", self.flag())
     }
@@ -295,27 +299,27 @@ impl Collector {
 /// An existing cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
-    /// Contact points, `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At
-    /// least one, unless Kubernetes provides them.
+    /// Contact points, `host` or `host:port` (`[v6]:port` for IPv6). The default port is 9042.
+    /// There is at least one, unless Kubernetes provides them.
     pub contact_points: Vec<String>,
-    /// Astra's secure connect bundle: a zip archive with certificates and the address of the
-    /// service that knows the nodes. It replaces contact points and `tls`.
+    /// Astra's secure connect bundle, which is a zip archive with certificates and the address of
+    /// the service that lists the nodes. It replaces contact points and `tls`.
     pub secure_connect_bundle: Option<PathBuf>,
     /// Kubernetes resource that provides contact points, data center and credentials.
     pub kubernetes: Option<KubernetesCluster>,
-    /// User name; requires a password.
+    /// User name, which requires a password.
     pub user: Option<String>,
-    /// Source of the password. It is never given on a command line, where `ps` shows it.
+    /// Source of the password, which is never given on a command line, where `ps` shows it.
     pub password: Option<SecretSource>,
-    /// TLS; plain TCP when absent.
+    /// TLS settings. Plain TCP if absent.
     pub tls: Option<TlsSpec>,
-    /// Only nodes of this data center are used; all when absent.
+    /// Data center whose nodes are used. All nodes if absent.
     pub datacenter: Option<String>,
-    /// Jolokia agent in every node's JVM, for its MBeans; without it only CQL is used.
+    /// Jolokia agent in the JVM of every node, for its MBeans. Without it, cassay uses only CQL.
     pub jolokia: Option<JolokiaAccess>,
-    /// Addresses at which nodes are reached that the cluster reports under other addresses.
+    /// Addresses at which nodes can be reached, if the cluster reports other addresses for them.
     pub addresses: Translation,
-    /// Machines of its nodes; without them cassay reads and does nothing there.
+    /// Machines of its nodes. Without them, cassay does not read or change the machines.
     pub hosts: Vec<AttachedHost>,
 }
 
@@ -327,16 +331,17 @@ impl AttachSpec {
     }
 }
 
-/// Access to the Jolokia agents of a cluster: on each node's CQL address, at one port.
+/// Access to the Jolokia agents of a cluster, on the CQL address of each node and at one port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JolokiaAccess {
-    /// Port, the same on every node.
+    /// Port, which is the same on every node.
     pub port: u16,
-    /// User name, if the agent wants one; requires a password.
+    /// User name, if the agent requires one. It requires a password.
     pub user: Option<String>,
     /// Source of the password.
     pub password: Option<SecretSource>,
-    /// HTTPS; plain HTTP when absent. Without a server name the certificate must carry the address.
+    /// HTTPS settings. Plain HTTP if absent. Without a server name, the certificate must contain
+    /// the address.
     pub tls: Option<TlsSpec>,
 }
 
@@ -354,14 +359,14 @@ impl Default for JolokiaAccess {
 /// Settings of TLS.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
-    /// PEM file of certificate authorities; the system's trust store when absent.
+    /// PEM file of certificate authorities. The trust store of the system if absent.
     pub ca: Option<PathBuf>,
-    /// True if the server's certificate is verified. `false` has to be written out.
+    /// True if the server's certificate is verified. Only an explicit `false` disables that.
     pub verify: bool,
-    /// Name that the certificate must carry; the contact point's host when absent.
+    /// Name that the certificate must contain. The host of the contact point if absent.
     pub server_name: Option<String>,
-    /// PEM file of the client's own certificate, with the chain to its authority; it is sent to
-    /// servers that ask for one. Requires `key`.
+    /// PEM file of the client's certificate, with the chain to its authority. It is sent to servers
+    /// that request one, and requires `key`.
     pub cert: Option<PathBuf>,
     /// PEM file of the private key of that certificate.
     pub key: Option<PathBuf>,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use versions::{LACKED_CLASS_HINT, Lack, Line, Release, Setting};
 
-/// Settings that cassay owns, and the reason why they may not be set otherwise.
+/// Settings that cassay controls, and the reason why a study must not set them.
 const OWNED: [(&[&str], &str); 5] = [
     (
         &[
@@ -26,7 +26,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "rpc_interface",
             "broadcast_rpc_address",
         ],
-        "every node has an address of its own, chosen by cassay",
+        "every node has a separate address, chosen by cassay",
     ),
     (
         &[
@@ -56,22 +56,21 @@ const OWNED: [(&[&str], &str); 5] = [
             "authorizer",
             "client_encryption_options",
         ],
-        "racks are set with `racks`, a password is asked for with `authentication`, and there is \
-         no TLS",
+        "racks are set with `racks`, passwords with `authentication`, and there is no TLS",
     ),
 ];
 
-/// Maximum number of tokens: more than was ever used (256 was the default until 4.0), and few
-/// enough to list.
+/// Maximum number of tokens. It is larger than any common number (256 was the default until 4.0),
+/// and small enough for a list.
 const TOKENS_COUNT_MAX: u64 = 1024;
 
-/// Settings that exclude another one with these values, and the reason. Observed on nodes of 5.0.9.
+/// Settings with values that exclude another setting, and the reason. Observed on nodes of 5.0.9.
 const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
     (
         "commitlog_sync",
         &["batch", "group"],
         "commitlog_sync_period",
-        "a period is of periodic syncing",
+        "a period is only for periodic syncing",
     ),
     (
         "commitlog_disk_access_mode",
@@ -88,8 +87,8 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
 ];
 
 /// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release.
-/// Cassay owns it, the release has no such setting, or it makes no ring. `None`: the server itself
-/// will accept or refuse it.
+/// Either cassay controls the key, the release has no such setting, or nodes with it do not form a
+/// ring. `None` means that the server itself will accept or refuse it.
 pub fn yaml_refusal(
     (release, origin): (&Release, &Origin),
     key: &str,
@@ -103,7 +102,7 @@ pub fn yaml_refusal(
         let why = format!("{key} of cassandra.yaml cannot be set: {why}");
         return Some(refusal(why, "remove it"));
     }
-    // A release that is not pinned may have settings of its own, and a build other types.
+    // A release that is not pinned may have other settings, and a build may have other types.
     let is_pinned = release.is_pinned() && *origin == Origin::Maven;
     let is_of_one_release = |lack: Lack| match lack {
         Lack::Unknown => true,
@@ -116,7 +115,7 @@ pub fn yaml_refusal(
         }
         Setting::Known | Setting::Named { .. } | Setting::Refused(_) => {}
     }
-    // A build may have classes of its own, or of a later line.
+    // A build may contain other classes, or classes of a later line.
     let lacking = || class_lacking(release.line(), value);
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
@@ -125,8 +124,8 @@ pub fn yaml_refusal(
         .map(|why| refusal(why, "remove it, or write such a value"))
 }
 
-/// Ranges of numbers that a node accepts at its start, though their type allows more. Observed on
-/// nodes of 4.0.19 to 6.0-alpha2.
+/// Ranges of numbers that a node accepts when it starts, although the type allows others. Observed
+/// on nodes of 4.0.19 to 6.0-alpha2.
 const RANGES: [(&str, f64, f64); 7] = [
     ("concurrent_reads", 2.0, f64::INFINITY),
     ("concurrent_writes", 2.0, f64::INFINITY),
@@ -170,7 +169,7 @@ fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
     let text = value.as_str().unwrap_or_default();
     let all_zero = text.bytes().take_while(u8::is_ascii_digit).all(|digit| digit == b'0');
     let is_zero = value.as_i64() == Some(0) || text.starts_with('0') && all_zero;
-    // 4.0 has its unit in the name.
+    // In 4.0, the name contains the unit.
     if is_zero && POSITIVE.contains(&key.strip_suffix("_in_mb").unwrap_or(&key)) {
         return Some(format!("{key} must be more than 0, not {value}"));
     }
@@ -180,7 +179,7 @@ fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
         .then(|| format!("{key} cannot be {value}: no node starts with it"))
 }
 
-/// Returns the class, at any depth of a value, that a line does not have.
+/// Returns the class, at any depth of a value, that a line does not contain.
 fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     match value {
         Value::String(text) => line.lacks_class(text),
@@ -190,8 +189,8 @@ fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the settings that have another name in a line: the name here, then the name and value
-/// there.
+/// Returns the settings that have another name in a release line: the name here, then the name and
+/// value in that line.
 pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (String, Value))> {
     let named = yaml.iter().filter_map(|(key, value)| match line.setting(key, value) {
         Setting::Named { name, value } => Some((key.clone(), (name, value))),
@@ -200,7 +199,8 @@ pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (Str
     named.collect()
 }
 
-/// Returns the settings by their names in a line. Settings that it does not have are unchanged.
+/// Returns the settings with their names in a release line. Does not change settings that the line
+/// does not have.
 pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> {
     let mut named = yaml.clone();
     for (old, (name, value)) in yaml_renamed(line, yaml) {
@@ -210,8 +210,8 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
     named
 }
 
-/// Returns the settings of one file that a server does not accept together: the same one under two
-/// names, or two that exclude each other. Each comes with the other.
+/// Returns the settings of one file that a server does not accept together. Either two names mean
+/// the same setting, or two settings exclude each other. Each is returned with the other.
 pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
     let mut found = yaml_twice(line, yaml);
     let named = yaml_named(line, yaml);
@@ -225,7 +225,7 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
         found.push(("commitlog_sync".to_owned(), refusal));
     }
     for (key, is_so, other, why) in EXCLUDE {
-        // 4.0 has its unit in the name.
+        // In 4.0, the name contains the unit.
         let beside = named
             .iter()
             .find(|(name, _)| name.strip_suffix("_in_ms").unwrap_or(name) == other);
@@ -239,7 +239,7 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
                 ),
                 hint: format!("remove {other}"),
             };
-            // By its name in this file.
+            // Its name in this file.
             let own = yaml_renamed(line, yaml).into_iter().find(|(_, (name, _))| name == other);
             found.push((own.map_or_else(|| other.clone(), |(own, _)| own), refusal));
         }
@@ -267,7 +267,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
 /// Reason why a setting of `cassandra.yaml` is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlRefusal {
-    /// The problem, with the key.
+    /// The problem, including the key.
     pub why: String,
     /// The remedy.
     pub hint: String,

@@ -5,7 +5,8 @@ use crate::machine::Machine;
 use crate::request::PlacementRequest;
 
 /// Places instance k on the CPUs k·V to k·V + V − 1 of the list of allowed CPUs, like a script
-/// without knowledge of the topology. Returns the CPUs by instance. Missing numbers are left out.
+/// without knowledge of the topology. Returns the CPUs of each instance, and leaves out missing
+/// numbers.
 pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     let all: Vec<u32> = machine.allowed_cpus().iter().collect();
     let vcpus = wish.vcpus.max(1) as usize;
@@ -23,7 +24,7 @@ pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     found
 }
 
-/// Levels of the tree below the machine. Below them are only threads.
+/// Levels of the tree below the machine. The level below them has only threads.
 const LEVELS: usize = 4;
 
 fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: &mut Vec<CpuSet>) {
@@ -45,8 +46,8 @@ fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: 
     let all = weight(cores);
     let (mut given, mut passed) = (0, 0);
     for children in cores.chunk_by(|&one, &two| place(one) == place(two)) {
-        // hwloc's rule: each child gets the parts due so far, rounded up, minus the parts already
-        // given. A child that gets none joins the set before it.
+        // This is the rule of hwloc. Each child gets the parts due up to it, rounded up, minus the
+        // parts already assigned. A child that gets none joins the set before it.
         let own = weight(children);
         passed += own;
         let due = (passed * parts).div_ceil(all) - given;

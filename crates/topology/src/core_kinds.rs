@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(by_speed(speeds.clone(), &list("0-19")), kinds);
         // If the speed of one CPU is unknown, nothing is inferred.
         assert_eq!(by_speed(speeds, &list("0-20")), []);
-        // Turbo of a server: 4.8 and 5.0 GHz.
+        // Turbo frequencies of a server: 4.8 and 5.0 GHz.
         let turbo = [(0, 4_800_000), (1, 5_000_000)];
         assert_eq!(by_speed(turbo, &list("0-1")), [(list("0-1"), 5_000_000)]);
         assert_eq!(by_speed([(0, 0), (1, 0)], &list("0-1")), [(list("0-1"), 0)]);

@@ -1,5 +1,5 @@
-//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. The
-//! rules for missing or contradictory data are here, once for all readers.
+//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. It
+//! contains the rules for missing or contradictory data, which all readers share.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub(crate) struct RawNode {
     pub kind: Option<String>,
 }
 
-/// Position of a core, by index in [`Raw`]; `l3` as [`Raw::l3_of`] returns it.
+/// Position of a core, by index in [`Raw`]. `l3` is the result of [`Raw::l3_of`].
 struct CorePosition {
     package: usize,
     node: usize,
@@ -80,8 +80,8 @@ impl Raw {
         }
     }
 
-    /// Builds the machine from the data. 1. Fill in what is missing. 2. Find the position of each
-    /// core. 3. Order. 4. Number.
+    /// Builds the machine from the data in four steps. 1. Add missing data. 2. Find the position of
+    /// each core. 3. Sort. 4. Number.
     pub fn build(mut self) -> Result<Machine, ReadError> {
         self.put_on_one_line();
         self.check()?;
@@ -121,7 +121,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Fills in the data that the source omits, with a note.
+    /// Adds the data that the source leaves out, with a note.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
         if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {
@@ -132,7 +132,7 @@ impl Raw {
             let twice = node.cpus.intersection(&seen);
             if !twice.is_empty() {
                 self.notes.push(format!(
-                    "node {} lists CPUs {twice}, which another node has; they are taken as the \
+                    "node {} lists CPUs {twice}, which another node has; they count as the \
                      other's, and its memory as memory without CPUs",
                     node.os
                 ));
@@ -155,9 +155,9 @@ impl Raw {
         let rest = self.online.difference(&packaged);
         if !rest.is_empty() {
             self.notes.push(if packaged.is_empty() {
-                "no packages are stated; all CPUs are taken as of one".to_owned()
+                "no packages are stated; all CPUs count as one package".to_owned()
             } else {
-                format!("no package has CPUs {rest}; they are taken as of one of their own")
+                format!("no package has CPUs {rest}; they count as a separate one")
             });
             self.packages.push((None, rest));
         }
@@ -225,8 +225,8 @@ impl Raw {
             .collect();
         if !torn.is_empty() {
             self.notes.push(format!(
-                "the threads of a core (CPUs {torn}) are said to be in different places; each core \
-                 is taken to be where its first CPU is"
+                "the threads of a core (CPUs {torn}) are stated to be in different places; each \
+                 core is assumed to be in the place of its first CPU"
             ));
         }
         seats
@@ -328,7 +328,7 @@ impl Raw {
         if machine.l3.iter().any(|l3| !l3.is_real) {
             self.notes.push(
                 "no L3 cache is stated for some cores; the cores of a NUMA node in one package \
-                 stand for those that share one"
+                 are treated as if they shared one"
                     .to_owned(),
             );
         }

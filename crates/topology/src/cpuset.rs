@@ -11,7 +11,8 @@ pub const CPU_NUMBERS_MAX: u32 = 8192;
 /// Maximum number of ranges in a list. No machine has as many ranges that do not touch.
 const RANGES_MAX: u32 = CPU_NUMBERS_MAX;
 
-/// A set of OS numbers, in ascending order. Records and text hold it as the kernel's list.
+/// A set of OS numbers, in ascending order. Records and texts contain it in the form of the
+/// kernel's list.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet {
@@ -21,7 +22,7 @@ pub struct CpuSet {
 }
 
 impl CpuSet {
-    /// Parses a list as the kernel writes it: `0-6,56-62`, also with strides (`0-31:2/8`). Empty
+    /// Parses a list in the kernel's format: `0-6,56-62`, also with strides (`0-31:2/8`). Empty
     /// text is the empty set.
     pub fn parse_list(text: &str) -> Result<CpuSet, String> {
         let mut set = CpuSet::default();
@@ -44,7 +45,7 @@ impl CpuSet {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let (first, last) = (number(first)?, number(last)?);
             if first > last {
-                return Err(format!("the range {part} goes backwards"));
+                return Err(format!("the range {part} is descending"));
             }
             match stride {
                 (0, _) => {}
@@ -232,9 +233,9 @@ impl From<CpuSet> for String {
     }
 }
 
-/// Writes the set as the kernel's list. The empty set is empty text.
+/// Formats the set as the kernel's list. The empty set is empty text.
 impl CpuSet {
-    /// Returns the set as CPU numbers for a sentence: `CPU 3`, `CPUs 0-1,4`.
+    /// Formats the set as CPU numbers for a sentence: `CPU 3`, `CPUs 0-1,4`.
     pub fn describe(&self) -> String {
         match self.len() {
             1 => format!("CPU {self}"),

@@ -11,8 +11,9 @@ use crate::units::counted;
 /// distances is shown.
 const DISTANCES_MAX: usize = 24;
 
-/// Draws the machine as lines: packages, their nodes, their L3 groups and CPUs; then distances,
-/// devices and notes. With a plan, each L3 group also lists the instances that use its CPUs.
+/// Draws the machine as lines. It begins with packages, their nodes, their L3 groups and CPUs. Then
+/// come distances, devices and notes. With a plan, each L3 group also lists the instances that use
+/// its CPUs.
 pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     let mut text = String::new();
     let write = |text: &mut String, line: String| _ = writeln!(text, "{line}");
@@ -132,7 +133,7 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
     }
 }
 
-/// Lists the housekeeping and instances that use these CPUs, with the CPUs of each.
+/// Lists the housekeeping and the instances that use these CPUs, with the CPUs of each.
 fn users(plan: &Plan, cpus: &CpuSet) -> String {
     let mut users = Vec::new();
     for node in &plan.housekeeping {
@@ -203,7 +204,7 @@ fn draw_plan(plan: &Plan, text: &mut String) {
     }
 }
 
-/// Formats bytes in the largest unit of which there is at least one.
+/// Formats bytes in the largest unit for which the value is at least 1.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in units {

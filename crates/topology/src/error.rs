@@ -1,6 +1,6 @@
 //! Errors in descriptions of machines.
 
-/// A description that cannot be read: what is wrong, where, and what to do about it.
+/// A description that cannot be read: the mistake, its place, and advice.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{place}: {what}\nhint: {hint}")]
 pub struct ReadError {
@@ -8,7 +8,7 @@ pub struct ReadError {
     pub what: String,
     /// Place of the error: a file, a file and line, or a piece of the text.
     pub place: String,
-    /// Advice on what to do next.
+    /// Advice on the next step.
     pub hint: String,
 }
 

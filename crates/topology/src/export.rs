@@ -1,9 +1,9 @@
-//! Writes plans in the formats of the tools that carry them out, and reads them back.
+//! Writes plans in the formats of the tools that apply them, and reads them back.
 //!
 //! Reading order: [`FORMATS`] is the table, with one row per format. [`export`] writes the files of
 //! a row. `Format::read` reads the placement from such a file as a [`Placement`]. It equals
-//! [`Placement::planned`] in everything that the format carries. Names are data: the name of a host
-//! or rack stays inside its quotes, whatever it contains.
+//! [`Placement::planned`] in all parts that the format contains. Names are data, so the name of a
+//! host or rack remains inside its quotes, regardless of its characters.
 
 mod cells;
 mod configspec;
@@ -28,7 +28,7 @@ use crate::plan::{Instance, Plan};
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
-    /// Description in words.
+    /// Description of the format.
     pub what: &'static str,
     /// File extension, without the dot.
     pub extension: &'static str,
@@ -58,10 +58,10 @@ pub struct Source<'a> {
     pub options: &'a Options,
 }
 
-/// Settings that the plan leaves open and some format needs.
+/// Settings that the plan does not contain and that some formats require.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// AMD: whether guests get the CPU feature `topoext`, without which they do not see their
+    /// For AMD, true if guests get the CPU feature `topoext`, without which they do not see their
     /// threads.
     pub topoext: bool,
     /// Memory of each NUMA node that Kubernetes reserves for the system, bytes.
@@ -71,7 +71,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns no topoext, 1 GiB per node and the image `cassandra`.
+    /// Returns settings without topoext, with 1 GiB per node and the image `cassandra`.
     fn default() -> Options {
         Options {
             topoext: false,
@@ -99,7 +99,7 @@ pub struct ExportFile {
 pub struct ExportError {
     /// The part of the plan that is missing or that the format cannot express.
     pub what: String,
-    /// Advice on what to do.
+    /// Advice on the next step.
     pub hint: String,
 }
 
@@ -128,7 +128,7 @@ pub static FORMATS: [Format; 10] = [
     },
     Format {
         name: "vmx",
-        what: "options of a VM as they stand in its .vmx file under ESXi",
+        what: "options of a VM in its .vmx file under ESXi",
         extension: "vmx",
         scope: Scope::Instance(vmx::write),
         carries: VSPHERE,
@@ -152,7 +152,8 @@ pub static FORMATS: [Format; 10] = [
     },
     Format {
         name: "systemd-slice",
-        what: "drop-in of system.slice, user.slice and init.scope: what instances do not use",
+        what: "drop-in of system.slice, user.slice and init.scope: the CPUs that instances do not \
+               use",
         extension: "conf",
         scope: Scope::Host(systemd::write_slice),
         carries: FormatSupport {

@@ -3,15 +3,15 @@
 //!
 //! The sizes for vSphere follow the publications of VMware and Denneman. vNUMA begins with 9 vCPUs
 //! and beyond the cores of a node. Parts are even if possible, and there is a single node with
-//! hot-add. The size of the virtual L3 of ESXi 8 is not published; here it is the size of the
-//! physical one.
+//! hot-add. The size of the virtual L3 of ESXi 8 is not published, so it is assumed to be that of
+//! the physical L3.
 
 use crate::machine::Machine;
 use crate::place::Pool;
 use crate::plan::VirtualTopology;
 use crate::request::{PlacementRequest, Profile, Smt, Unit};
 
-/// `numa.vcpu.min`: ESXi shows no NUMA to smaller VMs.
+/// Minimum number of vCPUs for NUMA. ESXi shows no NUMA to smaller VMs (`numa.vcpu.min`).
 pub(crate) const VNUMA_VCPUS_MIN: u32 = 9;
 
 /// Capacity of a node, a package and an L3, in vCPUs.
@@ -56,12 +56,12 @@ impl Sizes {
 }
 
 /// Splits `vcpus` into parts of at most `size` each, as few as possible. It prefers equal parts if
-/// up to twice as many, and no more than `parts_max`, make them equal.
+/// they need at most twice the number of parts, and at most `parts_max`.
 pub(crate) fn split(vcpus: u32, size: u32, parts_max: u32) -> Vec<u32> {
     split_from(vcpus, vcpus.div_ceil(size.max(1)), parts_max)
 }
 
-/// Like [`split`], with at least `parts` parts.
+/// Does the same as [`split`], with at least `parts` parts.
 pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
     let parts = parts.clamp(1, vcpus.max(1));
     let limit = (2 * parts).min(parts_max);
@@ -117,7 +117,8 @@ pub(crate) fn pinned(
     let are_pairs = wish.smt == Smt::Pack && vnuma.iter().all(|cell| cell % threads == 0);
     let threads = if are_pairs { threads } else { 1 };
     let sockets = sockets(wish.vcpus, &vnuma, sizes);
-    // A die represents an L3 if every socket has the same number of them, all of one size.
+    // A die represents an L3 if every socket has the same number of L3s, and all have the same
+    // size.
     let groups = vl3.len() as u32;
     let are_equal = vl3.iter().all(|&group| group == vl3[0] && group % threads == 0);
     let dies = if are_equal && groups.is_multiple_of(sockets) {
@@ -135,8 +136,8 @@ pub(crate) fn pinned(
     }
 }
 
-/// Returns one socket per package that the guest needs, or one if sockets and NUMA nodes would cut
-/// each other.
+/// Returns one socket per package that the guest needs, or one socket if sockets would divide NUMA
+/// nodes or be divided by them.
 fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);

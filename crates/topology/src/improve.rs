@@ -1,15 +1,15 @@
-//! Second half of placing: exchanges cells between instances and moves them to free cores while
-//! this makes the placement cheaper. Costs are compared in the order of [`Costs`].
+//! Second half of placing. It exchanges cells between instances and moves them to free cores while
+//! this reduces the costs of the placement. Costs are compared in the order of [`Costs`].
 
 use crate::machine::Machine;
 use crate::place::{PlacedCell, Pool};
 use crate::plan::Costs;
 
-/// Maximum number of exchanges to evaluate. The largest machines need far fewer.
+/// Maximum number of evaluated exchanges. The largest machines need far fewer.
 const WEIGHED_MAX: u64 = 100_000;
 
 /// Returns the costs of a placement from any source. `placement` has the OS numbers of CPUs by
-/// instance; `near` has the indices of nodes to which instances should be near.
+/// instance. `near` has the indices of the nodes that instances should be close to.
 pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs {
     let mut core_of = std::collections::BTreeMap::new();
     machine.pus.iter().for_each(|pu| _ = core_of.insert(pu.os, pu.core));
@@ -22,8 +22,8 @@ pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs
     cost_of(machine, &cores.collect::<Vec<_>>(), near)
 }
 
-/// Returns the costs. `instances` has the cores of each instance, with a core once for each of its
-/// CPUs.
+/// Returns the costs. `instances` has the cores of each instance, where a core is repeated for each
+/// of its CPUs.
 fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs {
     let mut costs = Costs::default();
     let mut of_core = vec![0u32; machine.cores.len()];
@@ -66,8 +66,9 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
     costs
 }
 
-/// Exchanges cells until no exchange helps, and returns the number of evaluated exchanges.
-/// Instances on one node cannot gain: with equal instances, exchanging whole ones changes nothing.
+/// Exchanges cells until no exchange reduces the costs, and returns the number of evaluated
+/// exchanges. Instances on one node cannot gain, because an exchange of two equal instances does
+/// not change the costs.
 pub(crate) fn improve(
     machine: &Machine,
     pool: &mut Pool,
@@ -116,7 +117,7 @@ impl Search<'_> {
         nodes.any(|node| Some(node) != first)
     }
 
-    /// Returns true if the last change made the placement cheaper, and then keeps the new costs.
+    /// Returns true if the last change reduced the costs, and then keeps the new costs.
     fn is_cheaper(&mut self) -> bool {
         self.weighed += 1;
         let then = cost(self.machine, self.pool, self.instances, self.near);

@@ -4,7 +4,8 @@ use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
 use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
-/// Largest heap, with some margin, that uses compressed pointers. Heaps from 32 to 38 GB hold less.
+/// Largest heap, with some margin, that uses compressed pointers. Heaps from 32 to 38 GB can hold
+/// fewer objects.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
 /// Returns HotSpot's `ParallelGCThreads`: one thread per CPU up to 8, and five eighths of the CPUs
@@ -27,8 +28,8 @@ pub fn heap_bytes(memory_bytes: u64) -> u64 {
     ((memory_bytes / 2).min(HEAP_BYTES_MAX) >> 20) << 20
 }
 
-/// Returns the settings of an instance's JVM. `cpus` are its CPUs. `nodes` are the nodes it sees:
-/// the guest's nodes, or the machine's nodes for a process.
+/// Returns the settings of an instance's JVM. `cpus` are its CPUs. `nodes` are the nodes that it
+/// sees: those of the guest, or those of the machine for a process.
 pub(crate) fn jvm(
     wish: &PlacementRequest,
     cpus: &CpuSet,
@@ -51,7 +52,8 @@ pub(crate) fn jvm(
         Collector::Shenandoah => "-XX:+UseShenandoahGC".to_owned(),
         Collector::Cms => "-XX:+UseConcMarkSweepGC".to_owned(),
     });
-    // ZGC sizes its threads by another rule, from ActiveProcessorCount, and adjusts them itself.
+    // ZGC computes the number of its threads by another rule, from ActiveProcessorCount, and
+    // adjusts it.
     if wish.collector != Collector::Zgc {
         options.push(format!("-XX:ParallelGCThreads={parallel}"));
         if wish.collector != Collector::Parallel {
@@ -78,7 +80,7 @@ pub(crate) fn jvm(
     }
 }
 
-/// Returns whether UseNUMA helps, and the reason.
+/// Returns true if UseNUMA is useful, and the reason.
 fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let jdk = wish.jdk;
     if nodes.len() < 2 {
@@ -110,7 +112,7 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
         )
     } else {
         format!(
-            "{count} NUMA nodes and {name} on JDK {jdk}, which does not know nodes: memory is \
+            "{count} NUMA nodes and {name} on JDK {jdk}, which has no NUMA support: memory is \
              interleaved over the instance's own nodes and UseNUMA is off"
         )
     };

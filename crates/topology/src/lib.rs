@@ -1,12 +1,12 @@
 //! The only crate that knows the shape of a machine (packages, NUMA nodes, L3 groups, cores,
 //! threads) and how to place instances on it.
 //!
-//! Reading order: [`Machine`], which [`Machine::read`] reads from a /sys tree, a tarball of one,
-//! hwloc XML, the output of lscpu or a synthetic description; [`PlacementRequest`]. [`plan()`]
-//! makes a [`Plan`] of both, or returns [`Infeasible`], which suggests what would fit. [`draw()`]
-//! draws either as text. [`export`] writes plans in the formats of the tools that carry them out,
-//! and reads them back. This crate uses no clock, no threads and no processes, and reads only files
-//! below the given path.
+//! [`Machine::read`] reads a [`Machine`] from a /sys tree, a tarball of one, hwloc XML, the output
+//! of lscpu or a synthetic description. [`plan()`] makes a [`Plan`] from a machine and a
+//! [`PlacementRequest`]. If the request does not fit, it returns [`Infeasible`], which suggests
+//! requests that would fit. [`draw()`] draws a machine or a plan as text. [`export`] writes plans
+//! in the formats of the tools that apply them, and reads them back. This crate uses no clock, no
+//! threads and no processes, and reads only files below the given path.
 
 mod baselines;
 mod core_kinds;
@@ -30,6 +30,7 @@ mod sysfs;
 pub mod test_machines;
 mod tree;
 mod units;
+pub mod warnings;
 mod xml;
 
 pub use baselines::{distribute, naive};

@@ -12,13 +12,14 @@ use crate::cpuset::CpuSet;
 /// A machine, or the part of one that the source shows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Machine {
-    /// Source in words: `/sys under …`, `hwloc XML 2.0`.
+    /// Description of the source: `/sys under …`, `hwloc XML 2.0`.
     pub source: String,
     /// Packages (physical sockets).
     pub packages: Vec<Package>,
-    /// Dies; one per package if the source knows none.
+    /// Dies, with one for each package if the source does not contain dies.
     pub dies: Vec<Die>,
-    /// NUMA nodes: those with CPUs first, in order; then those without CPUs, by OS number.
+    /// NUMA nodes. Those with CPUs come first, in order. Then come those without CPUs, by OS
+    /// number.
     pub nodes: Vec<Node>,
     /// Groups of cores that share an L3, or their substitute (see [`L3::is_real`]).
     pub l3: Vec<L3>,
@@ -33,7 +34,8 @@ pub struct Machine {
     pub distances: Option<Distances>,
     /// Network cards and drives.
     pub devices: Vec<Device>,
-    /// Notes in sentences: omissions and oddities of the source, and the assumptions made instead.
+    /// Notes in sentences, about omissions and oddities of the source, and the assumptions made
+    /// instead.
     pub notes: Vec<String>,
 }
 
@@ -60,20 +62,20 @@ pub struct Die {
 pub struct Node {
     /// Its number, as in `node7`.
     pub os: u32,
-    /// Its cores, ascending; empty for a node that has only memory.
+    /// Its cores, ascending. Empty for a node that has only memory.
     pub cores: Vec<usize>,
     /// Packages of its cores. There is more than one if the firmware hides NUMA.
     pub packages: Vec<usize>,
-    /// Memory in bytes. `Some(0)` for a node without memory, `None` if the source does not state
-    /// it.
+    /// Memory in bytes. `Some(0)` for a node without memory, and `None` if the source does not
+    /// state it.
     pub memory_bytes: Option<u64>,
-    /// Pages by size, including the ordinary ones if the source counts them.
+    /// Pages by size, including ordinary pages if the source counts them.
     pub hugepages: Vec<HugePages>,
     /// Sizes in bytes of the caches in front of its memory, the nearest to the CPUs first.
     pub side_caches_bytes: Vec<u64>,
     /// Kind of memory (`HBM`, `CXL`, `MCDRAM`), if the source states it.
     pub kind: Option<String>,
-    /// True if the reader may use memory of this node (cgroup).
+    /// True if the cgroup of the reader may use memory of this node.
     pub allowed: bool,
 }
 
@@ -82,7 +84,7 @@ pub struct Node {
 pub struct HugePages {
     /// Size of a page in bytes.
     pub page_bytes: u64,
-    /// Number of pages set aside.
+    /// Number of reserved pages.
     pub count: u64,
     /// Number of free pages, if known.
     pub free: Option<u64>,
@@ -93,7 +95,7 @@ pub struct HugePages {
 pub struct L3 {
     /// Size in bytes, if known.
     pub size_bytes: Option<u64>,
-    /// True if the cache exists. If the source knows no L3, the cores of one NUMA node in one
+    /// True if the cache exists. If the source contains no L3, the cores of one NUMA node in one
     /// package form a substitute group.
     pub is_real: bool,
     /// Its cores, ascending. They may be in several nodes (sub-NUMA clusters over one L3).
@@ -123,7 +125,7 @@ pub struct Core {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoreKind {
-    /// The machine has one kind.
+    /// The machine has only one kind.
     Uniform,
     /// The fastest kind.
     Performance,
@@ -140,18 +142,18 @@ pub struct Pu {
     pub core: usize,
     /// Position among its core's online threads, from 0, by OS number.
     pub thread: u32,
-    /// True if the reader may use it (cgroup, affinity).
+    /// True if the cgroup and the affinity of the reader allow it.
     pub allowed: bool,
 }
 
-/// Distances between nodes; 10 is local. They need not be symmetric.
+/// Distances between nodes. 10 means local. They need not be symmetric.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Distances {
-    /// `rows[from][to]`, by index of the node; 0 if the source does not state it.
+    /// `rows[from][to]`, by index of the node. 0 if the source does not state it.
     pub rows: Vec<Vec<u32>>,
 }
 
-/// A device, with the node it is near.
+/// A device, with the node that it is close to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Device {
     /// Kind of device.
@@ -174,9 +176,10 @@ pub enum DeviceKind {
     Block,
 }
 
-/// Distance between nodes of one package if the source states none: the EPYC table's 16.
+/// Distance between nodes of one package if the source states none. It is 16, as in the table of an
+/// EPYC.
 pub const DISTANCE_SAME_PACKAGE: u32 = 16;
-/// Distance between packages if the source states none: the EPYC table's 32.
+/// Distance between packages if the source states none. It is 32, as in the table of an EPYC.
 pub const DISTANCE_OTHER_PACKAGE: u32 = 32;
 /// Distance of a node to itself, by definition of the ACPI table.
 pub const DISTANCE_LOCAL: u32 = 10;

@@ -1,8 +1,9 @@
-//! Chooses the cores of each instance: spread over the nodes and, within a node, on as few L3
-//! groups as possible. The algorithm is greedy; [`crate::improve`] exchanges cells afterwards.
+//! Chooses the cores of each instance. Instances are spread over the nodes and, within a node, on
+//! as few L3 groups as possible. The algorithm is greedy, and [`crate::improve`] exchanges cells
+//! afterwards.
 //!
-//! It allocates a [`Unit`] at a time: a whole core, one thread of it or, if cores must be shared, a
-//! single thread.
+//! It allocates one [`Unit`] at a time, which is a whole core, one thread of it or, if cores must
+//! be shared, a single thread.
 
 use crate::machine::Machine;
 use crate::request::Smt;
@@ -24,11 +25,11 @@ pub(crate) struct Pool {
     pub units: Vec<Unit>,
     /// Number of cells that use each unit.
     pub uses: Vec<u32>,
-    /// Limit of uses: a unit is free while it has fewer.
+    /// Maximum number of uses. A unit with fewer uses is free.
     pub layer: u32,
     /// Units of each pair of node and package.
     pub domains: Vec<Vec<usize>>,
-    /// Free memory of each node in bytes. `None` if it is not counted.
+    /// Free memory of each node in bytes. `None` if memory is not counted.
     pub memory: Vec<Option<u64>>,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct PlacedCell {
     pub memory: Vec<(usize, u64)>,
 }
 
-/// Inputs of placing besides the pool.
+/// Inputs of placing, apart from the pool.
 pub(crate) struct Order<'a> {
     pub machine: &'a Machine,
     /// vCPUs of the cells of an instance.
@@ -51,7 +52,7 @@ pub(crate) struct Order<'a> {
     pub instances: u32,
     /// Memory of an instance in bytes, if memory is counted.
     pub memory_bytes: Option<u64>,
-    /// Indices of nodes to which instances should be near.
+    /// Indices of the nodes that instances should be close to.
     pub near: &'a [usize],
     /// Maximum number of times a CPU may be allocated.
     pub layers: u32,
@@ -118,13 +119,13 @@ impl Pool {
         free.map(|&unit| self.units[unit].cpus.len() as u32).sum()
     }
 
-    /// Returns the number of cells of `vcpus` vCPUs that fit on the free units of a domain, with no
-    /// unit shared.
+    /// Returns the number of cells of `vcpus` vCPUs that fit on the free units of a domain without
+    /// sharing units.
     pub fn fits(&self, domain: usize, vcpus: u32) -> u32 {
         self.hold(self.domains[domain].iter().copied(), vcpus)
     }
 
-    /// Like [`Pool::fits`], for a whole node. A cell may be in several of its packages.
+    /// Does the same as [`Pool::fits`], for a whole node. A cell may be in several of its packages.
     pub fn fits_node(&self, node: usize, vcpus: u32) -> u32 {
         let units = (0..self.units.len()).filter(|&unit| self.units[unit].node == node);
         self.hold(units, vcpus)
@@ -146,8 +147,8 @@ impl Pool {
     }
 
     /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if there are fewer. It
-    /// prefers the L3 group with the best fit. Otherwise it takes whole free groups first, and puts
-    /// the remainder where it fits best.
+    /// prefers the L3 group with the best fit. Otherwise it first takes whole free groups, and puts
+    /// the remainder into the group with the best fit.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         for &unit in &self.domains[domain] {
@@ -206,8 +207,8 @@ impl Pool {
         units.iter().for_each(|&unit| self.uses[unit] -= 1);
     }
 
-    /// Takes bytes from these nodes in order. Returns `None` and takes nothing if they have too
-    /// few.
+    /// Takes bytes from these nodes in order. If they have too few, returns `None` without taking
+    /// any.
     fn take_memory(&mut self, nodes: &[usize], bytes: u64) -> Option<Vec<(usize, u64)>> {
         let mut taken = Vec::new();
         let mut missing = bytes;
@@ -256,8 +257,8 @@ fn share(bytes: u64, cell: u32, vcpus: u32) -> u64 {
     (u128::from(bytes) * u128::from(cell)).div_ceil(u128::from(vcpus.max(1))) as u64
 }
 
-/// Removes the excess from rounding up, so that the cells together have exactly the instance's
-/// memory.
+/// Removes the excess from rounding up, so that the cells together have exactly the memory of the
+/// instance.
 fn settle_memory(cells: &mut [PlacedCell], wanted: Option<u64>) {
     let Some(wanted) = wanted else {
         return;
@@ -316,8 +317,8 @@ fn place_cell(
     scatter(pool, order, &used, vcpus, bytes)
 }
 
-/// Places a cell that fits on no single node: in pieces on as few nodes as possible, near to one
-/// another.
+/// Places a cell that does not fit on a single node, in pieces on as few nodes as possible that are
+/// close to one another.
 fn scatter(
     pool: &mut Pool,
     order: &Order<'_>,

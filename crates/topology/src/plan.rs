@@ -1,5 +1,5 @@
-//! A plan: the CPUs and memory of each instance, the hardware that it sees, and the settings of its
-//! JVM and its Cassandra. Pure data; [`crate::plan`] makes it.
+//! A plan, which is made by [`crate::plan`]. It contains the CPUs and memory of each instance, the
+//! hardware that it sees, and the settings of its JVM and its Cassandra.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ use crate::units;
 /// The whole plan for one machine. The same machine and request give the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`crate::fingerprint`] of the machine for which it was made. The plan is valid for no other.
+    /// [`crate::fingerprint`] of the machine for which it was made. The plan is valid only for that
+    /// machine.
     pub fingerprint: String,
     /// The request.
     pub wish: PlacementRequest,
@@ -22,7 +23,7 @@ pub struct Plan {
     pub vsphere7: VirtualTopology,
     /// Hardware that vSphere 8 would show each VM.
     pub vsphere8: VirtualTopology,
-    /// CPUs kept free for interrupts and the host, by node. May be empty.
+    /// CPUs that are reserved for interrupts and the host, by node. May be empty.
     pub housekeeping: Vec<NodeCpus>,
     /// Allowed CPUs that belong neither to an instance nor to the housekeeping.
     pub idle: CpuSet,
@@ -30,9 +31,9 @@ pub struct Plan {
     pub costs: Costs,
     /// Lower bounds of the costs of any placement of this request on this machine.
     pub bounds: Bounds,
-    /// The rack of all instances, for `cassandra-rackdc.properties`.
+    /// Rack of all instances, for `cassandra-rackdc.properties`.
     pub rack: String,
-    /// Reasons for the plan: a sentence for each choice.
+    /// Reasons for the plan, with a sentence for each choice.
     pub reasons: Vec<String>,
     /// Arguments against the plan, in sentences. May be empty.
     pub warnings: Vec<String>,
@@ -40,13 +41,13 @@ pub struct Plan {
     pub exchanges_weighed: u64,
 }
 
-/// One instance and everything it needs.
+/// An instance and its resources.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Instance {
     /// Number, from 0.
     pub index: u32,
-    /// OS numbers of its CPUs in the order of its vCPUs: vCPU *i* runs on `cpus[i]`. Threads of a
-    /// core follow one another.
+    /// OS numbers of its CPUs in the order of its vCPUs, so that vCPU *i* runs on `cpus[i]`.
+    /// Threads of a core follow one another.
     pub cpus: Vec<u32>,
     /// Its cells in the order of the vCPUs. A cell is a part on one node, if it fits there.
     pub cells: Vec<Cell>,
@@ -61,9 +62,9 @@ pub struct Instance {
     /// Memory by node, in the order of the cells. The parts add up to `memory_bytes`. Empty if no
     /// memory is known.
     pub memory: Vec<NodeBytes>,
-    /// Memory in bytes. `None` if the request names none and the machine does not state its own.
+    /// Memory in bytes. `None` if neither the request nor the machine states an amount.
     pub memory_bytes: Option<u64>,
-    /// Hardware that a guest sees if it is pinned like this.
+    /// Hardware that a guest with this pinning sees.
     pub pinned: VirtualTopology,
     /// Devices on its nodes, by name.
     pub devices: Vec<String>,
@@ -73,13 +74,13 @@ pub struct Instance {
     pub yaml: Yaml,
 }
 
-/// A part of an instance that is meant to be on one NUMA node: a virtual NUMA node, or a NUMA
-/// client in ESXi's terms.
+/// A part of an instance that should be on one NUMA node. It is a virtual NUMA node, or a NUMA
+/// client in the terms of ESXi.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// OS numbers of its CPUs in the order of its vCPUs.
     pub cpus: Vec<u32>,
-    /// OS numbers of its nodes. There is more than one only if no single node had room.
+    /// OS numbers of its nodes. There are several only if no single node had enough space.
     pub nodes: Vec<u32>,
 }
 
@@ -130,7 +131,7 @@ impl VirtualTopology {
     }
 }
 
-/// Formats as `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
+/// Formats it as `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
 impl fmt::Display for VirtualTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: u32, one: &str| units::counted(count as usize, one);
@@ -158,20 +159,20 @@ impl fmt::Display for VirtualTopology {
 pub struct Jvm {
     /// Options in the order in which they are given.
     pub options: Vec<String>,
-    /// `-Xms` and `-Xmx` in bytes. `None` if no memory is known. Never 32 to 38 GB: pointers are
-    /// uncompressed there, and such a heap holds less than one of 31 GB.
+    /// `-Xms` and `-Xmx` in bytes. `None` if no memory is known. Never 32 to 38 GB, because such
+    /// heaps have uncompressed pointers, and hold fewer objects than a heap of 31 GB.
     pub heap_bytes: Option<u64>,
     /// `-XX:ActiveProcessorCount`.
     pub active_processors: u32,
-    /// `-XX:ParallelGCThreads`, the value that HotSpot would choose for these CPUs. ZGC does not
-    /// get it.
+    /// `-XX:ParallelGCThreads`, with the value that HotSpot would choose for these CPUs. It is not
+    /// given to ZGC.
     pub parallel_gc_threads: u32,
     /// `-XX:ConcGCThreads`, likewise.
     pub conc_gc_threads: u32,
     /// True if `-XX:+UseNUMA` is given.
     pub use_numa: bool,
-    /// Nodes that the JVM sees and to which it is bound. The numbers are the guest's or, for a
-    /// process, the machine's.
+    /// Nodes that the JVM sees and to which it is bound. The numbers are those of the guest or, for
+    /// a process, those of the machine.
     pub nodes: CpuSet,
     /// Arguments of numactl that replace the start script's `--interleave=all`. Empty means no
     /// arguments.
@@ -193,7 +194,7 @@ pub struct Yaml {
     pub concurrent_compactors: u32,
 }
 
-/// Costs of a placement, the heaviest first. Two placements are compared in this order.
+/// Costs of a placement, the most important first. Two placements are compared in this order.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Costs {
     /// Instances with CPUs in more than one package.
@@ -202,11 +203,12 @@ pub struct Costs {
     pub crossing_node: u32,
     /// Cores whose CPUs several instances share.
     pub shared_cores: u32,
-    /// Sum over the L3 groups of the instances in each beyond the first.
+    /// Sum over the L3 groups of the number of instances in each, minus the first.
     pub shared_l3: u32,
-    /// Difference between the CPUs allocated on the fullest node and on the emptiest.
+    /// Difference between the numbers of allocated CPUs on the fullest node and on the emptiest
+    /// node.
     pub imbalance_cpus: u32,
-    /// Sum of the distances between the nodes of an instance, and to the devices it requests.
+    /// Sum of the distances between the nodes of an instance, and to the devices that it requests.
     pub distance: u64,
 }
 
@@ -219,13 +221,13 @@ pub struct Bounds {
     pub crossing_node: u32,
 }
 
-/// A request that this machine cannot fulfil: what is missing, and what would be possible instead.
+/// A request that this machine cannot fulfil, with the missing resources, and possible requests.
 #[derive(Clone, PartialEq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{what}\nhint: {hint}")]
 pub struct Infeasible {
     /// The shortage, with the numbers.
     pub what: String,
-    /// A request that would fit, in words.
+    /// Description of a request that would fit.
     pub hint: String,
     /// Largest number of vCPUs for this number of instances.
     pub vcpus_max: Option<u32>,
@@ -236,8 +238,8 @@ pub struct Infeasible {
 }
 
 impl Plan {
-    /// Describes how many instances cross nodes and packages, and the lower bounds. `what` is the
-    /// noun for an instance.
+    /// Describes the numbers of instances that cross nodes and packages, and the lower bounds.
+    /// `what` is the noun for an instance.
     pub fn crossings(&self, what: &str) -> String {
         let (costs, bounds) = (self.costs, self.bounds);
         if costs.crossing_node + costs.crossing_package == 0 {

@@ -1,6 +1,6 @@
 //! Makes a plan from a machine and a request. 1. Check the request. 2. Reserve the housekeeping
-//! CPUs. 3. Shape the cells. 4. Place them. 5. Exchange cells until no exchange helps. 6. Describe
-//! the result.
+//! CPUs. 3. Shape the cells. 4. Place them. 5. Exchange cells until no exchange reduces the costs.
+//! 6. Describe the result.
 
 mod feasible;
 mod finish;
@@ -16,7 +16,7 @@ use crate::place::{Order, PlacedCell, Pool, place};
 use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 
-/// Plans the request on the machine. Pure: the same arguments give the same plan, byte for byte.
+/// Plans the request on the machine. The same arguments always give the same plan, byte for byte.
 pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasible> {
     feasible::check(machine, wish)?;
     let Some(attempt) = attempt(machine, wish) else {
@@ -25,8 +25,8 @@ pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasib
     Ok(finish::plan(machine, wish, attempt))
 }
 
-/// Returns, by core, the CPUs that instances of a request can have on this machine. Housekeeping
-/// CPUs are excluded, and each core has only the threads that are allocated.
+/// Returns, for each core, the CPUs that instances of a request can have on this machine. It
+/// excludes housekeeping CPUs, and each core has only the threads that are allocated.
 pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     let whole = Pool::select(machine, wish.smt, false, |_| true);
     let reserved = reserve(machine, wish, &whole);
@@ -56,18 +56,18 @@ pub(crate) struct Attempt {
     pub pool: Pool,
     pub instances: Vec<Vec<PlacedCell>>,
     pub housekeeping: Vec<NodeCpus>,
-    /// True if perftune's reserve did not fit and was given up.
+    /// True if the reserve according to perftune did not fit and was given up.
     pub gave_up_housekeeping: bool,
-    /// True if cores are allocated by the thread.
+    /// True if threads of a core are allocated separately.
     pub shares_cores: bool,
-    /// True if slower cores had to be used as well.
+    /// True if slower cores also had to be used.
     pub mixes_kinds: bool,
     /// Sizes before housekeeping, in the unit of the request.
     pub sizes: Sizes,
     /// Number of cells, if memory requires more cells than the CPUs do.
     pub memory_cells: Option<u32>,
     pub weighed: u64,
-    /// Indices of the nodes to which instances should be near.
+    /// Indices of the nodes that instances should be close to.
     pub near: Vec<usize>,
 }
 
@@ -77,7 +77,7 @@ struct Compromises {
     keep: bool,
     share: bool,
     mix: bool,
-    /// Cuts cells between cores. Equal parts may have odd sizes, which waste a thread each.
+    /// Divides cores between cells. Equal parts may have odd sizes, which waste a thread each.
     by_core: bool,
 }
 
@@ -97,14 +97,14 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
             }
         }
     }
-    // With perftune's reserve, whole cores are more important than the reserve: sharing a core
-    // costs an instance more than interrupts do.
+    // With the reserve according to perftune, whole cores are more important than the reserve.
+    // Sharing a core costs an instance more than interrupts do.
     let ways = ways.into_iter().filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
     let mut ways = ways.filter(|way| !(way.keep && way.share && gives_up));
     ways.find_map(|way| one_way(machine, wish, way))
 }
 
-/// Returns true if the request fits as asked, on whole cores.
+/// Returns true if the request fits as requested, on whole cores.
 pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool {
     [(false, false), (false, true), (true, false), (true, true)]
         .into_iter()
@@ -192,8 +192,8 @@ fn cells(
     let cells = if fits_on_nodes || is_shown_whole && on_nodes > 0 {
         vec![wish.vcpus]
     } else {
-        // A guest with a single NUMA node is still placed in parts if no node holds it. ESXi splits
-        // it into NUMA clients that the guest does not see.
+        // A guest with a single NUMA node is still placed in parts if no node can hold it. ESXi
+        // splits it into NUMA clients that the guest does not see.
         split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if by_core {
@@ -225,7 +225,7 @@ fn cells(
     })
 }
 
-/// Returns the indices of the cores that are kept free.
+/// Returns the indices of the reserved cores.
 fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize> {
     let per_node = match &wish.housekeeping {
         Housekeeping::None => return Vec::new(),
@@ -240,8 +240,8 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
     for node in machine.cpu_nodes() {
         let mut cores: Vec<(usize, usize)> =
             pool.units.iter().filter(|u| u.node == node).map(|u| (u.l3, u.core)).collect();
-        // Takes cores from the L3 group with the fewest cores left, so that other groups stay
-        // whole.
+        // Takes cores from the L3 group with the fewest remaining cores, so that other groups
+        // remain whole.
         for _ in 0..per_node.unwrap_or(cores.len().div_ceil(16)).min(cores.len()) {
             let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();
             let fewest = cores.iter().enumerate().min_by_key(|(_, core)| (left(core.0), **core));
@@ -273,7 +273,7 @@ fn by_node(machine: &Machine, reserved: &[usize], wish: &PlacementRequest) -> Ve
     found
 }
 
-/// Returns the nodes of the devices to which instances should be near.
+/// Returns the nodes of the devices that instances should be close to.
 pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     let named = machine.devices.iter().filter(|device| wish.near.contains(&device.name));
     let numbers = named.filter_map(|device| device.node_os);
@@ -284,7 +284,8 @@ pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     nodes
 }
 
-/// Returns the sizes that vSphere counts: all cores that may be used, regardless of housekeeping.
+/// Returns the sizes that vSphere counts, which include all cores that may be used, even
+/// housekeeping cores.
 pub(crate) fn vsphere_sizes(machine: &Machine, wish: &PlacementRequest) -> Sizes {
     let pool = Pool::select(machine, wish.smt, false, |_| true);
     Sizes::smallest(machine, &pool, wish.unit.unwrap_or(Unit::Cores))

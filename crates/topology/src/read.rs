@@ -1,4 +1,5 @@
-//! Entry point for reading: detects the kind of a path or a text and calls the right reader.
+//! Entry point for reading. It detects the kind of a path or a text and calls the corresponding
+//! reader.
 
 use foreign::FileKind;
 use std::fs;
@@ -17,9 +18,8 @@ const TAR_MARK: std::ops::Range<usize> = 257..262;
 impl Machine {
     /// Reads a machine from a path. It may be a folder with the files of /sys (and /proc), or an
     /// archive of such a folder (tar, tar.gz, tar.bz2). It may also be hwloc's XML, the JSON of
-    /// `lscpu -J`, or a text in hwloc's synthetic notation. If nothing exists at the path and it
-    /// looks like such a text, it is parsed as the text itself. `/` is the machine on which this
-    /// runs.
+    /// `lscpu -J`, or a text in hwloc's synthetic notation. A path that does not exist is parsed as
+    /// such a text if it looks like one. `/` is the machine on which this runs.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
         let Ok(metadata) = fs::metadata(path) else {
@@ -28,8 +28,8 @@ impl Machine {
             }
             return Err(ReadError::new(
                 place,
-                "there is nothing to read",
-                "give a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
+                "the file is empty",
+                "name a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
                  `lscpu -J`, or a description like \"pack:2 l3:1 core:8 pu:2\"",
             ));
         };
@@ -41,12 +41,12 @@ impl Machine {
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Err(ReadError::new(
                 place,
                 error.to_string(),
-                "pack only sys/devices/system, sys/class, sys/block and proc, or give the folder",
+                "pack only sys/devices/system, sys/class, sys/block and proc, or name the folder",
             )),
             Err(error) => Err(ReadError::new(
                 place,
                 format!("cannot be read: {error}"),
-                "check that the file is there and may be read",
+                "check that the file exists and may be read",
             )),
         }
     }
@@ -69,8 +69,8 @@ impl Machine {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Err(ReadError::new(
                 place,
-                "neither an archive that is known nor text in UTF-8",
-                "archives may be tar, tar.gz and tar.bz2; unpack others and give the folder",
+                "neither a known kind of archive nor text in UTF-8",
+                "archives may be tar, tar.gz and tar.bz2; unpack others and name the folder",
             ));
         };
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -80,7 +80,7 @@ impl Machine {
             _ => match listing_of(text) {
                 Some(what) => Err(ReadError::new(
                     place,
-                    format!("{what}, which leaves out what shares what"),
+                    format!("{what}, which does not describe shared caches and cores"),
                     "write the machine with `LC_ALL=C lscpu -J \
                      -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or with hwloc's `lstopo --of xml`",
                 )),
@@ -90,7 +90,7 @@ impl Machine {
     }
 }
 
-/// Values of the first line of `lscpu`, the same in all languages.
+/// Values in the first line of `lscpu`, which are the same in all languages.
 const ARCHITECTURES: [&str; 6] = [
     "x86_64",
     "aarch64",
@@ -100,7 +100,7 @@ const ARCHITECTURES: [&str; 6] = [
     "loongarch64",
 ];
 
-/// Recognizes texts that describe a machine for people rather than programs, and names their kind.
+/// Recognizes texts that describe a machine for people instead of programs, and names their kind.
 fn listing_of(text: &str) -> Option<&'static str> {
     let first = text.lines().next().unwrap_or_default();
     let has = |part: &str| text.contains(part);

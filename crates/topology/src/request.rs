@@ -1,15 +1,16 @@
-//! A request for a plan: the number and size of the instances, and how they run.
+//! A request for a plan: the number and size of the instances, and the rules for running them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// Number and size of the instances, and how they run. [`PlacementRequest::new`] has the defaults.
+/// Number and size of the instances, and the rules for running them. [`PlacementRequest::new`] sets
+/// the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlacementRequest {
     /// Number of instances (VMs or processes) on this machine.
     pub instances: u32,
-    /// vCPUs of each instance; for a process, CPUs.
+    /// vCPUs of each instance, or CPUs of each process.
     pub vcpus: u32,
     /// Memory of each instance in bytes. `None` means an equal share of the machine, which the plan
     /// then states.
@@ -23,25 +24,26 @@ pub struct PlacementRequest {
     pub unit: Option<Unit>,
     /// True if CPUs can be added while the instance runs. It then sees a single NUMA node.
     pub hot_add: bool,
-    /// CPUs kept free for interrupts and the host.
+    /// CPUs that are reserved for interrupts and the host.
     pub housekeeping: Housekeeping,
-    /// Number of vCPUs that may share a CPU. 1.0 means no sharing and is the minimum.
+    /// Number of vCPUs that may share a CPU. The minimum is 1.0, which means no sharing.
     pub overcommit: f64,
-    /// Number of CPUs above which the plan advises splitting an instance. The default is 48,
-    /// Intel's limit to which one Cassandra scales.
+    /// Number of CPUs above which the plan advises dividing an instance. The default is 48, up to
+    /// which one Cassandra scales according to Intel.
     pub max_cpus_per_instance: u32,
     /// The garbage collector.
     pub collector: Collector,
     /// The major version of the JDK.
     pub jdk: u32,
-    /// Drives of each instance, for the concurrency of reads.
+    /// Number of drives of each instance, which determines the concurrency of reads.
     pub drives: u32,
     /// Rule that sizes the concurrency of Cassandra.
     pub yaml: YamlProfile,
-    /// Names of devices to which instances should be near. This only breaks ties.
+    /// Names of devices that instances should be close to. This is only used between equal
+    /// placements.
     pub near: Vec<String>,
-    /// Name of this physical machine. All its instances are in the rack of this name, so that no
-    /// two replicas share it. Different machines need different names.
+    /// Name of this physical machine. All its instances are in the rack with this name, so that no
+    /// two replicas are on it. Different machines need different names.
     pub host: String,
 }
 
@@ -51,7 +53,7 @@ pub struct PlacementRequest {
 pub enum Smt {
     /// Whole cores: both threads belong to the same instance.
     Pack,
-    /// One thread of each core; its siblings stay idle.
+    /// One thread of each core. Its siblings remain idle.
     OnePerCore,
 }
 
@@ -59,9 +61,10 @@ pub enum Smt {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// vSphere 7 and hardware versions below 20: a socket per vCPU, vNUMA from 9 vCPUs.
+    /// vSphere 7 and hardware versions below 20. Each vCPU has a socket, and vNUMA begins with 9
+    /// vCPUs.
     Vsphere7,
-    /// vSphere 8 with hardware version 20: cores per socket is 0, which means automatic.
+    /// vSphere 8 with hardware version 20. Cores per socket are 0, which means automatic.
     Vsphere8,
     /// vCPUs pinned to CPUs. The guest sees the topology of these CPUs (libvirt, KubeVirt, Nova).
     Pinned,
@@ -73,20 +76,20 @@ pub enum Profile {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Threads, as vSphere counts with `numa.vcpu.preferHT`.
+    /// Threads, which vSphere counts with `numa.vcpu.preferHT`.
     Threads,
-    /// Cores, as vSphere counts without it.
+    /// Cores, which vSphere counts without it.
     Cores,
 }
 
-/// CPUs kept free of instances.
+/// CPUs that are reserved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Housekeeping {
-    /// Instances get every core.
+    /// No reserved CPUs. Instances get every core.
     None,
-    /// Seastar perftune's ratio: on each node, one core for each 16 cores or part of 16. It is
-    /// given up, with a warning, if the instances do not fit beside it.
+    /// The ratio of Seastar's perftune: on each node, one core for each 16 cores or part of 16. If
+    /// the instances do not fit beside this reserve, it is given up with a warning.
     Perftune,
     /// This number of cores on each node.
     PerNode(u32),
@@ -114,15 +117,15 @@ pub enum Collector {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum YamlProfile {
-    /// The comments of cassandra.yaml: 16 per drive, 8 per core.
+    /// According to the comments of cassandra.yaml: 16 per drive, 8 per core.
     Apache,
-    /// Intel's guide: 3 per CPU, 1 per CPU.
+    /// According to Intel's guide: 3 per CPU, 1 per CPU.
     Intel,
 }
 
 impl PlacementRequest {
-    /// Returns a request for this number of instances with this number of vCPUs: pinned, on whole
-    /// cores, with nothing kept free, G1 on JDK 17, one drive each.
+    /// Returns a request for this number of instances with this number of vCPUs. They are pinned to
+    /// whole cores, with no reserved cores, G1 on JDK 17, and one drive each.
     pub fn new(instances: u32, vcpus: u32) -> PlacementRequest {
         PlacementRequest {
             instances,

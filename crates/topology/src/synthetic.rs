@@ -1,9 +1,9 @@
 //! Reads hwloc's synthetic notation: `pack:2 [numa(memory=256GiB)] l3:1(size=42MiB) core:28
-//! pu:2(indexes=2*56:1*2)`. Each item is a level, with the number of its objects per object of the
-//! level above. Such machines are symmetric and have no distances.
+//! pu:2(indexes=2*56:1*2)`. Each item is a level, with the number of its objects for each object of
+//! the level above. Such machines are symmetric and have no distances.
 //!
-//! The grammar and the numbering are hwloc's (its documentation, "Synthetic topologies"). A level
-//! of NUMA nodes is a group with a node for each.
+//! The grammar and the numbering are those of hwloc (in its documentation, "Synthetic topologies").
+//! A level of NUMA nodes is a group with a node for each.
 
 mod indexes;
 
@@ -14,10 +14,10 @@ use crate::machine::Machine;
 
 /// Maximum number of levels, which is hwloc's own limit.
 const LEVELS_MAX: usize = 128;
-/// Memory that hwloc gives a node without a stated amount, bytes.
+/// Default memory of a node in hwloc, bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Kinds of levels that matter here.
+/// Kinds of levels that are important here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LevelKind {
     Package,
@@ -29,7 +29,7 @@ enum LevelKind {
     Pu,
     /// Groups, tiles, clusters and instruction caches, which only make the tree deeper.
     Other,
-    /// Not stated. Either all levels are unstated or none is.
+    /// Not stated. Either all levels are unstated or all are stated.
     Unstated,
 }
 
@@ -46,7 +46,7 @@ struct Level {
     /// Number of objects in the whole machine.
     width: usize,
     attributes: Attributes,
-    /// Nodes attached to each of its objects.
+    /// Number of nodes attached to each of its objects.
     attached: Vec<Attributes>,
 }
 
@@ -366,8 +366,8 @@ fn node(os: u32, cpus: CpuSet, attributes: &Attributes) -> RawNode {
     }
 }
 
-/// Adds the attached nodes, numbered as in hwloc: those of the children before those of the object
-/// itself.
+/// Adds the attached nodes, numbered as in hwloc. Those of the children come before those of the
+/// object itself.
 fn attach(levels: &[Level], numbers: &[u32], raw: &mut Raw) -> Result<(), String> {
     let mut places: Vec<(usize, std::cmp::Reverse<usize>, usize, &Attributes)> = Vec::new();
     let total = numbers.len();

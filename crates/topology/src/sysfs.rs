@@ -1,6 +1,6 @@
 //! Reads a machine from the files of Linux: mainly /sys/devices/system/{cpu,node}, also /sys/class
 //! for devices, and /sys/fs/cgroup and /proc/self for the allowed CPUs and nodes. Old kernels have
-//! only the hexadecimal maps, containers have only a part of the files, and an offline CPU often
+//! only the hexadecimal maps. Containers have only a part of the files, and an offline CPU often
 //! has none.
 
 mod devices;
@@ -23,14 +23,14 @@ pub(crate) struct Files<'a> {
     proc: String,
 }
 
-/// Reads the machine from the files of the tree. They may be at its root, one or two folders below
-/// it, or the root may be the sys folder itself.
+/// Reads the machine from the files of the tree. They may be at its root, or one or two folders
+/// below it. The root may also be the sys folder itself.
 pub(crate) fn read(tree: &Tree, source: &str) -> Result<Machine, ReadError> {
     let files = Files::find(tree).ok_or_else(|| {
         ReadError::new(
             source,
             "there are no files of a machine: no sys/devices/system/cpu and no proc/cpuinfo",
-            "give the folder that has sys/ (and proc/) in it, or that sys folder itself",
+            "name the folder that has sys/ (and proc/) in it, or that sys folder itself",
         )
     })?;
     let mut raw = Raw {
@@ -188,8 +188,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The sets that the CPUs' folders name, each once. Equal texts are parsed once, because all CPUs
-/// of a package have the same text.
+/// The sets in the folders of the CPUs, without duplicates. Equal texts are parsed once, because
+/// all CPUs of a package have the same text.
 struct Sets<'a> {
     files: &'a Files<'a>,
     parsed: HashMap<(bool, String), CpuSet>,
@@ -268,7 +268,7 @@ impl<'a> Sets<'a> {
             (None, None) => {}
         }
         self.cores.extend(core.map(|set| (set, ())));
-        // Without dies, the kernel writes -1 as the id, and the CPU alone as its die.
+        // Without dies, the kernel writes -1 as the id, and a die with only this CPU.
         let stated = self.files.read_sys(&format!("{folder}/die_id"));
         if stated.is_some_and(|id| id.starts_with('-')) {
             return Ok(());
@@ -310,7 +310,7 @@ impl<'a> Sets<'a> {
         }
         if !self.without_topology.is_empty() {
             raw.notes.push(format!(
-                "CPUs {} have no topology files; each is taken as a core of its own",
+                "CPUs {} have no topology files; each counts as a separate core",
                 self.without_topology
             ));
         }

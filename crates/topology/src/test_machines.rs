@@ -1,5 +1,5 @@
-//! Machines of any shape for tests, as the files that Linux would have and as hwloc would write
-//! them. This repository contains no file of a real machine, only the shapes of real machines.
+//! Machines of any shape for tests, as files of Linux and files of hwloc. This repository contains
+//! no files of real machines, only their shapes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,8 @@ use crate::machine::Machine;
 use crate::sysfs;
 use crate::tree::Tree;
 
-/// A CPU of a made-up machine. The numbers of core and L3 are the fixture's own, not the OS's.
+/// A CPU of an invented machine. The numbers of core and L3 are those of the fixture, not of the
+/// OS.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     /// OS number.
@@ -36,7 +37,7 @@ pub struct Cpu {
 pub struct Shape {
     /// Its CPUs.
     pub cpus: Vec<Cpu>,
-    /// Memory of each node in GiB, by OS number; also nodes without CPUs.
+    /// Memory of each node in GiB, by OS number. It also contains nodes without CPUs.
     pub memory_gib: BTreeMap<u32, u64>,
     /// Distances in the order of the nodes' numbers.
     pub distances: Option<Vec<Vec<u32>>>,
@@ -54,17 +55,18 @@ pub struct Shape {
 #[derive(Clone, Copy, Debug)]
 pub struct Counts(pub u32, pub u32, pub u32, pub u32, pub u32);
 
-/// Order in which the OS numbers CPUs.
+/// Order in which the OS assigns numbers to CPUs.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbering {
     /// First threads of all cores in order, then the second threads.
     Block,
-    /// As `Block`, but neighbouring numbers are in different packages.
+    /// Like `Block`, but neighbouring numbers are in different packages.
     RoundRobin,
     /// Threads of a core are neighbours.
     Adjacent,
-    /// Neighbouring numbers, and numbers of nodes, alternate between packages and then their nodes:
-    /// nodes 0 and 2 are in one package. (Sub-NUMA clusters on some Xeons.)
+    /// Neighbouring numbers, and numbers of nodes, alternate between packages and then their nodes.
+    /// For example, nodes 0 and 2 are in one package. Sub-NUMA clusters on some Xeons have this
+    /// order.
     RoundNodes,
 }
 
@@ -147,7 +149,7 @@ impl Shape {
         )
     }
 
-    /// Returns the same machine with other OS numbers: CPU n becomes `rename(n)`.
+    /// Returns the same machine with other OS numbers, where CPU n becomes `rename(n)`.
     pub fn renumbered(mut self, rename: impl Fn(u32) -> u32) -> Shape {
         self.cpus.iter_mut().for_each(|cpu| cpu.os = rename(cpu.os));
         self
@@ -323,7 +325,7 @@ fn map(set: &CpuSet, prefix: &str) -> String {
     (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
 }
 
-/// Writes a set as the kernel does: the map, and the list beside it.
+/// Writes a set like the kernel: the map, and the list next to it.
 fn put_set(put: &mut impl FnMut(String, String), name: &str, set: &CpuSet) {
     put(name.to_owned(), map(set, ""));
     put(format!("{name}_list"), set.to_string());

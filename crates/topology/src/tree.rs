@@ -1,4 +1,4 @@
-//! The files of a machine: a folder, or an archive of one in memory. Only plain files are read,
+//! The files of a machine, in a folder or in an archive in memory. Only regular files are read,
 //! each up to a limit, so that neither a pipe nor an endless file can block a reader.
 
 use foreign::FileKind;
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
 
-/// Maximum size of a file. Files of /sys have up to a page; /proc/cpuinfo of 8192 CPUs has some
-/// megabytes.
+/// Maximum size of a file. Files of /sys have up to a page, and /proc/cpuinfo of 8192 CPUs has
+/// several megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Maximum unpacked size of an archive. The largest machine's /sys is far smaller.
+/// Maximum unpacked size of an archive. The /sys of the largest machine is far smaller.
 const ARCHIVE_BYTES_MAX: u64 = 512 << 20;
 /// Maximum number of files in an archive, with the same margin.
 const ARCHIVE_FILES_MAX: usize = 2_000_000;
-/// Maximum number of links that lead to links, as in the kernel.
+/// Maximum number of links that lead to other links, as in the kernel.
 const LINKS_MAX: usize = 40;
 
 /// Maximum length of an entry's name, and of a link's target: PATH_MAX.
 const NAME_BYTES_MAX: usize = 4096;
 /// Maximum number of folders above an entry. The deepest entry of /sys has about 20. Each folder is
-/// stored by its whole name.
+/// stored with its whole name.
 const NAME_PARTS_MAX: usize = 64;
-/// Maximum size of a file of /sys. Such files have up to a page, and lists of CPUs may have some
-/// more.
+/// Maximum size of a file of /sys. These files have up to a page, and lists of CPUs may be slightly
+/// larger.
 const SYS_FILE_BYTES_MAX: usize = 64 << 10;
-/// Maximum bytes of all names, each including the folders above it.
+/// Maximum size of all names, each including the folders above it, bytes.
 const NAMES_BYTES_MAX: usize = 256 << 20;
 
 /// Files below a root. Paths are relative to it and use `/`.
@@ -61,13 +61,13 @@ impl Tree {
             ReadError::new(
                 place,
                 format!("the archive cannot be unpacked: {error}"),
-                "is it a whole tar, .tar.gz or .tar.bz2? Otherwise give the unpacked folder",
+                "is it a whole tar, .tar.gz or .tar.bz2? Otherwise name the unpacked folder",
             )
         };
         let mut archive = Archive::default();
         let mut packed = tar::Archive::new(reader.take(ARCHIVE_BYTES_MAX));
         let mut count = 0;
-        // Counted again here: a sparse file is larger than its packed form.
+        // It is counted again here, because a sparse file is larger than its packed form.
         let mut left = ARCHIVE_BYTES_MAX;
         for entry in packed.entries().map_err(broken)? {
             let mut entry = entry.map_err(broken)?;
@@ -119,7 +119,7 @@ impl Tree {
     }
 
     /// Returns the text of a file of /sys. Such files are at most [`SYS_FILE_BYTES_MAX`] long.
-    /// Longer files are not read, since thousands of links may lead to one.
+    /// Longer files are not read, since thousands of links may lead to the same file.
     pub fn read_short(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => {
@@ -171,8 +171,8 @@ impl Tree {
         }
     }
 
-    /// Resolves the links of a path, relative to the root. `None` if nothing is there or it is
-    /// outside.
+    /// Resolves the links of a path, relative to the root. `None` if the target does not exist or
+    /// is outside of the root.
     fn real(&self, path: &str) -> Option<String> {
         match self {
             Tree::Folder(root) => {
@@ -190,7 +190,7 @@ impl Tree {
     }
 
     /// Returns the text of the file `name` in the folder to which `path` leads, or in the nearest
-    /// folder above that has one. Also returns the resolved `path`.
+    /// folder above it with such a file. Also returns the resolved `path`.
     pub fn read_above(&self, path: &str, name: &str) -> Option<(String, String)> {
         let real = self.real(path)?;
         let mut folder = real.as_str();
@@ -229,7 +229,7 @@ impl Archive {
         }
     }
 
-    /// Returns the path with its links followed. `None` if they lead outside or in circles.
+    /// Returns the path with its links resolved. `None` if they lead outside or in circles.
     fn resolve(&self, path: &str) -> Option<String> {
         let mut rest: Vec<String> = parts(path).rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
@@ -291,7 +291,7 @@ fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     Err(ReadError::new(place, what, PACK_HINT))
 }
 
-/// Reads a plain file up to [`FILE_BYTES_MAX`]. `None` for anything else.
+/// Reads a regular file up to [`FILE_BYTES_MAX`]. `None` for other files.
 pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
     foreign::read(FileKind::MachinePart, path).ok()
 }

@@ -1,4 +1,4 @@
-//! Divides a machine into equal parts, for scaling it up part by part.
+//! Divides a machine into equal parts, for a scale-up part by part.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Units {
     L3,
     /// NUMA nodes.
     Numa,
-    /// The packages of the machine, each in a socket.
+    /// Packages of the machine, each in a socket.
     Sockets,
 }
 
@@ -23,7 +23,7 @@ impl Units {
     /// All kinds, the smallest first.
     pub const ALL: [Units; 4] = [Units::Cores, Units::L3, Units::Numa, Units::Sockets];
 
-    /// Returns the name, as in a study.
+    /// Returns the name in a study.
     pub fn name(self) -> &'static str {
         match self {
             Units::Cores => "cores",
@@ -38,7 +38,7 @@ impl Units {
         Units::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// Returns this count with its noun: `1 core`, `2 cores`.
+    /// Formats this count with its noun: `1 core`, `2 cores`.
     pub fn counted(self, count: usize) -> String {
         let one = match self {
             Units::Cores => "core",
@@ -50,7 +50,7 @@ impl Units {
     }
 }
 
-/// Returns a count with its noun.
+/// Formats a count with its noun.
 pub(crate) fn counted(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
@@ -58,18 +58,18 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     }
 }
 
-/// One part of a machine.
+/// A part of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// OS numbers of its usable CPUs; at least one.
+    /// OS numbers of its usable CPUs. There is at least one.
     pub cpus: CpuSet,
-    /// Index of its package. For a part in several packages, that of its first core.
+    /// Index of its package. A part in several packages has the package of its first core.
     pub package: usize,
 }
 
 impl Machine {
-    /// Returns the parts of the machine that have usable CPUs: all of the first package, then all
-    /// of the second.
+    /// Returns the parts of the machine that have usable CPUs. All parts of the first package come
+    /// first, then all parts of the second.
     pub fn parts(&self, units: Units) -> Vec<Part> {
         let mut cores: Vec<Vec<usize>> = match units {
             Units::Cores => (0..self.cores.len()).map(|core| vec![core]).collect(),
@@ -98,14 +98,14 @@ impl Machine {
         machine
     }
 
-    /// Returns the CPUs that share an L3 with one of these, including these.
+    /// Returns all CPUs that share an L3 with one of these, including these.
     pub fn l3_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let groups = self.l3.iter().map(|group| self.cpus_of(&group.cores));
         let touched = groups.filter(|group| !group.is_disjoint(cpus));
         touched.flat_map(|group| group.iter().collect::<Vec<_>>()).collect()
     }
 
-    /// Returns the CPUs that share a core with one of these, including these.
+    /// Returns all CPUs that share a core with one of these, including these.
     pub fn core_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let cores = (0..self.cores.len()).map(|core| self.cpus_of(&[core]));
         let touched = cores.filter(|core| !core.is_disjoint(cpus));

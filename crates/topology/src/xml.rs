@@ -1,6 +1,6 @@
 //! Reads hwloc's XML, versions 2 and 3, and to a lesser extent version 1. It uses only the sets of
-//! CPUs of the objects, not their nesting. It therefore does not matter that NUMA nodes are beside
-//! the tree of CPUs since version 2, or that groups have odd depths.
+//! CPUs of the objects, not their nesting. So NUMA nodes next to the tree of CPUs (since version 2)
+//! and groups with odd depths have no effect.
 
 mod distances;
 
@@ -197,7 +197,8 @@ impl<'a> Reader<'a> {
         if is_pseudo.into_iter().any(|prefix| name.starts_with(prefix)) {
             return Ok(None);
         }
-        // Numbers until version 2, bits since version 3, where a block device is 1 and not 0.
+        // These are numbers until version 2, and bits since version 3, where a block device is 1
+        // instead of 0.
         let kind = element.attribute("osdev_type").or(element.attribute("osdev_types"));
         let since_3 = self.document.root_element().attribute("version").is_some_and(|version| {
             version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0) >= 3
@@ -227,8 +228,8 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// Reads the kinds by the first measure that is stated for each kind. If there is none, the
-    /// order counts, the slowest first. hwloc's kinds are values of a measure, so several of them
+    /// Reads the kinds by the first measure that is stated for every kind. Without one, it uses the
+    /// order, with the slowest first. Kinds in hwloc are values of a measure, so several of them
     /// may be the same kind of core.
     fn read_kinds(&self, raw: &mut Raw, root: Node<'_, '_>) -> Result<(), ReadError> {
         let stated = root.children().filter(|child| child.has_tag_name("cpukind"));
@@ -270,8 +271,8 @@ impl<'a> Reader<'a> {
                 raw.offline
             ));
         }
-        // If several nodes list a CPU, its own node is the nearest: the one with the fewest CPUs,
-        // and ordinary memory before special kinds.
+        // If several nodes list a CPU, its node is the nearest one. It is the one with the fewest
+        // CPUs, and a node with ordinary memory comes before special kinds.
         raw.nodes.sort_by_key(|node| {
             let is_special = node.kind.as_deref().is_some_and(|kind| kind != "DRAM");
             (node.cpus.len(), is_special, node.os)

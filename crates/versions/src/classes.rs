@@ -1,14 +1,14 @@
-//! Cassandra classes that a study may name and that not every line has.
+//! Cassandra classes that a study may name and that some lines do not have.
 
 use crate::line::Line;
 use crate::lines::{LINES, joined};
 
 /// Advice on a class that a line does not have.
-pub const LACKED_CLASS_HINT: &str = "name one that it has, or take another line";
+pub const LACKED_CLASS_HINT: &str = "name one that it has, or use another line";
 
 impl Line {
-    /// Returns the reason why a class cannot be named in this line: other lines have it, and this
-    /// one does not. The name may have its package. `None` for classes that are unknown here.
+    /// Returns the reason why a class cannot be named in this line, which is that only other lines
+    /// have it. The name may include its package. `None` for classes that are not in the list.
     pub fn lacks_class(&self, name: &str) -> Option<String> {
         let simple = name.rsplit('.').next()?;
         let has = |line: &&&Line| line.classes.contains(&simple);

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes of a file that are read at once.
+/// Number of bytes of a file that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Returns the SHA-256 of concatenated texts, in lower-case hexadecimal digits.
@@ -21,7 +21,7 @@ pub fn digest_of_texts(texts: &[&str]) -> String {
 /// Returns the SHA-256 of a file, in lower-case hexadecimal digits.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn digest_of(path: &Path) -> std::io::Result<String> {
     digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
@@ -29,7 +29,7 @@ pub fn digest_of(path: &Path) -> std::io::Result<String> {
 /// Returns the SHA-256 of all bytes of a reader, and their number.
 ///
 /// # Errors
-/// It cannot be read to its end.
+/// The reader cannot be read to its end.
 pub fn digest_of_reader(from: &mut dyn Read) -> std::io::Result<(String, u64)> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; PIECE_BYTES];

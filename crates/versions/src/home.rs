@@ -1,5 +1,5 @@
-//! Examines an unpacked distribution, a source tree that was built, or a distribution as one file,
-//! without running it.
+//! Examines an unpacked distribution, a built source tree, or a distribution as one file, without
+//! running it.
 
 use crate::digest::{digest_of, digest_of_texts};
 use crate::jar::server_version;
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// Prefixes of the server's jar: in a distribution or a source tree, and in Maven.
 const SERVERS: [&str; 2] = ["apache-cassandra-", "cassandra-all-"];
 
-/// Maximum unpacked bytes of a distribution. Those of 6.0 have about 200 MB.
+/// Maximum unpacked size of a distribution, bytes. Distributions of 6.0 have about 200 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Suffixes of jars in a source tree that have the server's prefix but are not the server.
 const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
 
-/// Folders of jars in a distribution, and in a source tree that was built.
+/// Folders of jars in a distribution, and in a built source tree.
 const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 
 /// The files in a folder from which nodes are started.
@@ -34,11 +34,11 @@ pub struct Home {
     pub jars: Vec<PathBuf>,
     /// The agent that measures objects.
     pub jamm: PathBuf,
-    /// Hints on which methods the compiler should inline, if there are any.
+    /// Hints for the compiler on the methods that it should inline, if there are any.
     pub compiler_hints: Option<PathBuf>,
 }
 
-/// Reasons for which a folder or file cannot be used.
+/// Reasons why a folder or file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// It cannot be read.
@@ -56,8 +56,8 @@ pub enum HomeError {
          a source tree that was built"
     )]
     NoServer(String),
-    /// It contains more than one.
-    #[error("{path} has {first} and {second}, and only one of them can be meant")]
+    /// It contains more than one server.
+    #[error("{path} has {first} and {second}, but only one of them is possible")]
     TwoServers {
         /// The folder.
         path: String,
@@ -86,7 +86,7 @@ impl Home {
     /// Examines a folder.
     ///
     /// # Errors
-    /// It is neither a distribution nor a source tree that was built, or its line is not known.
+    /// The folder is neither a distribution nor a built source tree, or its line is unknown.
     pub fn read(folder: &Path) -> Result<Home, HomeError> {
         let path = || folder.display().to_string();
         let unreadable = |answer| HomeError::Unreadable {
@@ -179,7 +179,7 @@ fn commit(text: &str) -> Option<String> {
 /// Returns the release of a distribution in one file, from the name of its server's jar.
 ///
 /// # Errors
-/// It cannot be read, is not a gzipped tar, or contains no server.
+/// The file cannot be read, is not a gzipped tar, or contains no server.
 pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let path = file.display().to_string();
     let unreadable = |answer| HomeError::Unreadable {
@@ -189,7 +189,8 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let opened = foreign::open(FileKind::Archive, file).map_err(unreadable)?;
     let unpacked = GzDecoder::new(io::BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
     let mut archive = tar::Archive::new(unpacked);
-    // Raw, because a name in an entry of its own would be held in memory, however long it is.
+    // It uses raw entries, because a name in a separate entry would be held in memory, regardless
+    // of its length.
     for entry in archive.entries().map_err(unreadable)?.raw(true) {
         let entry = entry.map_err(unreadable)?;
         let inner = entry.path().map_err(unreadable)?.into_owned();
@@ -202,7 +203,7 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
 }
 
 /// Returns the versions of the servers among jars. The version inside a jar takes precedence over
-/// its name. If no name is that of a server, the content of each jar is examined.
+/// its name. If no name belongs to a server, it examines the content of each jar.
 fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     let inside = |jar: &PathBuf| server_version(&foreign::read(FileKind::Jar, jar).ok()?);
     let of_named = |jar: &PathBuf| {

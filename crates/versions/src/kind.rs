@@ -1,5 +1,5 @@
-//! The valid values of a setting in a line, from the type of its field in the server's class
-//! `Config`.
+//! The valid values of a setting in a line, according to the type of its field in the server's
+//! class `Config`.
 
 use crate::quantity::{self, QuantityKind as Measure};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueKind<'a> {
     takes: Takes<'a>,
-    /// True if it may be empty, which is then the default.
+    /// True if the value may be empty, which is then the default.
     may_be_empty: bool,
 }
 
@@ -36,7 +36,7 @@ enum Width {
 /// Description of a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongValue {
-    /// Values that the setting takes.
+    /// Values that the setting accepts.
     pub takes: String,
     /// A valid value, close to the wrong one if possible.
     pub example: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct WrongValue {
 const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
 impl<'a> ValueKind<'a> {
-    /// Parses the kind in a line of `settings.txt`. `other` stands for unknown kinds.
+    /// Parses the kind in a line of `settings.txt`. `other` represents unknown kinds.
     pub(crate) fn parse(text: &'a str) -> ValueKind<'a> {
         let (takes, may_be_empty) = match text.strip_suffix('?') {
             Some(takes) => (takes, true),
@@ -112,7 +112,7 @@ impl<'a> ValueKind<'a> {
             Takes::OneOf(words) => format!("one of {}", words.replace('|', ", ")),
             Takes::Quantity(_, unit) => {
                 let units = quantity::from(unit).join(", ");
-                format!("a whole number with one of these units right behind it: {units}")
+                format!("a whole number with one of these units immediately after it: {units}")
             }
             Takes::Other => "something else".to_owned(),
         };
@@ -135,7 +135,8 @@ impl<'a> ValueKind<'a> {
         };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, written) = text.split_at(digits);
-        // `MB`, `mb` and `Mb` are interpreted as `MiB`, and a unit that is too small as itself.
+        // `MB`, `mb` and `Mb` are interpreted as `MiB`, and a unit that is too small remains
+        // unchanged.
         let like = |known: &&&str| {
             let plain = known.replace('i', "");
             written.eq_ignore_ascii_case(known) || written.eq_ignore_ascii_case(&plain)
@@ -170,14 +171,15 @@ impl Width {
     }
 }
 
-/// Returns true if YAML 1.1 may read a text as a number. The server decides which one.
+/// Returns true if YAML 1.1 may read a text as a number. The server determines the value.
 fn is_numeric(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b"+-._:eEdDfF".contains(&byte);
     text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().all(is_part)
 }
 
 /// Returns the whole number that YAML 1.1 reads in a text. `None` for numbers that may have another
-/// base, which are never reported as wrong. `Some` beyond all widths if it is not a number.
+/// base, which are never reported as wrong. If the text is not a number, returns a number beyond
+/// all widths.
 fn whole(text: &str) -> Option<i128> {
     let plain: String = text.chars().filter(|c| *c != '_').collect();
     let digits = plain.trim_start_matches(['-', '+']);
@@ -188,7 +190,8 @@ fn whole(text: &str) -> Option<i128> {
     Some(plain.parse().unwrap_or(i128::MAX))
 }
 
-/// Returns a quantity in units of `smallest`, if its unit is that one or a larger one of its kind.
+/// Returns a quantity in units of `smallest`, if its unit is `smallest` or a larger unit of the
+/// same kind.
 fn count(text: &str, smallest: &str) -> Option<i128> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

@@ -1,19 +1,19 @@
 //! The only crate that knows how Cassandra's release lines differ, as data with one folder per
 //! line.
 //!
-//! A line is what Cassandra's maintainers maintain under one number, such as 4.1: its releases
-//! differ by fixes. A folder has a `mod.rs` of facts. `supply.lock` lists the files of the pinned
-//! release with their digests, `releases.txt` the releases, and `settings.txt` the settings of its
-//! `cassandra.yaml`. Some folders also have `shipped.json` and `latest.json`, the contents of the
-//! settings files that come with the line. To add a line, add a folder and a row in [`LINES`].
-//! Nothing here starts a process or uses the network. It only reads user-provided alternatives to a
-//! release: an unpacked distribution, or a tree that was built.
+//! A line consists of the releases with the same number, such as 4.1, which differ only by fixes. A
+//! folder has a `mod.rs` of facts. `supply.lock` lists the files of the pinned release with their
+//! digests, `releases.txt` the releases, and `settings.txt` the settings of its `cassandra.yaml`.
+//! Some folders also have `shipped.json` and `latest.json`, the contents of the settings files that
+//! come with the line. To add a line, add a folder and a row in [`LINES`]. This crate starts no
+//! processes and does not use the network. It reads only alternatives to a release that the user
+//! provides, which are an unpacked distribution or a built tree.
 //!
 //! `cargo xtask line 5.0.9` makes `settings.txt` from the release's class
 //! `org.apache.cassandra.config.Config`. First come the public fields, each as `NAME KIND`. Then
 //! come the settings with another name in the annotation `@Replaces`, as `OLD > NEW UNIT`. UNIT is
-//! the unit of a number under the old name. `=` means that the number stays as it is, `?` that no
-//! number expresses it.
+//! the unit of a number under the old name. `=` means that the number does not change. `?` means
+//! that no number expresses it.
 //!
 //! KIND is the type of the field: `bool`, `int`, `long`, `number` or `text`; `one:A|B` for an
 //! enumeration; `time:int:ms`, `size:long:MiB` or `rate:long:B/s` for a whole number with a unit,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub struct Line {
     /// Name, such as `4.1`.
     pub name: &'static str,
-    /// Release whose files are in [`Line::lock`]: the newest when the folder was made.
+    /// Release whose files are in [`Line::lock`]. It was the newest when the folder was made.
     pub pinned: &'static str,
     /// SHA-256, bytes and path of each file of that release, one per line.
     pub lock: &'static str,
@@ -19,7 +19,7 @@ pub struct Line {
     pub(crate) releases: &'static str,
     /// Contents of its settings files, if known.
     pub(crate) presets: Option<Presets>,
-    /// Classes that a study may name and that not every line has: for memtables, compaction,
+    /// Classes that a study may name and that some lines do not have, for memtables, compaction,
     /// compression and indexes.
     pub(crate) classes: &'static [&'static str],
     /// Settings that were removed without a successor of the same meaning, and advice for each.
@@ -36,15 +36,15 @@ pub struct Line {
     /// True if nodes agree on a log of the cluster's metadata with an epoch
     /// (`system_views.cluster_metadata_log`), instead of gossiping the ring.
     pub has_cluster_metadata: bool,
-    /// True if nodes show their metrics as tables (`system_metrics`), so that CQL is enough to read
-    /// them.
+    /// True if nodes show their metrics as tables (`system_metrics`), so that CQL is sufficient for
+    /// reading them.
     pub has_metric_tables: bool,
     /// True if nodes show their snapshots as a table (`system_views.snapshots`).
     pub has_snapshot_table: bool,
 }
 
 /// Contents of the settings files of a line that differ from a server's defaults, as JSON objects.
-/// Addresses, folders, access and the position of nodes are left out.
+/// They do not contain addresses, folders, access and the position of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Presets {
     /// Contents of `conf/cassandra.yaml`.
@@ -68,15 +68,15 @@ pub const BIG_OLDEST: &str = "ma";
 /// The oldest `bti` that lines with this format read.
 pub const BTI_OLDEST: &str = "da";
 
-/// Returns true if letters belong to `bti`: `da` and later ones, before those of `big`.
+/// Returns true if letters belong to `bti`, which are `da` and later ones, up to those of `big`.
 pub fn is_trie(letters: &str) -> bool {
     matches!(letters.as_bytes().first(), Some(b'd'..=b'l'))
 }
 
 impl Line {
     /// Returns the letters of the files that a node of this line writes with these settings. 5.0
-    /// writes the format of 4.0 and 4.1 until `storage_compatibility_mode` allows another. Seen in
-    /// the names of flushed files of 4.1.10, 5.0.9 and 6.0-alpha2.
+    /// writes the format of 4.0 and 4.1 until `storage_compatibility_mode` allows another. This was
+    /// observed in the names of flushed files of 4.1.10, 5.0.9 and 6.0-alpha2.
     pub fn written_format(&self, yaml: &Map<String, Value>) -> &'static str {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_ascii_uppercase();
         let mode = yaml.get("storage_compatibility_mode").map(text);
@@ -101,7 +101,7 @@ const BIG_OF_4: &str = "nb";
 const BIG_OF_5: &str = "oa";
 
 impl Formats {
-    /// Returns true if files with these letters can be read.
+    /// Returns true if nodes of this line can read files with these letters.
     pub fn reads(&self, letters: &str) -> bool {
         if is_trie(letters) {
             self.bti.is_some_and(|bti| (BTI_OLDEST..=bti).contains(&letters))

@@ -6,11 +6,11 @@ use crate::{v4_0, v4_1, v5_0, v6_0};
 /// All lines, the oldest first.
 pub static LINES: [&Line; 4] = [&v4_0::LINE, &v4_1::LINE, &v5_0::LINE, &v6_0::LINE];
 
-/// The default line: the newest one that is not a preview.
+/// The default line, which is the newest one that is not a preview.
 pub static DEFAULT: &Line = &v5_0::LINE;
 
 impl Line {
-    /// Returns the line of a version, such as `5.0.8`, `6.0-alpha2` or just `4.1`.
+    /// Returns the line of a version, such as `5.0.8`, `6.0-alpha2` or only `4.1`.
     pub fn find(version: &str) -> Option<&'static Line> {
         let is_of = |line: &&&Line| {
             let rest = version.strip_prefix(line.name);
@@ -25,7 +25,7 @@ impl Line {
     }
 }
 
-/// Returns the names of all lines, for sentences: `4.0, 4.1, 5.0 and 6.0`.
+/// Formats the names of all lines for sentences: `4.0, 4.1, 5.0 and 6.0`.
 pub fn names() -> String {
     joined(&LINES.map(|line| line.name))
 }

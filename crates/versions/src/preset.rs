@@ -1,4 +1,4 @@
-//! Presets: the settings files that come with Cassandra.
+//! Presets, which are the settings files that come with Cassandra.
 
 use crate::line::Line;
 use crate::lines::{LINES, joined};
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 /// A file of settings that comes with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// `conf/cassandra.yaml`: the default of a new cluster.
+    /// `conf/cassandra.yaml`, which is the default of a new cluster.
     Shipped,
-    /// `conf/cassandra_latest.yaml`: the maintainers' choice for new clusters that need no
+    /// `conf/cassandra_latest.yaml`, which is the maintainers' choice for new clusters that need no
     /// downgrade.
     Latest,
 }
@@ -41,9 +41,9 @@ impl Preset {
 }
 
 impl Line {
-    /// Returns the settings of the file in this line that differ from a server's defaults.
-    /// Addresses, folders, access and the position of nodes are left out. `None` if they are not
-    /// known.
+    /// Returns the settings of the file in this line that differ from a server's defaults. They do
+    /// not contain addresses, folders, access and the position of nodes. `None` if they are
+    /// unknown.
     pub fn preset(&self, preset: Preset) -> Option<Map<String, Value>> {
         let presets = self.presets.as_ref()?;
         let text = match preset {
@@ -53,7 +53,7 @@ impl Line {
         serde_json::from_str(text).ok()
     }
 
-    /// Returns the lines whose settings files are known, for sentences.
+    /// Formats the lines whose settings files are known, for sentences.
     pub fn with_presets() -> String {
         let known = LINES.iter().filter(|line| line.presets.is_some());
         joined(&known.map(|line| line.name).collect::<Vec<_>>())

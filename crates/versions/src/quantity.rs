@@ -1,11 +1,11 @@
-//! Values of settings with a unit, and the numbers that they were before 4.1.
+//! Values of settings with a unit, and the corresponding numbers before 4.1.
 
 use serde_json::Value;
 
 /// Unit of the numbers under a setting's old name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// The value stays as it is.
+    /// The value does not change.
     Same,
     /// The meaning differs, and no number expresses it.
     Other,
@@ -13,7 +13,7 @@ pub(crate) enum Unit<'a> {
     Of(&'a str),
 }
 
-/// Megabits per second, which are now bytes per second.
+/// Megabits per second under the old name, which are now bytes per second.
 const MEGABITS: &str = "Mbit/s";
 
 /// Bytes per second in a megabit per second.
@@ -75,8 +75,8 @@ impl<'a> Unit<'a> {
         Some(format!("{count}{unit}").into())
     }
 
-    /// Converts a value from the new name to the old one. `None` if the old one, which takes whole
-    /// numbers, cannot express it.
+    /// Converts a value from the new name to the old one. `None` if the old name, which accepts
+    /// whole numbers, cannot express it.
     pub(crate) fn before(self, new: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(new.clone()),
@@ -105,7 +105,7 @@ pub(crate) fn parse_unit(unit: &str) -> Option<(QuantityKind, f64)> {
     found.map(|(_, kind, factor)| (*kind, *factor))
 }
 
-/// Returns the units of a setting, from this smallest one on.
+/// Returns the units of a setting, from this smallest unit on.
 pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
     let Some((kind, least)) = parse_unit(smallest) else {
         return Vec::new();

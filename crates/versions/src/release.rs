@@ -10,13 +10,13 @@ pub struct Release {
     version: String,
 }
 
-/// Reason why a text names no usable release.
+/// Reason why a text does not name a usable release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct UnknownRelease {
     /// The error, with the text.
     pub why: String,
-    /// Advice on what to do.
+    /// Advice on the next step.
     pub hint: String,
 }
 
@@ -25,7 +25,7 @@ impl Release {
     /// `4.1.10`.
     ///
     /// # Errors
-    /// It belongs to no known line, or is not the name of a release.
+    /// The text belongs to no known line, or is not the name of a release.
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         let refused = |why: String| UnknownRelease {
             why,
@@ -37,7 +37,7 @@ impl Release {
         };
         let Some(line) = Line::find(text) else {
             return Err(refused(format!(
-                "Cassandra {text} is asked for, and nodes can be started of {}",
+                "Cassandra {text} is requested, but nodes can be started of {}",
                 names()
             )));
         };
@@ -54,8 +54,8 @@ impl Release {
         })
     }
 
-    /// Returns the release of a user's build, from the name of its jar: of a known line, with any
-    /// suffix.
+    /// Returns the release of a user's build, from the name of its jar. It must belong to a known
+    /// line, and may have any suffix.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
         let is_known = Line::find(version).is_some() && version.chars().all(is_plain);
@@ -71,14 +71,14 @@ impl Release {
         UnknownRelease {
             why: format!("the repository has no Cassandra {}", self.version),
             hint: format!(
-                "of {} it has {}; a build of your own is `{{home: FOLDER}}`",
+                "of {} it has {}; your own build is `{{home: FOLDER}}`",
                 line.name,
                 known.join(", ")
             ),
         }
     }
 
-    /// Returns true if it existed when the facts of its line were recorded.
+    /// Returns true if the release existed when the facts about its line were recorded.
     pub fn is_known(&self) -> bool {
         self.line().releases().any(|known| known == self.version)
     }
@@ -101,7 +101,8 @@ impl Release {
 }
 
 impl Line {
-    /// Returns the releases that existed when its facts were recorded, the oldest first.
+    /// Returns the releases that existed when the facts about this line were recorded, the oldest
+    /// first.
     pub fn releases(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.releases.lines()
     }
@@ -186,7 +187,7 @@ mod tests {
         for text in ["3.11.19", "4.2", "5.1.0", "15.0.1", "latest"] {
             let refused = Release::parse(text).unwrap_err();
             assert!(
-                refused.why.contains(&format!("Cassandra {text} is asked for")),
+                refused.why.contains(&format!("Cassandra {text} is requested")),
                 "{refused}"
             );
             assert!(refused.hint.contains("4.0, 4.1, 5.0 and 6.0"));

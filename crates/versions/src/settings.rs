@@ -6,7 +6,7 @@ use crate::lines::LINES;
 use crate::quantity::Unit;
 use serde_json::Value;
 
-/// Old names for which a negative number means "off", which is "not set" under the new name. They
+/// Old names for which a negative number means "off". Under the new name, that is "not set". They
 /// have a converter `NEGATIVE_…` or `…_CUSTOM_…` in the class `Config` of cassandra-all 5.0.9.
 const OFF_BY_NEGATIVE: [&str; 9] = [
     "cache_load_timeout_seconds",
@@ -23,9 +23,9 @@ const OFF_BY_NEGATIVE: [&str; 9] = [
 /// Result of looking up a setting in a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// The line has it by this name.
+    /// The line has a setting with this name.
     Known,
-    /// The line has it by another name: `name: value`.
+    /// The line has it under another name: `name: value`.
     Named {
         /// Name in this line.
         name: String,
@@ -43,7 +43,7 @@ pub struct SettingRefusal {
     pub lack: Lack,
     /// The error, with the name.
     pub why: String,
-    /// Advice on what to do.
+    /// Advice on the next step.
     pub hint: String,
 }
 
@@ -52,7 +52,7 @@ pub struct SettingRefusal {
 pub enum Lack {
     /// An earlier line had it.
     GoneNode,
-    /// The line has it by another name, which cannot express this value.
+    /// The line has it under another name, which cannot express this value.
     Unsaid,
     /// The pinned release does not have it, but a later one may.
     Unknown,
@@ -88,7 +88,7 @@ impl Line {
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
         let kind = ValueKind::parse(kind);
         let wrong = kind.wrong(value)?;
-        // A plain number was enough under the old name, which some settings kept.
+        // A number without a unit was sufficient under the old name, which some settings kept.
         let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());
         let count = value.as_i64().or_else(|| value.as_str()?.parse().ok());
         let is_count = count.is_some_and(|count| i32::try_from(count).is_ok_and(|n| n >= 0));
@@ -101,7 +101,7 @@ impl Line {
         Some(SettingRefusal {
             lack: Lack::Value,
             why: format!(
-                "{name} of cassandra.yaml is {value}, and Cassandra {} takes {}",
+                "{name} of cassandra.yaml is {value}, but Cassandra {} accepts {}",
                 self.name, wrong.takes
             ),
             hint: match wrong.example.or(meant) {
@@ -133,14 +133,14 @@ impl Line {
             },
             None => unsaid(other),
         };
-        // An old name, for which this line has a new one.
+        // An old name that this line has replaced by a new one.
         if let Some(renamed) = self.renamed().find(|one| one.old == name) {
             if OFF_BY_NEGATIVE.contains(&name) && value.as_i64().is_some_and(|value| value < 0) {
                 return named(renamed.new, Some(Value::Null));
             }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // A new name, for which this line has the old one.
+        // A new name, in place of which this line has the old one.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {
@@ -150,8 +150,8 @@ impl Line {
         Setting::Refused(self.refused(name))
     }
 
-    /// Looks up a setting with an unchanged name that later lines take with a unit and this one
-    /// without.
+    /// Looks up a setting with an unchanged name whose value has a unit in later lines, but not in
+    /// this line.
     fn in_its_unit(&self, name: &str, value: &Value) -> Setting {
         let mut lines = LINES[self.age()..].iter().flat_map(|line| line.renamed());
         let unit = lines.find(|one| one.old == name && one.new == name).map(|one| one.unit);
@@ -165,8 +165,8 @@ impl Line {
         }
     }
 
-    /// Returns true if it has a setting with this name. A dot names a part of a setting:
-    /// `sstable.format`.
+    /// Returns true if it has a setting with this name. A name with a dot means a part of a
+    /// setting: `sstable.format`.
     pub fn has_setting(&self, name: &str) -> bool {
         let whole = name.split('.').next().unwrap_or_default();
         self.names().any(|known| known == whole)
@@ -178,8 +178,8 @@ impl Line {
         self.guardrails.lines().any(|known| known == name)
     }
 
-    /// Returns a value of `system_views.settings` with its unit. A setting that got a unit and kept
-    /// its name is still shown as a number without one.
+    /// Returns a value of `system_views.settings` with its unit. If a setting kept its name when it
+    /// got a unit, it is still shown as a number without a unit.
     pub fn shown_with_unit(&self, name: &str, shown: &str) -> String {
         let kept = self.renamed().find(|one| one.old == name && one.new == name);
         let number: Option<i64> = shown.trim().parse().ok();
@@ -188,7 +188,7 @@ impl Line {
         text.map_or_else(|| shown.to_owned(), str::to_owned)
     }
 
-    /// Returns all settings, by their names in this line.
+    /// Returns all settings with their names in this line.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let rows = self.settings.lines().filter(|line| !line.contains('>'));
         rows.filter_map(|row| row.split(' ').next())
@@ -216,17 +216,20 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::GoneNode,
                 why: format!(
-                    "{name} of cassandra.yaml is gone: Cassandra {} was the last that had it, and \
-                     {own} does not start with it",
+                    "{name} of cassandra.yaml was removed: Cassandra {} was the last release with \
+                     it, and {own} does not start with it",
                     last.name
                 ),
-                hint: instead.unwrap_or("remove it; nothing has its meaning").to_owned(),
+                hint: instead.unwrap_or("remove it; no setting has its meaning").to_owned(),
             };
         }
         if let Some(instead) = instead {
             return SettingRefusal {
                 lack: Lack::GoneNode,
-                why: format!("{name} of cassandra.yaml is gone: Cassandra {own} does not have it"),
+                why: format!(
+                    "{name} of cassandra.yaml was removed: Cassandra {own} does not have \
+                              it"
+                ),
                 hint: instead.to_owned(),
             };
         }
@@ -234,8 +237,8 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::Unknown,
                 why: format!(
-                    "{name} of cassandra.yaml is there since Cassandra {}, and {own} does not \
-                     start with it",
+                    "{name} of cassandra.yaml exists since Cassandra {}, and {own} does not start \
+                     with it",
                     first.name
                 ),
                 hint: format!("remove it, or take `cassandra: {}`", first.name),
@@ -278,7 +281,7 @@ mod tests {
         ] {
             assert_eq!(line.shown_with_unit(name, shown), expected, "{name}");
         }
-        // It had no units yet.
+        // The setting had no units in this line.
         let old = Line::find("4.0").unwrap();
         assert_eq!(
             old.shown_with_unit("key_cache_save_period", "14400"),
@@ -371,7 +374,7 @@ mod tests {
         }
     }
 
-    /// A node failed on `-1MiB`, which a file of 4.0 writes as `-1`, meaning "off".
+    /// A node failed because of `-1MiB`. A file of 4.0 has `-1` instead, which means "off".
     #[test]
     fn a_negative_number_that_means_off_becomes_null() {
         for (name, value, expected) in [
@@ -443,7 +446,7 @@ mod tests {
     fn removed_future_and_unknown_settings_are_refused() {
         let gone = refused("6.0", "reject_out_of_token_range_requests");
         assert!(
-            gone.why.contains("Cassandra 5.0 was the last that had it"),
+            gone.why.contains("Cassandra 5.0 was the last release with it"),
             "{gone:?}"
         );
         assert!(gone.hint.contains("metadata"), "{gone:?}");

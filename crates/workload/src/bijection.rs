@@ -1,9 +1,10 @@
-//! A keyed permutation of `0..count`: scatters popular ranks over the rows without collisions.
+//! A keyed permutation of `0..count`, which scatters popular ranks over the rows without
+//! collisions.
 //!
 //! On b-bit integers, "multiply by an odd number, add" and "xor with itself shifted right" are both
-//! bijections; three rounds of the pair mix all bits. A result outside the domain is permuted again
-//! (cycle walking), which keeps it a bijection. Since b is the smallest width that holds the
-//! domain, fewer than two passes are needed on average.
+//! bijections. Three rounds of the pair mix all bits. A result outside the domain is permuted again
+//! (cycle walking), so that the whole remains a bijection. Since b is the smallest width that holds
+//! the domain, fewer than two passes are necessary on average.
 
 use crate::random::{GOLDEN, lane};
 
@@ -18,9 +19,9 @@ pub(crate) struct Bijection {
 }
 
 impl Bijection {
-    /// Creates a permutation; `count` must not be 0.
+    /// Creates a permutation. `count` must not be 0.
     pub(crate) fn new(count: u64, seed: u64) -> Bijection {
-        assert!(count > 0, "a permutation of nothing");
+        assert!(count > 0, "a permutation of no elements");
         let bits = (64 - (count - 1).leading_zeros()).max(1);
         Bijection {
             count,
@@ -85,8 +86,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        // The mean distance of two uniform points on 0..n is n/3, and neighbours must be close to
-        // this.
+        // The mean distance between two uniform points on 0..n is n/3. The distance between images
+        // of neighbours must be close to this.
         let count = 1_000_000u64;
         let bijection = Bijection::new(count, 42);
         let total: u64 =

@@ -1,8 +1,8 @@
-//! Divides a range of operations between several clients, as the client machines of other tools do.
+//! Divides a range of operations between several clients, like the client machines of other tools.
 //!
-//! Every operation of the range is done once, by whichever client. Of W workers, worker w does the
-//! operations w, w + W, w + 2W, …. The workers of a client are consecutive, and their operations
-//! walk through the client's own part, in order.
+//! Every operation of the range is done once, by one of the clients. Of W workers, worker w does
+//! the operations w, w + W, w + 2W, …. The workers of a client are consecutive, and their
+//! operations process the client's own part in order.
 
 /// The part of a range for each client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ struct Part {
 
 impl ClientRanges {
     /// Divides a range of `count` operations between clients with these numbers of workers. The
-    /// parts are consecutive, and each is as large as its workers have operations.
+    /// parts are consecutive. The size of each part is the number of operations of its workers.
     pub fn new(count: u64, workers: &[u64]) -> ClientRanges {
         let all = workers.iter().sum::<u64>().max(1);
         let (mut before, mut first) = (0, 0);
@@ -44,7 +44,8 @@ impl ClientRanges {
         }
     }
 
-    /// Returns the position in the range of operation `n`; operations beyond its end repeat it.
+    /// Returns the position of operation `n` in the range. Operations beyond its end repeat the
+    /// range.
     #[inline]
     pub fn place(&self, n: u64) -> u64 {
         let n = n % self.count;
@@ -71,7 +72,8 @@ mod tests {
     fn the_workers_of_a_client_walk_through_its_part() {
         assert_eq!(places(4, &[1, 1]), [0, 2, 1, 3]);
         assert_eq!(places(5, &[1, 1]), [0, 3, 1, 4, 2]);
-        // Two workers of the first client, one of the second: 6 and 3 operations, then the rest.
+        // The first client has two workers and the second has one, with 6 and 3 operations, then
+        // the rest.
         assert_eq!(places(9, &[2, 1]), [0, 1, 6, 2, 3, 7, 4, 5, 8]);
         assert_eq!(places(3, &[3]), [0, 1, 2]);
         assert_eq!(places(3, &[]), [0, 1, 2]);

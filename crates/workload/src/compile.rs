@@ -1,4 +1,4 @@
-//! Checks a spec and builds a program from it. All mistakes are reported together.
+//! Checks a specification and builds a program from it. All mistakes are reported together.
 
 use crate::counters;
 use crate::iot;
@@ -15,10 +15,10 @@ use crate::workload_parts::{
     Draft, KEYSPACE_CHARACTERS_MAX, NamedWorkload, ROWS_MAX, is_identifier, keyspace_statements,
 };
 
-/// Compiles a spec.
+/// Compiles a specification.
 ///
 /// # Errors
-/// Every mistake in the spec, each with its path below the study's workload section.
+/// All mistakes in the specification, each with its path below the workload section of the study.
 pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let mut params = Params::new(spec);
     let Some(named) = find(&mut params) else {
@@ -30,7 +30,7 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let weights = weights(&mut params, named);
     if spec.rows == 0 || spec.rows > ROWS_MAX {
         let message = format!("{} rows; there must be 1 to {ROWS_MAX}", spec.rows);
-        let hint = Some("state how many rows to load".to_owned());
+        let hint = Some("state the number of rows to load".to_owned());
         params.problem(&["rows"], message, hint);
     }
     let draft = Draft {
@@ -67,12 +67,10 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             .and_then(|hint| all.iter().find(|name| hint.ends_with(&format!(" {name}?"))));
         params.problem(
             &["use"],
-            format!(
-                "no workload is named \"{use_}\"; `cassay workload list` shows those there are"
-            ),
+            format!("no workload is named \"{use_}\"; `cassay workload list` shows all workloads"),
             hint,
         );
-        // Report the other mistakes of the section too, as far as they can be told.
+        // It also reports the other mistakes of the section, as far as they can be detected.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;
             for (kind, _) in &spec.mix {

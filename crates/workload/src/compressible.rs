@@ -1,13 +1,15 @@
-//! Bytes of which a share is compressible: every pattern of 64 bytes begins with random bytes,
-//! followed by one repeated byte. No codec reduces the random bytes, and every codec reduces the
-//! others.
+//! Bytes of which a share is compressible. Every pattern of 64 bytes begins with random bytes,
+//! followed by one repeated byte. No codec can compress the random bytes, and every codec can
+//! compress the others.
 
-/// Size of the pattern: well above the shortest match of LZ4 (4 bytes), well below its window.
+/// Size of the pattern. It is far above the shortest match of LZ4 (4 bytes), and far below its
+/// window.
 pub(crate) const PATTERN_BYTES: usize = 64;
 /// Byte in the compressible part.
 pub(crate) const FILLER: u8 = b'-';
 
-/// Returns how many of [`PATTERN_BYTES`] are random when `share` of the bytes is compressible.
+/// Returns the number of random bytes among [`PATTERN_BYTES`] when `share` of the bytes is
+/// compressible.
 pub(crate) fn random_bytes(share: f64) -> usize {
     ((1.0 - share) * PATTERN_BYTES as f64).round() as usize
 }
@@ -20,7 +22,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// All bytes stay random.
+    /// All bytes remain random.
     pub(crate) const RANDOM: Pattern = Pattern {
         random: PATTERN_BYTES,
     };

@@ -1,7 +1,8 @@
-//! Counters: one per key, incremented and read. The sum of each is known afterwards, except for
-//! additions of unknown outcome, which bound it from both sides.
+//! The workload of counters, with one counter for each key. It increments and reads them. The sum
+//! of each counter is known afterwards, except for additions of unknown outcome, which give a lower
+//! and an upper bound.
 //!
-//! The load stage adds 0, so that every counter exists. An addition is not idempotent: it is
+//! The load stage adds 0, so that every counter exists. An addition is not idempotent, so it is
 //! retried only if the first try certainly had no effect.
 
 use crate::distribution::Sampler;
@@ -22,12 +23,12 @@ pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
 
-/// In this order: kind and statement share their index.
+/// They are in this order, so that a kind and its statement have the same index.
 const KINDS: [(&str, bool); 2] = [("add", true), ("read", false)];
 const ADD: u16 = 0;
 const READ: u16 = 1;
 
-/// Maximum amount: a million such additions fit in a counter.
+/// Maximum amount. A million additions of this amount fit in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
 /// Parameters of the additions.
@@ -38,7 +39,7 @@ pub(crate) struct Counters {
     seed: u64,
 }
 
-/// Current key, and last value read.
+/// Current key, and the last value that was read.
 #[derive(Debug, Default)]
 pub(crate) struct RowKey {
     key: [u8; 8],
@@ -132,7 +133,7 @@ impl source::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// A number alone cannot be judged: other operations add to it meanwhile.
+    /// A number alone cannot be judged, because other operations add to it at the same time.
     fn check(
         &self,
         cursor: &mut RowKey,

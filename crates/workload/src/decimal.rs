@@ -1,4 +1,4 @@
-//! Formats numbers as decimal text without an allocation: keys of NoSQLBench's tables are such
+//! Formats numbers as decimal text without an allocation. The keys of NoSQLBench's tables are such
 //! texts.
 
 /// Maximum number of characters, including the sign.

@@ -1,8 +1,8 @@
-//! Distributions over a range: of rows in the main stage, and of sizes of values.
+//! Distributions over a range, which choose rows in the main stage, and sizes of values.
 //!
 //! They are written as `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or
-//! just a number. Both ends of a range are included, and bounds may end in k, M or G. Without a
-//! range, a distribution of rows covers all of them.
+//! only a number. Both ends of a range are included, and bounds may end in k, M or G. Without a
+//! range, a distribution of rows covers all rows.
 
 use crate::bijection::Bijection;
 use crate::normal;
@@ -10,10 +10,10 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use crate::zipf::Zipf;
 
-/// Default exponent of `zipf` and `latest`: YCSB's.
+/// Default exponent of `zipf` and `latest`, which is that of YCSB.
 const THETA_DEFAULT: f64 = 0.99;
-/// Default number of standard deviations from the middle to either end of `gaussian`:
-/// cassandra-stress's.
+/// Default number of standard deviations from the middle to either end of `gaussian`, which is that
+/// of cassandra-stress.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
 
 /// Names of all distributions.
@@ -30,7 +30,7 @@ pub(crate) const NAMES: [&str; 7] = [
 const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or \
                        latest(theta), with an optional range first: uniform(100..2000)";
 
-/// A distribution as written.
+/// A distribution in its written form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DistributionText {
     pub(crate) shape: Shape,
@@ -48,10 +48,11 @@ pub(crate) enum Shape {
     /// Every value is equally likely.
     Uniform,
     /// A normal distribution in the middle of the range, with `reach` standard deviations to either
-    /// end; values beyond an end are clamped to it.
+    /// end. Values beyond an end are replaced by that end.
     Gaussian { reach: f64 },
-    /// Decreasing from the first value, over `reach` means, cut off at the last value. The default
-    /// reach is half the logarithm of the size of the range, as in cassandra-stress.
+    /// An exponential distribution that decreases from the first value, over `reach` means, and is
+    /// cut off at the last value. The default reach is half the logarithm of the size of the range,
+    /// as in cassandra-stress.
     Exponential { reach: Option<f64> },
     /// Probability proportional to rank^-theta.
     Zipf { theta: f64 },
@@ -59,7 +60,7 @@ pub(crate) enum Shape {
     Latest { theta: f64 },
 }
 
-/// Parses a distribution; the error contains the mistake and the grammar.
+/// Parses a distribution. The error contains the mistake and the grammar.
 pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     let text = text.trim();
     if let Some(value) = whole_number(text) {
@@ -104,7 +105,7 @@ pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     }
     if !arguments.is_empty() {
         return Err(format!(
-            "\"{text}\" has more arguments than {name} takes; {GRAMMAR}"
+            "\"{text}\" has too many arguments for {name}; {GRAMMAR}"
         ));
     }
     Ok(DistributionText {
@@ -130,7 +131,7 @@ fn parse_shape(text: &str, name: &str, number: Option<f64>) -> Result<Shape, Str
     };
     match name {
         "sequence" | "uniform" if number.is_some() => Err(format!(
-            "\"{text}\": {name} takes no number besides its range"
+            "\"{text}\": {name} has no number besides its range"
         )),
         "sequence" => Ok(Shape::Sequence),
         "uniform" => Ok(Shape::Uniform),
@@ -161,8 +162,8 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
     Ok((first, last))
 }
 
-/// A distribution over a known range. A draw depends only on the operation and the draws; the state
-/// of `latest` only caches its set-up.
+/// A distribution over a known range. A draw depends only on the operation and the draws. The state
+/// of `latest` is only a cache for its set-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
     first: u64,
@@ -211,8 +212,8 @@ impl Sampler {
                 deviation: count as f64 * 0.5 / reach,
             },
             Shape::Exponential { reach } => {
-                // The logarithm of a range of a few values is below 1; a reach of 1 still
-                // decreases.
+                // The logarithm of a range of a few values is below 1. With a reach of 1, the
+                // distribution still decreases.
                 let reach = reach.unwrap_or((libm::log(count as f64) * 0.5).max(1.0));
                 Form::Exponential {
                     reach,
@@ -231,13 +232,13 @@ impl Sampler {
         Sampler { first, count, form }
     }
 
-    /// Returns the smallest and the largest value, as long as no row is added.
+    /// Returns the smallest and the largest value before rows are added.
     pub(crate) fn range(&self) -> (u64, u64) {
         (self.first, self.first + (self.count - 1))
     }
 
-    /// Draws a value for operation `n`. `added` is the number of values appended to the range so
-    /// far; only `latest` uses it.
+    /// Draws a value for operation `n`. `added` is the number of values that have been appended to
+    /// the range. Only `latest` uses it.
     #[inline]
     pub(crate) fn draw(&mut self, n: u64, added: u64, draws: &mut Draws) -> u64 {
         let offset = match &mut self.form {
@@ -295,7 +296,7 @@ mod tests {
 
     /// The largest distance between the empirical distribution of 200,000 draws over 0..count and
     /// the exact one, times the root of the draws: Kolmogorov's statistic. For discrete values it
-    /// is smaller than the tabulated one, so the test is on the safe side.
+    /// is smaller than the tabulated value, so the test is conservative.
     fn kolmogorov(text: &str, count: u64, below: impl Fn(f64) -> f64) -> f64 {
         const DRAWS: u64 = 200_000;
         let mut counts = vec![0u64; count as usize];
@@ -382,7 +383,7 @@ mod tests {
     fn unscrambled_zipf_makes_the_first_value_the_most_popular() {
         let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
         let hits = draws(&mut plain, 10_000).iter().filter(|&&value| value == 10).count();
-        // 6 / pi^2 of the draws, a little more over a finite range.
+        // This is 6 / pi^2 of the draws, and slightly more over a finite range.
         assert!((hits as f64 / 10_000.0 - 0.6086).abs() < 0.02, "{hits}");
     }
 

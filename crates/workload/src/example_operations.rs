@@ -7,7 +7,7 @@ use crate::schema::{DefinedObject, Marker, Table, markers, parse};
 use cql::value::{CqlType, Value, decode};
 use data_encoding::HEXLOWER;
 
-/// Maximum number of a value's bytes that are shown.
+/// Maximum number of displayed bytes of a value.
 const SHOWN_BYTES_MAX: usize = 64;
 
 /// One operation.

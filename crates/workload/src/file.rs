@@ -1,9 +1,9 @@
-//! The workload file: schema, values and statements in YAML, compiled into a program.
+//! The workload file contains schema, values and statements in YAML, and is compiled to a program.
 //! `docs/workload-file.md` is its reference.
 //!
-//! Every mistake is reported with its line and column, all of them together. A file that compiles
-//! can be generated without a server. Rows are functions of the seed and their number; values with
-//! `per: operation` are functions of the seed and the operation's number.
+//! All mistakes are reported together, each with its line and column. The rows of a file that
+//! compiles can be generated without a server. Rows are functions of the seed and their number.
+//! Values with `per: operation` are functions of the seed and the operation's number.
 
 mod assemble;
 mod csv;
@@ -51,23 +51,23 @@ const KEYS: [&str; 9] = [
 /// Default keyspace, if neither the file nor the study names one.
 const KEYSPACE_DEFAULT: &str = "workload";
 
-/// Returns the text of a file that a workload file names; the error is a sentence with a remedy.
+/// Returns the text of a file that a workload file names. The error is a sentence with a remedy.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Reads no file, for a workload that names none.
+/// Reads no file, for a workload that does not name files.
 ///
 /// # Errors
-/// Always: a sentence that names the file.
+/// Always fails with a sentence that names the file.
 pub fn no_files(name: &str) -> Result<String, String> {
     Err(format!("{name} cannot be read here"))
 }
 
-/// Compiles the workload file `name`, whose contents are `text`. The spec's mix replaces the
-/// file's; its parameters replace values of the same name, and `rows`. `read` returns the text of
-/// the CSV that it names.
+/// Compiles the workload file `name`, whose contents are `text`. The mix in the specification
+/// replaces that of the file. Its parameters replace values with the same name, and `rows`. `read`
+/// returns the text of the CSV that the file names.
 ///
 /// # Errors
-/// Every mistake in the file, and in the spec's settings of it, with its place.
+/// All mistakes in the file, and in its settings in the specification, with their places.
 pub fn compile_file(
     name: &str,
     text: &str,
@@ -141,8 +141,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns true if a key is present under a misspelt name: that is the mistake, and its
-    /// consequences are not reported.
+    /// Returns true if a key is present under a misspelt name. Only the name is then reported, and
+    /// not its consequences.
     fn is_misspelt(&self, key: &str) -> bool {
         let entries = self.root.entries().unwrap_or_default().iter();
         let unknown = entries.filter(|entry| !KEYS.contains(&entry.key.as_str()));
@@ -174,7 +174,7 @@ impl<'a> File<'a, '_> {
         text
     }
 
-    /// Adds a source for a text of the study; returns its place.
+    /// Adds a source for a text in the study. Returns its place.
     fn study_place(&mut self, what: &str, text: &str) -> Place {
         self.out.sources.push(SourceText {
             name: format!("the study's {what}"),

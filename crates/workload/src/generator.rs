@@ -1,10 +1,11 @@
-//! The hot path: turns operation numbers into value bytes. Nothing is allocated after construction.
+//! The hot path, which converts operation numbers to value bytes. It does not allocate after
+//! construction.
 //!
 //! Budget: 100 ns for begin and append_values of a standard1 write (5 columns of 34 bytes). Last
 //! measured with `examples/generator_cost.rs` on one core of a shared AMD EPYC: begin 19 ns, token
 //! 8 ns, append_values 58 ns for such a write and 2 ns for a read. cql-iot: 23, 13 and 42 ns; kv
-//! with 100 bytes: 14, 7 and 24 ns. Choosing a row by zipf, gaussian or exponential adds 30 to 60
-//! ns to begin.
+//! with 100 bytes: 14, 7 and 24 ns. The choice of a row by zipf, gaussian or exponential adds 30 to
+//! 60 ns to begin.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use crate::program::{Program, Stage};
 use crate::source::OperationEncoder;
 use cql::response::RawRows;
 
-/// One operation: its kind and statement, and its row.
+/// An operation, with its kind and statement, and its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// Number within the stage.
     pub number: u64,
-    /// The row's index; the load stage writes 0 to below [`Program::rows`]. Imports have their own
-    /// meaning: a seed, a cycle.
+    /// The row's index. The load stage writes 0 to below [`Program::rows`]. In imports it has
+    /// another meaning: a seed, a cycle.
     pub key: u64,
     /// Index in [`Program::statements`].
     pub statement: u16,
@@ -29,30 +30,30 @@ pub struct Operation {
 /// Verdict on the result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// Exactly the bytes that some write of this workload wrote.
+    /// Exactly the bytes of a write of this workload.
     Right,
     /// The row is missing, although the load stage wrote it.
     Missing,
     /// A correct value of an earlier epoch.
     Stale,
-    /// Right, but written by a later operation than the one that wrote the row first. Only values
-    /// that name their writer can tell.
+    /// Correct, but written by a later operation than the first write to the row. This is detected
+    /// only for values that name their writer.
     Overwritten,
     /// Anything else.
     Wrong,
-    /// No row, and it is not certain that there must be one: the main stage may not have written it
-    /// yet.
+    /// No row, and it is uncertain whether there must be one, since the main stage may not have
+    /// written it yet.
     Unknown,
 }
 
-/// Request of an operation to a register.
+/// Request of an operation on a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRequest {
     /// Read its number.
     Read,
-    /// Set it to this number.
+    /// Set the register to this number.
     Write(i64),
-    /// Set it to a number if it has another certain number.
+    /// Set the register to a number if it has another certain number.
     Swap {
         /// Required current number.
         from: i64,
@@ -61,7 +62,7 @@ pub enum RegisterRequest {
     },
 }
 
-/// Turns operation numbers into bytes; one per worker.
+/// Converts operation numbers to bytes. There is one for each worker.
 #[derive(Debug)]
 pub struct Generator {
     cursor: Box<dyn OperationEncoder>,
@@ -78,28 +79,29 @@ impl Generator {
         }
     }
 
-    /// Starts operation `n`: a pure function of the program's seed and `n`. Its partition key is
-    /// ready afterwards.
+    /// Starts operation `n`, which is a pure function of the program's seed and `n`. Its partition
+    /// key is ready afterwards.
     #[inline]
     pub fn begin(&mut self, n: u64) -> Operation {
         self.cursor.begin(n)
     }
 
-    /// Returns to `operation`, which this or an equal generator has begun before; its statement may
-    /// be the one that follows that one ([`crate::Statement::then`]).
+    /// Returns to `operation`, which this or an equal generator has begun before. Its statement may
+    /// be the one that follows the statement at that time ([`crate::Statement::then`]).
     #[inline]
     pub fn seek(&mut self, operation: Operation) {
         self.cursor.seek(operation);
     }
 
-    /// Returns the Murmur3 token of the partition key of the operation last begun; `None` if it has
-    /// no single partition, so that any node will do.
+    /// Returns the Murmur3 token of the partition key of the last begun operation. `None` if the
+    /// operation does not belong to a single partition, so that any node is suitable.
     #[inline]
     pub fn token(&self) -> Option<i64> {
         self.cursor.token()
     }
 
-    /// Returns the number of statements of the operation last begun: more than one form a batch.
+    /// Returns the number of statements of the last begun operation. Several statements are a
+    /// batch.
     #[inline]
     pub fn entries(&self) -> usize {
         self.cursor.entries()
@@ -111,35 +113,35 @@ impl Generator {
         self.cursor.entry_statement(entry)
     }
 
-    /// Appends the values of the only or first entry; see [`Generator::append_entry_values`].
+    /// Appends the values of the only or first entry. See [`Generator::append_entry_values`].
     #[inline]
     pub fn append_values(&mut self, out: &mut Vec<u8>) {
         self.cursor.append_values(0, out);
     }
 
-    /// Appends the values of an entry of the operation last begun in bind order, each as `[int
-    /// length][bytes]`. Allocates only if `out` lacks the room.
+    /// Appends the values of an entry of the last begun operation in bind order, each as
+    /// `[int length][bytes]`. Allocates only if `out` has too little space.
     #[inline]
     pub fn append_entry_values(&mut self, entry: usize, out: &mut Vec<u8>) {
         self.cursor.append_values(entry, out);
     }
 
-    /// Returns the maximum size of an entry's values, bytes; for imports with values of any size,
-    /// the usual size.
+    /// Returns the maximum size of an entry's values, bytes. For imports with values of any size,
+    /// it is the usual size.
     pub fn values_bytes_max(&self) -> usize {
         self.values_bytes_max
     }
 
     /// Judges the result of `operation`, which this or an equal generator has begun before.
-    /// Afterwards `operation` is the one last begun.
+    /// Afterwards `operation` is the last begun operation.
     pub fn check(&mut self, operation: Operation, rows: &RawRows) -> Check {
         self.cursor.seek(operation);
         self.cursor.check(rows)
     }
 
-    /// Does the same as [`Generator::check`], with a way to stop: checking a partition of thousands
-    /// of rows is abandoned, with an unknown result, once `stop` returns true. It is called every
-    /// few rows.
+    /// Does the same as [`Generator::check`], but can be stopped. The check of a partition of
+    /// thousands of rows ends with an unknown result when `stop` returns true. `stop` is called
+    /// every few rows.
     pub fn check_until(
         &mut self,
         operation: Operation,
@@ -150,25 +152,26 @@ impl Generator {
         self.cursor.check_until(rows, &stop)
     }
 
-    /// Returns the request of the operation last begun to a register that was 0 when it was loaded;
-    /// `None` if it is not about a register.
+    /// Returns the request of the last begun operation on a register that was 0 when it was loaded.
+    /// `None` if the operation has no register.
     pub fn register_request(&self) -> Option<RegisterRequest> {
         self.cursor.register_request()
     }
 
-    /// Returns the amount that the operation last begun adds to a counter; `None` if it adds to
-    /// none of them.
+    /// Returns the amount that the last begun operation adds to a counter. `None` if it does not
+    /// add to a counter.
     pub fn amount(&self) -> Option<i64> {
         self.cursor.amount()
     }
 
-    /// Returns the value of the counter that was judged last; `None` if it was not a counter.
+    /// Returns the value of the last judged counter. `None` if the last judged value was not a
+    /// counter.
     pub fn counted(&self) -> Option<i64> {
         self.cursor.counted()
     }
 
-    /// Returns the writer of the value that was judged last, if it was right and names its writer:
-    /// the stage and the operation's number.
+    /// Returns the writer of the last judged value, if it was right and names its writer. The
+    /// writer is the stage and the number of the operation.
     pub fn writer(&self) -> Option<(Stage, u64)> {
         self.cursor.writer()
     }

@@ -1,26 +1,27 @@
-//! Finds the partition that gets the most operations of a program, if one stands out.
+//! Finds the partition that gets the most operations of a program, if its number is clearly higher
+//! than that of the others.
 
 use crate::program::{Program, Stage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Number of operations that are examined: it takes 20 ms, and a partition that gets a thousandth
-/// of them gets a hundred.
+/// Number of examined operations, which takes 20 ms. A partition with a thousandth of the
+/// operations gets a hundred.
 const OPERATIONS: u64 = 100_000;
 
-/// Minimum number of operations of a hot partition. By chance a partition of very many equal ones
-/// gets four or five.
+/// Minimum number of operations of a hot partition. If there are very many equal partitions, one of
+/// them gets four or five by chance.
 const HITS_MIN: u64 = 30;
 
-/// Minimum ratio to the mean of the partitions that get any operation.
+/// Minimum ratio to the mean of the partitions that get operations.
 const OVER_MEAN: u64 = 2;
 
 /// Returns the token of the partition that gets the most of the first operations of the main stage.
-/// `None` if no partition gets more than twice the mean of the others: a uniform choice has no
-/// hottest partition.
+/// `None` if no partition gets more than twice the mean of the others, since a uniform choice has
+/// no hottest partition.
 ///
-/// The choice depends on the seed, and the hottest partition on the distribution: the program's
-/// other operations have the same one.
+/// The choice depends on the seed, and the hottest partition depends on the distribution. So the
+/// other operations of the program have the same hottest partition.
 pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     let mut generator = program.generator(Stage::Main);
     let mut hits: HashMap<i64, u64> = HashMap::new();
@@ -32,7 +33,8 @@ pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     }
     let asked: u64 = hits.values().sum();
     let partitions = hits.len() as u64;
-    // Among equal ones the lower token, so that the result is always the same.
+    // Of several equal partitions, it is the one with the lower token, so that the result is always
+    // the same.
     let hottest = hits.into_iter().max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
     let (token, most) = hottest?;
     (most >= HITS_MIN && most * partitions > OVER_MEAN * asked).then_some(token)

@@ -1,10 +1,10 @@
-//! NoSQLBench's cql-iot: operation n is NoSQLBench's cycle n, whatever the seed.
+//! NoSQLBench's cql-iot. Operation n is NoSQLBench's cycle n, regardless of the seed.
 //!
-//! Machines, stations, times and write timestamps are the original's bit for bit, and so are the
-//! positions and lengths of texts. There are differences. Our mix decides which cycles read instead
-//! of write. A sensor value is the exact normal quantile of the cycle's hash, where NoSQLBench
-//! interpolates a table of 1000 points that ends at minus infinity. The compressor is named by
-//! `class`, the key that Cassandra has read since 3.0.
+//! Machines, stations, times and write timestamps are those of the original bit for bit, and so are
+//! the positions and lengths of texts. There are differences. The mix of the study decides which
+//! cycles read instead of write. A sensor value is the exact normal quantile of the cycle's hash.
+//! NoSQLBench interpolates a table of 1000 points that ends at minus infinity. The compressor is
+//! named by `class`, the key that Cassandra has read since 3.0.
 //!
 //! Write timestamps begin in 1970. Deletes and writes of a run with present timestamps hide them,
 //! so the table must be truncated before loading.
@@ -24,7 +24,7 @@ use cql::token::murmur3;
 
 /// Name after `use:` in a study.
 pub(crate) const NAME: &str = "cql-iot";
-/// NoSQLBench's newer name for it.
+/// Newer name of the workload in NoSQLBench.
 pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
@@ -40,7 +40,7 @@ const DATA_BYTES_MAX: u64 = 1200;
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
-/// Maximum time speed: its products with cycles fit in 64 bits for a million years of cycles.
+/// Maximum time speed. Its products with cycles fit in 64 bits for a million years of cycles.
 const TIMESPEED_MAX: u64 = 1_000_000;
 /// Maximum number of machines or stations.
 const SOURCES_MAX: u64 = 1_000_000_000_000;
@@ -48,8 +48,7 @@ const SOURCES_MAX: u64 = 1_000_000_000_000;
 const LIMIT_MAX: u64 = 5000;
 /// A year.
 const EXPIRY_MINUTES_MAX: u64 = 525_600;
-/// Maximum length of a sensor name: it is part of the partition key, whose parts are at most this
-/// long.
+/// Maximum length of a sensor name, which is the limit of Cassandra for parts of the partition key.
 const WORD_BYTES_MAX: usize = 60_000;
 const WORDS_MAX: usize = 1_000_000;
 /// Maximum size of the text, which every program holds in memory.
@@ -77,7 +76,7 @@ pub(crate) struct RowKey {
     key: Vec<u8>,
 }
 
-/// Values that are written besides the partition key.
+/// Values that are written in addition to the partition key.
 struct Reading<'a> {
     time_ms: u64,
     value: f64,
@@ -169,7 +168,7 @@ fn words(params: &mut Params) -> Vec<Box<str>> {
     words
 }
 
-/// Returns the text to cut extracts of at most `extract_bytes_max` from.
+/// Returns the text for extracts of at most `extract_bytes_max`.
 pub(crate) fn text(params: &mut Params, extract_bytes_max: u64) -> Box<str> {
     let Some(written) = params.text("text_file") else {
         return iot_data::text().into();
@@ -197,7 +196,7 @@ fn create_table(table: &str, compression: &str, window_minutes: u64) -> String {
     )
 }
 
-/// Returns the statements to write, to read and to verify: [`WRITE`], 1 and [`VERIFY`].
+/// Returns the statements for writing, reading and verifying: [`WRITE`], 1 and [`VERIFY`].
 fn statements(table: &str, limit: usize) -> [String; 3] {
     let partition = format!("SELECT * FROM {table} WHERE machine_id = ? AND sensor_name = ?");
     [
@@ -277,9 +276,9 @@ impl source::RowFunction for Iot {
         }
     }
 
-    /// Checks that every row is the reading of some cycle of this machine and sensor, newest first.
-    /// If the whole partition has come back and is `loaded`, the reading of this cycle must be
-    /// among them.
+    /// Checks that every row is the reading of a cycle of this machine and sensor, newest first. If
+    /// the whole partition was returned and is `loaded`, the reading of this cycle must be among
+    /// the rows.
     fn check(
         &self,
         cursor: &mut RowKey,
@@ -343,7 +342,7 @@ impl Iot {
         }
     }
 
-    /// Returns the time of a row, if the row is that of a cycle of the cursor's machine and sensor.
+    /// Returns the time of a row, if the row belongs to a cycle of the cursor's machine and sensor.
     fn checked_time(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         // SELECT * returns the primary key first, then the other columns by name.
         let mut cells = row.cells();
@@ -361,7 +360,7 @@ impl Iot {
     }
 
     /// Returns the cycle of a machine at a time. A time covers `sources / timespeed` cycles,
-    /// rounded up, which is at most one round of all machines: so there is at most one such cycle.
+    /// rounded up. That is at most one round of all machines, so there is at most one such cycle.
     fn cycle_at(&self, machine: u64, time_ms: u64) -> Option<u64> {
         let product = u128::from(time_ms) * u128::from(self.sources);
         let first = u64::try_from(product.div_ceil(u128::from(self.timespeed))).ok()?;
@@ -373,7 +372,8 @@ impl Iot {
 }
 
 /// Returns the start and the length of an extract by `HashedFileExtractToString`. The length is
-/// drawn from the whole hash, the position from its integer. The text is longer than any extract.
+/// drawn from the whole hash, and the position from its integer. The text is longer than any
+/// extract.
 #[inline]
 pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
     let length = least + hash % (most - least + 1);
@@ -469,7 +469,7 @@ mod tests {
         let values: Vec<f64> = (0..100_000).map(|cycle| table.reading(cycle).value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
-        // Five standard errors of either estimate.
+        // This is five standard errors of either estimate.
         assert!((mean - 100.0).abs() < 5.0 * 5.0 / 316.0, "{mean}");
         assert!(
             (variance.sqrt() - 5.0).abs() < 5.0 * 5.0 / 447.0,

@@ -1,7 +1,7 @@
-//! Sensor names and prose for `cql-iot`: cassay's own, with the same counts as in NoSQLBench's
-//! files.
+//! Sensor names and prose for `cql-iot`. They are cassay's own, but have the same counts as in
+//! NoSQLBench's files.
 //!
-//! A study that must reproduce NoSQLBench's bytes gives the workload those files instead.
+//! Studies that must reproduce NoSQLBench's bytes give the workload those files instead.
 
 use crate::random::Draws;
 
@@ -9,7 +9,7 @@ use crate::random::Draws;
 /// same.
 pub const TEXT_CHARACTERS: usize = 92_818;
 
-/// Ten things times ten quantities: as many names as in NoSQLBench's list.
+/// Ten objects times ten quantities, which is the number of names in NoSQLBench's list.
 const THINGS: [&str; 10] = [
     "boiler", "burner", "chiller", "conveyor", "fan", "mixer", "motor", "pump", "silo", "valve",
 ];
@@ -34,9 +34,10 @@ const LATIN: [&str; 40] = [
     "movet", "portat", "servat", "numerat", "aperit", "claudit", "et", "in", "cum",
 ];
 
-/// Seed of the text, independent of the study's: NoSQLBench's text does not change either.
+/// Seed of the text, which does not depend on the study's seed, since NoSQLBench's text does not
+/// change either.
 const TEXT_SEED: u64 = 0x10F7;
-/// Minimum number of words of a sentence; it has up to nine more.
+/// Minimum number of words of a sentence, which may have up to nine more.
 const SENTENCE_WORDS_MIN: u64 = 5;
 
 /// Returns the sensor names.
@@ -48,7 +49,7 @@ pub fn words() -> Vec<Box<str>> {
         .collect()
 }
 
-/// Returns the text that data is cut from.
+/// Returns the text for extracts of data.
 pub fn text() -> String {
     let mut text = String::with_capacity(TEXT_CHARACTERS + 200);
     let mut draws = Draws::new(TEXT_SEED, 0);

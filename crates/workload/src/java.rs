@@ -1,20 +1,20 @@
-//! Bit-exact ports of the two generators behind cassandra-stress's data: java.util.Random (a
-//! 48-bit linear congruence) and the xorshift that stress seeds from it.
+//! Bit-exact ports of the two generators for the data of cassandra-stress. They are
+//! java.util.Random (a 48-bit linear congruence) and the xorshift that stress seeds from it.
 //!
-//! The congruence is kept shifted left by 16, so that the 64-bit product drops the bits above 48
-//! automatically. Two steps are taken from one state at once, which halves the chain of
+//! The congruence is stored shifted left by 16, so that the 64-bit product drops the bits above 48
+//! automatically. It computes two steps from one state at once, which halves the chain of
 //! multiplications.
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const ADDEND: u64 = 0xB << 16;
-/// Multiplier and addend of two steps in one.
+/// Multiplier and addend of two steps together.
 const MULTIPLIER_2: u64 = MULTIPLIER.wrapping_mul(MULTIPLIER);
 const ADDEND_2: u64 = ADDEND.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
 
 /// Upper end of stress's identity distribution, `uniform(1..100B)`.
 const IDENTITY_MAX: f64 = 100_000_000_000.0;
 
-/// java.util.Random; the state is the 48-bit one shifted left by 16.
+/// java.util.Random, whose 48-bit state is stored shifted left by 16.
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
     state: u64,
@@ -29,7 +29,7 @@ impl Random {
         }
     }
 
-    /// Returns the next two states; moves to the second.
+    /// Returns the next two states, and moves to the second.
     #[inline]
     fn two_steps(&mut self) -> (u64, u64) {
         let first = self.state.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
@@ -96,7 +96,7 @@ impl Faster {
         self.state.wrapping_mul(2_685_821_657_736_338_717)
     }
 
-    /// Fills `out` with little-endian values, the last one cut short.
+    /// Fills `out` with little-endian values, and truncates the last one.
     #[inline]
     pub fn fill(&mut self, out: &mut [u8]) {
         let (words, tail) = out.as_chunks_mut::<8>();

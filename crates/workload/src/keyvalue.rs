@@ -1,9 +1,10 @@
-//! NoSQLBench's cql-keyvalue: a text value per text key. Row n equals the row of cycle n of its
-//! rampup, bit for bit, whatever the seed.
+//! NoSQLBench's cql-keyvalue, with a text value for each text key. Row n equals the row of cycle n
+//! of its rampup, bit for bit, regardless of the seed.
 //!
-//! Differences: NoSQLBench's main phase writes values that are functions of the cycle, under keys
-//! that many cycles share, so that no read can be judged. Here every write of a row writes the
-//! row's only value, and every read is verified. The number of keys is the number of rows.
+//! There are differences. The main phase of NoSQLBench writes values that are functions of the
+//! cycle, under keys that many cycles share, so that reads cannot be judged. In cassay, every write
+//! of a row writes the only value of the row, and every read is verified. The number of keys is the
+//! number of rows.
 
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
@@ -106,7 +107,7 @@ impl source::RowFunction for KeyValue {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // Nearly all numbers below a limit have as many digits as the limit.
+        // Nearly all numbers below a limit have the same number of digits as the limit.
         2 * Decimal::new(self.valuecount - 1).bytes().len() as u64
     }
 
@@ -174,7 +175,7 @@ mod tests {
         let table = KeyValue {
             valuecount: VALUECOUNT_DEFAULT,
         };
-        // The hashes of 0 and 1 are known; 2945182322382062539 and 6292367497774912474.
+        // The hashes of 0 and 1 are known: 2945182322382062539 and 6292367497774912474.
         for (row, value) in [(0, "382062539"), (1, "774912474")] {
             assert_eq!(table.value(row).bytes(), value.as_bytes());
         }

@@ -10,10 +10,11 @@
 //! | 24..32 | length of the whole value |
 //! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
 //!
-//! If a share of the contents is to be compressible, a filler replaces that share of the sequence.
-//! A value can therefore be verified alone, from the seed and the row, whichever operation wrote it
-//! last. The checksum ties the header to the row, and the contents follow from the checksum. Sizes
-//! and mixes may change between epochs; a different seed makes every value wrong.
+//! If a share of the contents must be compressible, a filler replaces that share of the sequence.
+//! So a value can be verified from the seed and the row alone, regardless of the operation that
+//! wrote it last. The checksum ties the header to the row, and the contents follow from the
+//! checksum. Sizes and mixes may change between epochs. With a different seed, every value is
+//! wrong.
 
 use std::cmp::Ordering;
 
@@ -35,7 +36,7 @@ pub(crate) const NAME: &str = "kv";
 
 const TABLE: &str = "kv";
 
-/// In this order: kind and statement share their index.
+/// They are in this order, so that a kind and its statement have the same index.
 const KINDS: [(&str, bool); 4] = [
     ("write", true),
     ("read", false),
@@ -46,8 +47,8 @@ const READ: u16 = 1;
 const DELETE: u16 = 3;
 
 const HEADER_BYTES: usize = 32;
-/// Maximum size of a value: the limit of Cassandra's commit log with its default segment size, less
-/// the rest of the row.
+/// Maximum size of a value. It is the limit of Cassandra's commit log with its default segment
+/// size, minus the rest of the row.
 const VALUE_BYTES_MAX: u64 = 16_000_000;
 /// Default size of a value.
 const VALUE_BYTES_DEFAULT: u64 = 100;
@@ -72,11 +73,11 @@ pub(crate) struct RowKey {
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// Writer in the header of the value that was judged last, if it was right.
+    /// Writer in the header of the last judged value, if the value was right.
     writer: Option<u64>,
 }
 
-/// Numbers of a value's header.
+/// Numbers in the header of a value.
 #[derive(Clone, Copy)]
 struct Header {
     epoch: u64,
@@ -205,7 +206,7 @@ impl source::RowFunction for Kv {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // The mean of enough draws for an error of a percent or two.
+        // This is the mean of enough draws for an error of one or two percent.
         const DRAWS: u64 = 1000;
         let mut sizes = self.sizes;
         let total: u64 =
@@ -254,7 +255,7 @@ impl source::RowFunction for Kv {
         self.write_value(cursor.row, header, value);
     }
 
-    /// Judges the single cell of the single row.
+    /// Judges the only cell of the only row.
     fn check(
         &self,
         cursor: &mut RowKey,
@@ -265,7 +266,7 @@ impl source::RowFunction for Kv {
         cursor.writer = None;
         let mut rows = rows.rows();
         let row = match rows.next() {
-            // A deleted row is rightly absent.
+            // The absence of a deleted row is right.
             None if loaded && !self.deletes => return Check::Missing,
             None => return Check::Unknown,
             Some(Err(_)) => return Check::Wrong,
@@ -316,7 +317,8 @@ impl Kv {
             })
     }
 
-    /// Returns the header of a value, if some operation under this seed writes exactly it to `row`.
+    /// Returns the header of a value, if there is an operation under this seed that writes exactly
+    /// this value to `row`.
     fn header_of(&self, row: u64, value: &[u8]) -> Option<Header> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
         let mut numbers = head.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
@@ -341,7 +343,7 @@ impl Kv {
     }
 }
 
-/// Writes the splitmix64 sequence after `counter`; returns the counter after the last whole word.
+/// Writes the splitmix64 sequence after `counter`. Returns the counter after the last whole word.
 #[inline]
 fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     let (words, tail) = out.as_chunks_mut::<8>();

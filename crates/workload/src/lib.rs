@@ -2,11 +2,12 @@
 //! workloads and workload files.
 //!
 //! Operation n is a pure function of (seed, n). It uses no clock, no I/O, no thread, and no state
-//! that outlives an operation: any process can regenerate and verify any row. Floating-point
-//! functions come from `libm`, so that the bytes are the same on every machine.
+//! that remains after an operation. So any process can regenerate and verify any row.
+//! Floating-point functions come from `libm`, so that the bytes are the same on every machine.
 //!
-//! Reading order: [`Spec`] holds a study's settings. [`compile`] checks it (all mistakes at once)
-//! and makes a [`Program`]. A [`Generator`] per worker turns operation numbers into bytes.
+//! Reading order: [`Spec`] holds the settings of a study. [`compile`] checks it (all mistakes at
+//! once) and makes a [`Program`]. A [`Generator`] for each worker converts operation numbers to
+//! bytes.
 
 mod bijection;
 mod client_ranges;
@@ -46,7 +47,7 @@ pub mod virtdata_curve;
 mod workload_parts;
 mod zipf;
 
-// For callers that bring their own source of operations.
+// This is for callers with their own source of operations.
 pub use source::{OperationEncoder, OperationSource};
 
 pub use client_ranges::ClientRanges;

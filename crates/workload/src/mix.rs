@@ -1,19 +1,21 @@
-//! Decides the kind of operation n, by weight.
+//! Determines the kind of operation n, by weight.
 //!
-//! Operations come in windows. Within each whole window every kind has exactly its weight's share.
-//! Its operations are spread evenly in the window (a stride near the golden section) and rotated by
-//! a hash of the window. No period of the schedule or of the workers can therefore line up with the
-//! mix. The window is the smallest one of at most [`WINDOW_EXACT_MAX`] operations in which the
-//! weights are whole numbers; otherwise the weights are rounded to parts of [`WINDOW_ROUNDED`].
+//! Operations are divided into windows. Within each whole window, every kind has exactly the share
+//! of its weight. Its operations are spread evenly in the window (a stride near the golden section)
+//! and rotated by a hash of the window. So no period of the schedule or of the workers can coincide
+//! with the mix. The window is the smallest one of at most [`WINDOW_EXACT_MAX`] operations in which
+//! the weights are whole numbers. If there is none, the weights are rounded to parts of
+//! [`WINDOW_ROUNDED`].
 
 use crate::random::mix as scramble;
 
-/// Maximum size of a window with whole-number weights: per mille.
+/// Maximum size of a window with whole-number weights, which allows weights per mille.
 const WINDOW_EXACT_MAX: u64 = 1000;
-/// Window for other weights: an error of at most 1/65536 per kind.
+/// Window for other weights, with an error of at most 1/65536 for each kind.
 const WINDOW_ROUNDED: u64 = 65_536;
 
-/// Maximum number of kinds of a workload, as in the engine, so that per-kind state is an array.
+/// Maximum number of kinds of a workload. It is the same as in the engine, so that the state for
+/// each kind is an array.
 pub const KINDS_MAX: usize = 64;
 
 /// A compiled mix.
@@ -27,7 +29,7 @@ pub struct Mix {
     kinds: usize,
 }
 
-/// The kind of one operation, and its number among those of that kind.
+/// The kind of an operation, and its number among those of that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Index of the kind in the mix.
@@ -38,7 +40,8 @@ pub struct Choice {
 }
 
 impl Mix {
-    /// Creates a mix of `weights` per kind: finite, not negative, not all 0, at most [`KINDS_MAX`].
+    /// Creates a mix of `weights` for each kind. They must be finite and not negative, not all 0,
+    /// and at most [`KINDS_MAX`].
     pub fn new(weights: &[f64], seed: u64) -> Mix {
         assert!(weights.len() <= KINDS_MAX, "{} kinds", weights.len());
         let (window, parts) = whole_numbers(weights);
@@ -63,7 +66,8 @@ impl Mix {
         self.window
     }
 
-    /// Returns true if there are operations of `kind`; always true for kinds beyond its own.
+    /// Returns true if there are operations of `kind`. This is always true for kinds beyond those
+    /// of the mix.
     pub fn has(&self, kind: usize) -> bool {
         kind >= self.kinds || self.per_window(kind) > 0
     }
@@ -82,7 +86,7 @@ impl Mix {
     pub fn choose(&self, n: u64) -> Choice {
         let (index, position) = (n / self.window, n % self.window);
         let rotation = scramble(index ^ self.seed) % self.window;
-        // Both factors are at most 65,536: the product cannot overflow.
+        // Both factors are at most 65,536, so the product cannot overflow.
         let slot = (position * self.stride + rotation) % self.window;
         let kind = self.bounds[..self.kinds].iter().filter(|&&bound| slot >= bound).count();
         let before = index.wrapping_mul(self.per_window(kind));
@@ -106,8 +110,8 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
         let mut parts = Vec::with_capacity(weights.len());
         for weight in weights {
             let part = weight / sum * window as f64;
-            // A millionth of an operation per window is a rounding error of the division, not a
-            // real weight.
+            // A millionth of an operation per window is a rounding error of the division, not an
+            // actual weight.
             if (part - part.round()).abs() > 1e-6 || (part.round() == 0.0) != (*weight == 0.0) {
                 continue 'window;
             }
@@ -120,8 +124,8 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     (WINDOW_ROUNDED, largest_remainders(weights, sum))
 }
 
-/// Returns parts of [`WINDOW_ROUNDED`]: rounded down, at least 1 unless the weight is 0, and the
-/// rest to the largest remainders.
+/// Returns parts of [`WINDOW_ROUNDED`]. They are rounded down, but are at least 1 unless the weight
+/// is 0. The rest goes to the largest remainders.
 fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     let exact: Vec<f64> = weights.iter().map(|w| w / sum * WINDOW_ROUNDED as f64).collect();
     let least = |x: f64| if x > 0.0 { (x as u64).max(1) } else { 0 };
@@ -146,7 +150,7 @@ fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
 }
 
 /// Returns a number near `window` over the golden ratio that is coprime to it. Its multiples modulo
-/// the window visit every slot, and any few consecutive ones are spread evenly.
+/// the window visit every slot, and consecutive ones are spread evenly.
 fn coprime_stride(window: u64) -> u64 {
     let near = (window as f64 * 0.618_033_988_749_895) as u64;
     (near.max(1)..=window).find(|&stride| gcd(stride, window) == 1).unwrap_or(1)

@@ -1,5 +1,5 @@
-//! The named workloads with their descriptions, kinds and parameters: the source of error messages,
-//! did-you-mean hints and the generated reference.
+//! The named workloads with their descriptions, kinds and parameters. They are the source of error
+//! messages, did-you-mean hints and the generated reference.
 
 use crate::workload_parts::NamedWorkload;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
@@ -19,7 +19,7 @@ const COMPRESSIBLE_MEANING: &str = "share of the values' bytes that compression 
                                     with 0, random bytes, no compressor removes any; with 0.7, \
                                     about a third remains";
 
-/// A parameter: name, default, meaning.
+/// A parameter, with its name, default and meaning.
 type Param = (&'static str, &'static str, &'static str);
 
 const IOT_PARAMS: &[Param] = &[
@@ -171,9 +171,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: counters::NAME,
         what: "One counter per key. With `verify: {sample: all}`, cassay compares each counter \
-               with the sum of its acknowledged additions, and allows for those of unknown \
-               outcome. An addition is not idempotent: it is retried only if the first try \
-               certainly had no effect.",
+               with the sum of its acknowledged additions, and allows for additions with \
+               an unknown outcome. An addition is not idempotent: it is retried only if the first \
+               try certainly had no effect.",
         keyspace: "cassay",
         kinds: &["add", "read"],
         mix: &[("add", 1.0), ("read", 1.0)],
@@ -204,8 +204,8 @@ static NAMES: [NamedWorkload; 8] = [
             (
                 "values",
                 "5",
-                "number of distinct values; of as many swaps, about one finds the value that it \
-                 expects",
+                "number of distinct values; of this number of swaps, about one finds the value \
+                 that it expects",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

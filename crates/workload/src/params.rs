@@ -1,4 +1,5 @@
-//! Reads the parameters of a spec, each with its default and limits, and collects every mistake.
+//! Reads the parameters of a specification, each with its default and limits, and collects all
+//! mistakes.
 
 use crate::distribution::{self, DistributionText, Shape};
 use crate::spec::{ParamValue, Problem, Spec};
@@ -17,7 +18,7 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Returns the closest of `candidates`, if it is close enough to be the intended one.
+/// Returns the closest of `candidates`, if it is similar enough to be probably meant.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -30,7 +31,7 @@ pub(crate) fn did_you_mean<'a>(
         .map(|(_, candidate)| format!("did you mean {candidate}?"))
 }
 
-/// The parameters of one spec, and the mistakes so far.
+/// The parameters of one specification, and the mistakes up to now.
 pub(crate) struct Params<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) problems: Vec<Problem>,
@@ -83,7 +84,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Returns a share of 1; 0 if the study does not set it.
+    /// Returns a share of 1. 0 if the study does not set it.
     pub(crate) fn share(&mut self, name: &str) -> f64 {
         let parsed = match self.spec.params.get(name) {
             None => return 0.0,
@@ -102,7 +103,7 @@ impl<'a> Params<'a> {
         })
     }
 
-    /// Returns a text; `None` if the study does not set it.
+    /// Returns a text. `None` if the study does not set it.
     pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.spec.params.get(name)? {
             ParamValue::Text(text) => Some(text),
@@ -114,7 +115,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Returns a distribution of rows; a written range must lie in `0..rows`.
+    /// Returns a distribution of rows. A range in the study must be within `0..rows`.
     pub(crate) fn rows_distribution(&mut self, name: &str, rows: u64) -> DistributionText {
         let uniform = DistributionText {
             shape: Shape::Uniform,
@@ -136,7 +137,7 @@ impl<'a> Params<'a> {
         written
     }
 
-    /// Returns a distribution that the study writes as text; `None` after a mistake.
+    /// Returns a distribution that the study writes as text. `None` after a mistake.
     pub(crate) fn distribution(
         &mut self,
         name: &str,

@@ -14,7 +14,7 @@ use crate::recorded_arrivals::ArrivalTimes;
 use crate::source::OperationSource;
 use cql::Consistency;
 
-/// The lanes of the seed: one per purpose, so that no two purposes share draws.
+/// The lanes of the seed. Each purpose has its own lane, so that two purposes never share draws.
 pub(crate) mod lanes {
     /// Kind of an operation.
     pub(crate) const MIX: u64 = 0;
@@ -30,15 +30,15 @@ pub(crate) mod lanes {
     pub(crate) const CONTENTS: u64 = 5;
 }
 
-/// Meaning of a generator's operation numbers.
+/// Meaning of the operation numbers of a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// Operation n writes row n; n from 0 to below [`Program::rows`].
+    /// Operation n writes row n, with n from 0 to below [`Program::rows`].
     Load,
     /// Operation n is drawn from the mix.
     Main,
-    /// Operation n reads a loaded row; the first [`Program::rows`] numbers read all rows, each
-    /// once, in scattered order.
+    /// Operation n reads a loaded row. The first [`Program::rows`] numbers read all rows once, in
+    /// scattered order.
     Verify,
     /// Operation n reads row n, including rows that the main stage has added.
     ReadBack,
@@ -49,8 +49,8 @@ pub enum Stage {
 pub struct Schema {
     /// `CREATE KEYSPACE IF NOT EXISTS …`
     pub create_keyspace: String,
-    /// True if the keyspace's replication was requested: then an existing keyspace with another
-    /// replication does not match.
+    /// True if the replication of the keyspace was requested. An existing keyspace with another
+    /// replication then does not match.
     pub is_replication_stated: bool,
     /// `CREATE TABLE IF NOT EXISTS …`, one per table.
     pub create_tables: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Kind {
     pub name: String,
     /// True if it changes data.
     pub is_write: bool,
-    /// Treatment of slow and failed operations of this kind.
+    /// Handling of slow and failed operations of this kind.
     pub policy: Policy,
     /// True if it only counts parts of other kinds' operations, such as the read within a
     /// read-modify-write.
@@ -86,10 +86,11 @@ impl Kind {
     }
 }
 
-/// Treatment of slow and failed operations of a kind. By default there is none: an error is final.
+/// Handling of slow and failed operations of a kind. By default there is none, so an error is
+/// final.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Timeout of a try, from the send; if absent, the run's.
+    /// Timeout of a try, from the send. If absent, the timeout of the run.
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: u8,
@@ -100,7 +101,7 @@ pub struct Policy {
 /// A statement to prepare. Operations refer to it by its index in [`Program::statements`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Text, with tables qualified by their keyspace.
+    /// Text, in which tables are qualified by their keyspace.
     pub cql: String,
     /// Index in [`Program::kinds`].
     pub kind: u8,
@@ -108,7 +109,7 @@ pub struct Statement {
     pub values_count: u16,
     /// The consistency level of its kind.
     pub consistency: Consistency,
-    /// True if executing it twice equals executing it once.
+    /// True if two executions have the same effect as one.
     pub idempotent: bool,
     /// True if its result is rows.
     pub returns_rows: bool,
@@ -116,13 +117,13 @@ pub struct Statement {
     pub verifies: bool,
     /// True if it reads a row, or a partition, that exists if the data is as stated.
     pub finds: bool,
-    /// Rows per page; `None` leaves paging off.
+    /// Rows per page. `None` means no paging.
     pub page_size: Option<i32>,
-    /// Maximum number of pages that an operation reads; `None` with a page size: all pages.
+    /// Maximum number of pages that an operation reads. `None` with a page size means all pages.
     pub pages_max: Option<u32>,
     /// The serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
-    /// True if it is prepared once; otherwise the text is sent with its values every time.
+    /// True if it is prepared once. Otherwise the text is sent with its values every time.
     pub prepared: bool,
     /// Kind of batch of an operation of several statements that begins with this one.
     pub batch: Option<BatchKind>,
@@ -132,9 +133,9 @@ pub struct Statement {
     pub part: Option<u8>,
     /// True if the client sets the timestamp of the write (µs since 1970).
     pub client_timestamp: bool,
-    /// True if the result tells if a condition held, in a first column `[applied]`.
+    /// True if the result states whether a condition held, in a first column `[applied]`.
     pub conditional: bool,
-    /// True if it deletes the row that its operation is about.
+    /// True if it deletes the row of its operation.
     pub deletes: bool,
 }
 
@@ -186,7 +187,7 @@ pub(crate) struct Choices {
     pub(crate) rows_seed: u64,
 }
 
-/// A compiled workload, shared by the generators of all workers. Importers fill in the fields.
+/// A compiled workload, shared by the generators of all workers. Importers set the fields.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,
@@ -200,8 +201,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a program from a caller's own source of operations, for existing tables: a test of
-    /// an engine, or a tool built on one, makes its load from it.
+    /// Creates a program from a caller's own source of operations, for existing tables. It is for
+    /// tests of an engine, and for tools built on one.
     pub fn from_source(
         kinds: Vec<Kind>,
         statements: Vec<Statement>,
@@ -225,7 +226,7 @@ impl Program {
         }
     }
 
-    /// Returns the same program with a name, on tables of a keyspace that its schema creates; its
+    /// Returns the same program with a name, on tables of a keyspace that its schema creates. Its
     /// load stage writes `rows`.
     pub fn with_tables(
         self,
@@ -264,7 +265,7 @@ impl Program {
         self.tables.iter().map(String::as_str).collect()
     }
 
-    /// Returns its kinds of operation, including those with weight 0; at most 64.
+    /// Returns its kinds of operation, including those with weight 0. There are at most 64.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -289,7 +290,7 @@ impl Program {
     }
 
     /// Returns the same program with a range for each of several clients with these numbers of
-    /// workers, in one stage; `range` is as in [`OperationSource::in_ranges`]. `None` if it has no
+    /// workers, in one stage. `range` is as in [`OperationSource::in_ranges`]. `None` if it has no
     /// range.
     pub fn in_ranges(
         &self,
@@ -323,8 +324,8 @@ impl Program {
         self.statements.iter().filter(is_asked).collect()
     }
 
-    /// For each kind, returns true if all that it reads in the main stage exists, provided that the
-    /// data is as stated. Nothing is certain if rows are deleted.
+    /// For each kind, returns true if all rows that it reads in the main stage exist, provided that
+    /// the data is as stated. This is uncertain if rows are deleted.
     pub fn finds(&self) -> Vec<bool> {
         let stage = Stage::Main;
         let asked = |kind: usize| self.source.may_ask(stage, kind);
@@ -338,7 +339,8 @@ impl Program {
         (0..self.kinds.len()).map(of).collect()
     }
 
-    /// Returns true if the rows stay those of the load stage, whatever the main stage does.
+    /// Returns true if the rows remain those of the load stage, regardless of the operations of the
+    /// main stage.
     pub fn keeps_rows(&self) -> bool {
         self.source.keeps_rows()
     }
@@ -365,14 +367,14 @@ impl Program {
     }
 
     /// Returns a hash of numbers, kinds, tokens and value bytes of the first operations of all
-    /// stages: equal fingerprints mean equal work.
+    /// stages. Equal fingerprints mean equal operations.
     pub fn fingerprint(self: &Arc<Self>, operations: u64) -> u64 {
         [Stage::Load, Stage::Main, Stage::Verify].into_iter().fold(0, |hash, stage| {
             lane(hash, self.fingerprint_of(stage, operations))
         })
     }
 
-    /// Returns the fingerprint of one stage, as [`Program::fingerprint`] does for all.
+    /// Returns the fingerprint of one stage, computed like [`Program::fingerprint`].
     pub fn fingerprint_of(self: &Arc<Self>, stage: Stage, operations: u64) -> u64 {
         let mut generator = self.generator(stage);
         let mut hash = 0xCBF2_9CE4_8422_2325u64; // FNV-1a, 64 bits: offset basis
@@ -397,7 +399,8 @@ impl Program {
 }
 
 impl Choices {
-    /// Returns the permutation for samples and the seed for rows, for `seed` and `rows` of a spec.
+    /// Returns the permutation for samples and the seed for rows, for `seed` and `rows` of a
+    /// specification.
     pub(crate) fn sample(seed: u64, rows: u64) -> (Bijection, u64) {
         (
             Bijection::new(rows, lane(seed, lanes::SAMPLE)),
@@ -414,7 +417,7 @@ impl Choices {
         }
     }
 
-    /// Returns true if the main stage stays within the `loaded` rows.
+    /// Returns true if the main stage remains within the `loaded` rows.
     pub(crate) fn adds_nothing(&self, loaded: u64) -> bool {
         let inserts = self.insert_kind.is_some_and(|kind| self.mix.has(usize::from(kind)));
         !inserts && self.rows.range().1 < loaded

@@ -1,15 +1,16 @@
-//! Properties of a program that are found by generating some of its operations: how well its rows
-//! compress, and how much a write writes.
+//! Properties of a program that are found by generating some of its operations: the compression of
+//! its rows, and the number of bytes of a write.
 
 use crate::program::{Program, Stage};
 use cql::compression::lz4_block_bytes;
 use std::sync::Arc;
 
-/// Number of operations for a mean: enough for an error of a few percent if sizes vary.
+/// Number of operations for a mean, which gives an error of a few percent if sizes vary.
 const OPERATIONS: u64 = 10_000;
-/// Bytes of the length before each bound value.
+/// Number of bytes of the length before each bound value.
 const LENGTH_BYTES: usize = 4;
-/// Amount that is compressed to measure compression, bytes: Cassandra's default chunk of a table.
+/// Number of bytes that are compressed to measure compression. It is Cassandra's default chunk of a
+/// table.
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Program {
@@ -31,8 +32,8 @@ impl Program {
     }
 
     /// Returns the mean number of bytes of keys and values that a writing operation of a stage
-    /// binds; `None` if no operation writes. An operation may have thousands of values: after the
-    /// first, no more are generated once `goes_on` returns false.
+    /// binds. `None` if no operation writes. An operation may have thousands of values, so it stops
+    /// after the first operation when `goes_on` returns false.
     pub fn written_bytes(
         self: &Arc<Self>,
         stage: Stage,

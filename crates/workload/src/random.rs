@@ -1,13 +1,13 @@
-//! Counter-based randomness: draw k of operation n is a pure function of (seed, n, k).
+//! Counter-based randomness, in which draw k of operation n is a pure function of (seed, n, k).
 //!
-//! The generator is splitmix64 (Steele, Lea, Flood 2014): a Weyl sequence through a finaliser that
-//! is a bijection of 64 bits. Each operation starts its own sequence at a mixed position, so a draw
-//! never depends on an earlier operation. It is not suitable for secrets.
+//! The generator is splitmix64 (Steele, Lea, Flood 2014), which is a Weyl sequence through a
+//! finaliser that is a bijection of 64 bits. Each operation starts its own sequence at a mixed
+//! position, so a draw never depends on an earlier operation. It is not suitable for secrets.
 
-/// 2^64 divided by the golden ratio, odd: the Weyl increment of splitmix64.
+/// 2^64 divided by the golden ratio, made odd. It is the Weyl increment of splitmix64.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser of splitmix64 (Stafford's variant 13): a bijection of 64 bits.
+/// The finaliser of splitmix64 (Stafford's variant 13), which is a bijection of 64 bits.
 #[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,7 +15,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns a seed for one purpose: different lanes of one seed are independent.
+/// Returns a seed for one purpose. Different lanes of one seed are independent.
 #[inline]
 pub fn lane(seed: u64, lane: u64) -> u64 {
     mix(seed ^ mix(lane.wrapping_add(1).wrapping_mul(GOLDEN)))
@@ -49,14 +49,15 @@ impl Draws {
         mix(self.state)
     }
 
-    /// Returns a uniform number in the open interval (0, 1), a multiple of 2^-54: never 0, never 1.
+    /// Returns a uniform number in the open interval (0, 1). It is a multiple of 2^-54, so it is
+    /// never 0 and never 1.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Returns a uniform number in `0..bound`, exactly: the few products that would favour a value
-    /// are redrawn (Lemire 2019). `bound` must not be 0.
+    /// Returns an exactly uniform number in `0..bound`. The few products that would favour a value
+    /// are drawn again (Lemire 2019). `bound` must not be 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
@@ -95,8 +96,8 @@ mod tests {
 
     #[test]
     fn a_bound_that_does_not_divide_2_to_64_favours_no_value() {
-        // 3·2^62 values: without redrawing, the lowest third of residues would come up twice as
-        // often. Count the share of results whose remainder modulo 3 is 0: it must be a third.
+        // With 3·2^62 values, the lowest third of residues would occur twice as often without
+        // drawing again. The share of results whose remainder modulo 3 is 0 must be a third.
         let bound = 3 << 62;
         let mut draws = Draws::new(11, 0);
         let hits = (0..300_000).filter(|_| draws.below(bound).is_multiple_of(3)).count();

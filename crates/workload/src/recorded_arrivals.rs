@@ -1,16 +1,16 @@
-//! Due times of the operations of a recording: a course of the rate that no formula describes.
+//! Due times of the operations of a recording, for a rate that no formula describes.
 
 /// Due times of operations that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalTimes {
-    /// Due time of each operation, ns since the first; ascending.
+    /// Due time of each operation, ns since the first. Ascending.
     due_ns: Vec<u64>,
-    /// Time after which the first is due again, ns; at least the last due time.
+    /// Time after which the first is due again, ns. It is at least the last due time.
     period_ns: u64,
 }
 
 impl ArrivalTimes {
-    /// Creates a course from times, at least one, which repeats after `period_ns`.
+    /// Creates a course from at least one time, which repeats after `period_ns`.
     pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> ArrivalTimes {
         due_ns.sort_unstable();
         if due_ns.is_empty() {
@@ -38,7 +38,8 @@ impl ArrivalTimes {
         self.due_ns.len() as f64 * 1e9 / self.period_ns as f64
     }
 
-    /// Returns the due time of operation `n`, counted over all rounds, ns since the very first.
+    /// Returns the due time of operation `n`, counted over all rounds, ns since the first operation
+    /// of the first round.
     #[inline]
     pub fn at_ns(&self, n: u64) -> u64 {
         let count = self.due_ns.len() as u64;

@@ -1,7 +1,8 @@
-//! Registers: one number per key, read and changed only by lightweight transactions, so that all
-//! clients' observations can be compared with those of one register.
+//! The workload of registers, with one number for each key. It reads and changes them only by
+//! lightweight transactions, so that the observations of all clients can be compared with those of
+//! one register.
 //!
-//! There are few different numbers, so that conditions hold now and then: with `values: 5` a swap
+//! There are few different numbers, so that conditions hold sometimes. With `values: 5` a swap
 //! finds its number one time in five. The load stage sets every register to 0, without a condition,
 //! before any read.
 
@@ -31,7 +32,7 @@ const LOAD: u16 = 3;
 
 /// Initial value of every register.
 const INITIAL: i64 = 0;
-/// Maximum number of values: with more, a condition would hold too rarely.
+/// Maximum number of values. With more values, a condition would hold too rarely.
 const VALUES_MAX: u64 = 1000;
 
 /// Parameters of the written numbers.
@@ -94,7 +95,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
 }
 
 impl Registers {
-    /// Returns the number that an operation requires, and the one that it writes.
+    /// Returns the number that an operation requires, and the number that it writes.
     fn values(&self, number: u64) -> (i64, i64) {
         let mut draws = Draws::new(self.seed, number);
         let mut value = || draws.below(self.values) as i64;
@@ -144,7 +145,7 @@ impl source::RowFunction for Registers {
         }
     }
 
-    /// Accepts any number that is ever written; the history decides which one is right.
+    /// Accepts any number that is ever written. The history determines which one is right.
     fn check(
         &self,
         _cursor: &mut RowKey,
@@ -178,7 +179,7 @@ pub(crate) enum Cell {
     Strange,
 }
 
-/// Returns the single number of the single row.
+/// Returns the only number of the only row.
 pub(crate) fn number(rows: &RawRows) -> Cell {
     let mut rows = rows.rows();
     let row = match rows.next() {

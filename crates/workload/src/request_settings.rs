@@ -1,5 +1,5 @@
-//! A study's changes to the requests of a program, kind by kind: consistency, timeouts, retries and
-//! the like. They are the same for named workloads, workload files and imports.
+//! Changes in a study to the requests of a program, for each kind: consistency, timeouts, retries
+//! and similar settings. They are the same for named workloads, workload files and imports.
 
 use core::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::program::Program;
 use crate::spec::Problem;
 use cql::Consistency;
 
-/// Maximum number of retries: more would be another load than the requested one.
+/// Maximum number of retries. More retries would be another load than the requested one.
 const RETRIES_MAX: u8 = 100;
 
-/// Stands for every kind of a program.
+/// Represents every kind of a program.
 pub const ALL_KINDS: &str = "*";
 
-/// Changes to one kind; absent fields keep the workload's value.
+/// Changes to one kind. Absent fields keep the value of the workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
     /// Consistency level.
@@ -27,19 +27,19 @@ pub struct Tuning {
     pub retries: Option<u8>,
     /// Time from the send after which the operation is also sent to another node.
     pub speculate_after: Option<Duration>,
-    /// True if executing it twice equals executing it once.
+    /// True if two executions have the same effect as one.
     pub idempotent: Option<bool>,
-    /// Rows per page; 0 switches paging off.
+    /// Rows per page. 0 switches paging off.
     pub page_size: Option<u32>,
     /// True if the client sets the timestamp of writes.
     pub client_timestamp: Option<bool>,
 }
 
-/// Changes the kinds of a program; a kind may be named several times, and later changes win. The
-/// key of a problem is the study's: `timeout`, `retries`, ….
+/// Changes the kinds of a program. A kind may be named several times, and later changes win. The
+/// key of a problem is the key in the study: `timeout`, `retries`, ….
 ///
 /// # Errors
-/// A kind that the program does not have; a value out of range.
+/// The program does not have a kind, or a value is out of range.
 pub fn tune(mut program: Program, tunings: &[(String, Tuning)]) -> Result<Program, Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, tuning) in tunings {

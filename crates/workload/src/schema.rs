@@ -1,8 +1,8 @@
 //! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` as far as generating data requires:
-//! names, columns, types, keys. Importers know a table only by its text; no server is asked.
+//! names, columns, types, keys. Importers know a table only from its text, without a server.
 //!
-//! It only reads, and does not validate: options after the columns are skipped, and Cassandra
-//! decides what is valid.
+//! It only reads, and does not validate. It skips options after the columns, and Cassandra decides
+//! what is valid.
 
 mod counting;
 mod markers;
@@ -22,13 +22,13 @@ pub use qualify::{keyspaces, moved, named_table, qualify};
 /// Object that a statement defines.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DefinedObject {
-    /// A keyspace, by its name.
+    /// A keyspace with this name.
     Keyspace(String),
     /// A table.
     Table(Table),
     /// A user-defined type.
     Type(UdtType),
-    /// Anything else: an index, a view, a function.
+    /// Another object: an index, a view, a function.
     Other,
 }
 
@@ -63,7 +63,7 @@ pub struct Column {
 }
 
 impl Table {
-    /// Returns the index of a column, by its exact name.
+    /// Returns the index of a column with exactly this name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
@@ -213,7 +213,7 @@ impl Reader<'_> {
         let name = self.name()?;
         if table.column(&name).is_some() {
             return Err(CqlMistake {
-                message: format!("column {name} stands here a second time"),
+                message: format!("column {name} occurs twice; this is the second"),
                 at,
             });
         }

@@ -1,8 +1,8 @@
 //! The two traits behind [`crate::Program`] and [`crate::Generator`], which every workload
 //! implements, and the adapter for tables whose rows are functions of their index.
 //!
-//! A dynamic call per step of an operation costs about 1 ns. In return every workload and every
-//! import is a separate module, which only the caller of its constructor knows.
+//! A dynamic call for each step of an operation takes about 1 ns. In return, every workload and
+//! every import is a separate module, on which only the caller of its constructor depends.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::program::{Choices, Stage};
 use crate::recorded_arrivals::ArrivalTimes;
 use cql::response::RawRows;
 
-/// The source of a program's operations; shared by all workers.
+/// The source of a program's operations, shared by all workers.
 pub trait OperationSource: Debug + Send + Sync {
     /// Returns a cursor for one worker.
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder>;
@@ -21,13 +21,12 @@ pub trait OperationSource: Debug + Send + Sync {
     /// Returns the mean number of bytes of keys and values in a row.
     fn row_bytes_estimate(&self) -> u64;
 
-    /// Returns true if operations of a stage can be of a kind, or if that is not known.
+    /// Returns true if operations of a stage can be of a kind, or if that is unknown.
     fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
         true
     }
 
-    /// Returns true if the main stage certainly keeps the rows of the load stage, and adds no
-    /// others.
+    /// Returns true if the main stage certainly keeps the rows of the load stage, and adds no rows.
     fn keeps_rows(&self) -> bool {
         false
     }
@@ -38,7 +37,7 @@ pub trait OperationSource: Debug + Send + Sync {
     }
 
     /// Returns the same operations with a range for each of several clients with these numbers of
-    /// workers, divided as the imported tool's clients divide it. `range` is the first operation
+    /// workers, divided as between the clients of the imported tool. `range` is the first operation
     /// and the number of operations, if known. `None` if the tool's clients have no ranges, or if
     /// no tool is imported.
     fn in_ranges(
@@ -51,20 +50,20 @@ pub trait OperationSource: Debug + Send + Sync {
     }
 }
 
-/// Turns operation numbers into bytes; one per worker.
+/// Converts operation numbers to bytes. There is one for each worker.
 pub trait OperationEncoder: Debug + Send {
-    /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any order
-    /// must work.
+    /// Starts operation `n`, which is a pure function of the seed and `n`. Numbers usually ascend,
+    /// but any order must work.
     fn begin(&mut self, n: u64) -> Operation;
 
     /// Returns to an operation that this or an equal cursor has begun before. Its statement may
     /// have become the one that follows it ([`crate::Statement::then`]).
     fn seek(&mut self, operation: Operation);
 
-    /// Returns the Murmur3 token of the partition key; `None` without a single partition.
+    /// Returns the Murmur3 token of the partition key. `None` without a single partition.
     fn token(&self) -> Option<i64>;
 
-    /// Returns the number of statements in the operation: more than one form a batch.
+    /// Returns the number of statements in the operation. Several statements are a batch.
     fn entries(&self) -> usize {
         1
     }
@@ -75,39 +74,40 @@ pub trait OperationEncoder: Debug + Send {
     /// Appends the values of an entry in bind order, each as `[int length][bytes]`.
     fn append_values(&mut self, entry: usize, out: &mut Vec<u8>);
 
-    /// Judges the rows that the operation last begun or sought has read.
+    /// Judges the rows that the current operation has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
-    /// Does the same as [`OperationEncoder::check`], if judging may take long: it stops with an
-    /// unknown result once `stop` returns true.
+    /// Does the same as [`OperationEncoder::check`] for a judgement that may take long. It stops
+    /// with an unknown result when `stop` returns true.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
     }
 
-    /// Returns the request of the operation last begun or sought to a register that was 0 when it
-    /// was loaded; `None` if it is not about a register.
+    /// Returns the request of the current operation on a register that was 0 when it was loaded.
+    /// `None` if the operation has no register.
     fn register_request(&self) -> Option<RegisterRequest> {
         None
     }
 
-    /// Returns the amount that the operation last begun or sought adds to a counter, if any.
+    /// Returns the amount that the current operation adds to a counter, if any.
     fn amount(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the value of the counter that was judged last; `None` if it was not a counter.
+    /// Returns the value of the last judged counter. `None` if the last judged value was not a
+    /// counter.
     fn counted(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the writer of the value that was judged last, if it was right and names its writer:
-    /// the stage and the operation's number.
+    /// Returns the writer of the last judged value, if it was right and names its writer. The
+    /// writer is the stage and the number of the operation.
     fn writer(&self) -> Option<(Stage, u64)> {
         None
     }
 
-    /// Returns the usual maximum size of an entry's values, bytes; buffers of that size are
-    /// allocated ahead.
+    /// Returns the usual maximum size of an entry's values, bytes. Buffers of that size are
+    /// allocated in advance.
     fn values_bytes_max(&self) -> usize;
 }
 
@@ -123,7 +123,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 
     fn token(cursor: &Self::RowKey) -> i64;
 
-    /// Appends the values of the operation whose row was sought.
+    /// Appends the values of the current operation.
     fn append_values(
         &self,
         cursor: &mut Self::RowKey,
@@ -132,7 +132,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         out: &mut Vec<u8>,
     );
 
-    /// Judges the rows that were read; `loaded` is true if the load stage writes the row.
+    /// Judges the rows that were read. `loaded` is true if the load stage writes the row.
     fn check(
         &self,
         cursor: &mut Self::RowKey,
@@ -141,22 +141,22 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         rows: &RawRows,
     ) -> Check;
 
-    /// Returns the request to a register, as [`OperationEncoder::register_request`] does.
+    /// Returns the request on a register, like [`OperationEncoder::register_request`].
     fn register_request(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
 
-    /// Returns the amount for a counter, as [`OperationEncoder::amount`] does.
+    /// Returns the amount for a counter, like [`OperationEncoder::amount`].
     fn amount(&self, _operation: &Operation, _stage: Stage) -> Option<i64> {
         None
     }
 
-    /// Returns the value of a counter, as [`OperationEncoder::counted`] does.
+    /// Returns the value of a counter, like [`OperationEncoder::counted`].
     fn counted(_cursor: &Self::RowKey) -> Option<i64> {
         None
     }
 
-    /// Returns the writer of a value, as [`OperationEncoder::writer`] does.
+    /// Returns the writer of a value, like [`OperationEncoder::writer`].
     fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
         None
     }
@@ -171,7 +171,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
     fn values_bytes_max(&self) -> usize;
 }
 
-/// A table with the choices of its operations: the source of the named workloads.
+/// A table with the choices of its operations. It is the source of the named workloads.
 #[derive(Debug)]
 pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,

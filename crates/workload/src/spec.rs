@@ -2,31 +2,32 @@
 
 use std::collections::BTreeMap;
 
-/// A workload as a study states it: syntax-checked by the study, not yet by [`crate::compile`].
+/// A workload in a study, whose syntax the study has checked, but not yet [`crate::compile`].
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The named workload: one of [`crate::names`].
+    /// Name of the workload, one of [`crate::names`].
     pub use_: String,
-    /// Keyspace; if absent, the workload's default.
+    /// Keyspace. If absent, the default of the workload.
     pub keyspace: Option<String>,
     /// Replication of the keyspace.
     pub replication: Replication,
-    /// Weight per kind of operation in the main stage; if empty, the workload's default mix.
+    /// Weight of each kind of operation in the main stage. If empty, the default mix of the
+    /// workload.
     pub mix: Vec<(String, f64)>,
     /// The workload's own parameters.
     pub params: BTreeMap<String, ParamValue>,
-    /// Seed: every random choice is a function of it and the operation's number.
+    /// Seed. Every random choice is a function of the seed and the operation's number.
     pub seed: u64,
     /// Rows that the load stage writes, and that the main stage chooses from.
     pub rows: u64,
-    /// Generation of the data; values of an earlier epoch are stale. Only `kv` writes it into its
+    /// Generation of the data. Values of an earlier epoch are stale. Only `kv` writes it into its
     /// values.
     pub epoch: u64,
 }
 
 impl Spec {
-    /// Creates a workload with defaults: its own keyspace, mix and parameters, one copy of every
-    /// row, the first generation.
+    /// Creates a workload with defaults: the keyspace, mix and parameters of the workload, one copy
+    /// of every row, and the first generation.
     pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
         Spec {
             use_: use_.to_owned(),
@@ -49,7 +50,7 @@ pub enum Replication {
         /// Copies of every row.
         factor: u32,
     },
-    /// `NetworkTopologyStrategy`: copies of every row, per data centre.
+    /// `NetworkTopologyStrategy` with the number of copies of every row in each data center.
     NetworkTopology(Vec<(String, u32)>),
 }
 
@@ -60,7 +61,7 @@ impl Default for Replication {
 }
 
 impl Replication {
-    /// Adds a data centre.
+    /// Adds a data center.
     pub fn push(&mut self, datacenter: &str, factor: u32) {
         let added = (datacenter.to_owned(), factor);
         match self {
@@ -89,12 +90,12 @@ pub enum ParamValue {
     Text(String),
 }
 
-/// One mistake in a [`Spec`].
+/// A mistake in a [`Spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path within the workload's section, for example `["params", "sources"]`.
     pub path: Vec<String>,
-    /// The mistake: the value and the limit.
+    /// The mistake, with the value and the limit.
     pub message: String,
     /// A hint for the user.
     pub hint: Option<String>,

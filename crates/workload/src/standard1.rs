@@ -1,9 +1,9 @@
-//! cassandra-stress's default table, bit for bit: statements, keys and columns.
+//! The default table of cassandra-stress, with its statements, keys and columns bit for bit.
 //!
 //! Row r is cassandra-stress's seed r + 1 (it writes `seq=1..n`). The key is drawn from the seed,
 //! and the columns from a fold of the key's bytes. Each column has a salt from its name, so that
 //! columns do not depend on each other and the processor can overlap them. Values depend on the row
-//! alone: an overwrite writes the same bytes, and an older epoch cannot be detected.
+//! alone. An overwrite writes the same bytes, and an older epoch cannot be detected.
 //!
 //! The text differs from the original in two points. Tables are qualified by their keyspace, and
 //! compression is switched off in the syntax of Cassandra 5, where an empty map means the default.
@@ -61,7 +61,7 @@ pub(crate) struct RowKey {
     key_bytes: usize,
     /// Fold of the key, from which its columns are drawn.
     columns_seed: u64,
-    /// Buffer of one column, for comparing.
+    /// Buffer of one column for comparisons.
     expected: Vec<u8>,
 }
 
@@ -291,14 +291,14 @@ fn eight_characters(nibbles: u32) -> u64 {
     x = (x | (x << 16)) & 0x0000_FFFF_0000_FFFF;
     x = (x | (x << 8)) & 0x00FF_00FF_00FF_00FF;
     x = (x | (x << 4)) & 0x0F0F_0F0F_0F0F_0F0F;
-    // 6 carries 10 and above into the next nibble: one flag per byte.
+    // Adding 6 carries 10 and above into the next nibble, which gives one flag per byte.
     let above_9 = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
-    // 'A' - '0' is 17: stress counts letters from A without subtracting the ten digits.
+    // 'A' - '0' is 17, since stress counts letters from A without subtracting the ten digits.
     x + 0x3030_3030_3030_3030 + above_9 * 17
 }
 
-/// Returns Java's hash of a byte string in 64 bits: 31·s + byte. Characters of a key are never
-/// negative.
+/// Returns Java's hash of a byte string in 64 bits, which is 31·s + byte. Characters of a key are
+/// never negative.
 #[inline]
 fn fold(key: &[u8]) -> u64 {
     key.iter().fold(0, |sum: u64, byte| {
@@ -412,8 +412,8 @@ mod tests {
         for seed in 1..=1000 {
             append(&table, &mut seek(&table, seed), &mut out);
         }
-        // FNV-1a over all values with their lengths, computed by the port in Python that agrees
-        // with cassandra-stress.
+        // This is FNV-1a over all values with their lengths, computed by the port in Python that
+        // agrees with cassandra-stress.
         let hash = out.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
         });

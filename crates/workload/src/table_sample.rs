@@ -1,9 +1,9 @@
 //! A sample of a user's table: its columns, some of its keys, and properties of its rows. Two
-//! workload files are made from it: one that reads the table as it is, and one that creates a
-//! similar table.
+//! workload files are made from it. One reads the table unchanged, and the other creates a similar
+//! table.
 //!
-//! The file that reads contains keys of the table, which it needs. The file that creates a similar
-//! one contains no value of the table, only sizes, shares and ranges of numbers.
+//! The first file contains keys of the table, which it needs. The second file contains no values of
+//! the table, only sizes, shares and ranges of numbers.
 
 mod bins;
 mod definition;
@@ -21,31 +21,33 @@ use crate::schema::{self, DefinedObject};
 use cql::text::{literal, quoted_name};
 use cql::value::{CqlType, UdtType, Value};
 
-/// A table, and the sample of its content.
+/// A table and the sample of its content.
 #[derive(Clone, Debug)]
 pub struct TableSample {
     /// Its keyspace.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,
-    /// `CREATE TYPE …` of its columns' types, each after the types that it uses.
+    /// `CREATE TYPE …` for the types of its columns, each after the types that it uses.
     pub types: Vec<String>,
-    /// Its columns: the partition key, the clustering columns, each in its order; then the others.
+    /// Its columns. The partition key and the clustering columns come first, each in its order,
+    /// then the others.
     pub columns: Vec<SampledColumn>,
-    /// Options of the table that determine how it is stored, as CQL: `compression`, `{'class': …}`.
+    /// Options of the table that determine the format of stored data, as CQL: `compression`,
+    /// `{'class': …}`.
     pub options: Vec<(String, String)>,
     /// `transactional_mode` of an Accord table: `full`.
     pub transactions: Option<String>,
-    /// Columns with a CHECK, which cassay's CQL does not create.
+    /// Columns with a CHECK, which the CQL of cassay does not create.
     pub checked: Vec<String>,
-    /// Sampled partitions, each once.
+    /// Sampled partitions, without duplicates.
     pub partitions: Vec<SampledPartition>,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledColumn {
-    /// Name, as in the table.
+    /// Name in the table.
     pub name: String,
     /// Type, as CQL: `frozen<list<int>>`.
     pub typ: String,
@@ -72,7 +74,8 @@ pub enum ColumnRole {
 /// A sampled partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledPartition {
-    /// Some of its rows, at least one, with cells in the order of the table's columns.
+    /// Some of the rows of a partition, at least one, with cells in the order of the table's
+    /// columns.
     pub rows: Vec<Vec<Value>>,
     /// Number of its rows, as far as they were counted.
     pub rows_count: u64,
@@ -158,7 +161,7 @@ impl TableSample {
     /// Returns the types of its columns, in order.
     ///
     /// # Errors
-    /// A sentence, if one cannot be parsed.
+    /// A type cannot be parsed. The error is a sentence.
     fn column_types(&self) -> Result<Vec<CqlType>, String> {
         let mut types: Vec<UdtType> = Vec::new();
         for create in &self.types {
@@ -177,8 +180,8 @@ impl TableSample {
         }
     }
 
-    /// Returns unique names for bind markers, one for each column: the column's own name if a
-    /// marker can have it.
+    /// Returns unique names for bind markers, one for each column. It is the name of the column if
+    /// a marker can have that name.
     fn markers(&self) -> Vec<String> {
         let is_word = |name: &str| {
             let mut letters = name.chars();
@@ -188,7 +191,7 @@ impl TableSample {
         let mut all: Vec<String> = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
             let mut name = column.name.clone();
-            // Another column could have a name like `column_2` as well.
+            // Another column could also have a name like `column_2`.
             while !is_word(&name) || all.contains(&name) || self.is_other(at, &name) {
                 name = if is_word(&name) {
                     format!("{name}_")

@@ -1,10 +1,11 @@
-//! NoSQLBench's cql-tabular: rows of text, one partition after another. Row n equals the row of
-//! cycle n of its rampup, bit for bit except for the text that data is cut from, whatever the seed.
+//! NoSQLBench's cql-tabular, with rows of text, one partition after another. Row n equals the row
+//! of cycle n of its rampup, bit for bit except for the text of the data, regardless of the seed.
 //!
-//! Differences: NoSQLBench's main phase overwrites random rows with data that is a function of the
-//! cycle, so that no read can be judged. Here every write of a row writes the row's only data, and
-//! every read is verified. The first rows of a partition, in the order of their text, must all be
-//! there. The number of partitions follows from the rows and `partsize`.
+//! There are differences. The main phase of NoSQLBench overwrites random rows with data that is a
+//! function of the cycle, so that reads cannot be judged. In cassay, every write of a row writes
+//! the only data of the row, and every read is verified. The first rows of a partition, in the
+//! order of their text, must all exist. The number of partitions follows from the rows and
+//! `partsize`.
 
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
@@ -35,9 +36,9 @@ const VERIFY: u16 = 2;
 
 /// Range of the data's length in characters, both ends included.
 const DATA_BYTES: (u64, u64) = (50, 150);
-/// Range of the rows that a read asks for, both ends included.
+/// Range of the number of rows that a read requests, both ends included.
 const LIMITS: (i32, i32) = (1, 10);
-/// Maximum number of rows of a partition: Cassandra cannot compact a larger one.
+/// Maximum number of rows of a partition. Cassandra cannot compact a larger one.
 const PARTSIZE_MAX: u64 = 1_000_000_000;
 const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
@@ -197,8 +198,7 @@ impl Tabular {
     }
 
     /// Checks that the rows belong to the partition, in the order of their text, and that no loaded
-    /// row before the last one is missing. Rows that an earlier, larger load has left are right
-    /// too.
+    /// row before the last one is missing. Rows of an earlier, larger load are also right.
     fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
@@ -226,13 +226,14 @@ impl Tabular {
         ) {
             (true, _) => Check::Wrong,
             (_, true) => Check::Missing,
-            // A row that was never loaded, and an empty result.
+            // These are a row that was never loaded, and an empty result.
             _ if count == 0 => Check::Unknown,
             _ => Check::Right,
         }
     }
 
-    /// Returns the position of a row within the cursor's partition, if it is a correct row of it.
+    /// Returns the position of a row within the cursor's partition, if it is a correct row of the
+    /// partition.
     fn clust(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         let mut cells = row.cells();
         let mut cell = || cells.next().flatten();

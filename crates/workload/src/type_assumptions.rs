@@ -1,5 +1,5 @@
-//! The types of markers and the columns of rows that a program's statements assume, by its own
-//! table definitions. A server may have another table of that name.
+//! The types of markers and the columns of rows that the statements of a program assume, according
+//! to its table definitions. A server may have another table with the same name.
 
 use crate::program::Program;
 use crate::schema::{DefinedObject, Marker, Table, markers, named_table, parse, tokens};
@@ -8,7 +8,7 @@ use cql::value::{CqlType, UdtType};
 /// A statement's assumptions about a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// For each marker, the type of its values; `None` if the text does not determine it.
+    /// Type of the values of each marker. `None` if the text does not determine it.
     pub markers: Vec<Option<CqlType>>,
     /// The columns of its rows, in order, if it selects all columns.
     pub all_columns: Option<Vec<String>>,
@@ -34,7 +34,8 @@ impl Definitions {
         Definitions { tables }
     }
 
-    /// Returns a statement's assumptions about its table; `None` if its table is not defined here.
+    /// Returns a statement's assumptions about its table. `None` if the program does not define the
+    /// table.
     pub fn expectation(&self, cql: &str) -> Option<Expectation> {
         let name = table_of(cql)?;
         let table = self.tables.iter().find(|table| table.name == name)?;
@@ -64,8 +65,8 @@ fn selects_all(cql: &str) -> bool {
     texts == ["select", "*", "from"]
 }
 
-/// Returns all columns in Cassandra's order: partition key, clustering columns, static columns and
-/// others, each of the last two by name.
+/// Returns all columns in the order of Cassandra. They are the partition key, the clustering
+/// columns, the static columns by name, and the others by name.
 fn columns_of(table: &Table) -> Vec<String> {
     let keys = table.partition_key.iter().chain(&table.clustering);
     let name = |at: &usize| table.columns[*at].name.clone();
@@ -74,7 +75,8 @@ fn columns_of(table: &Table) -> Vec<String> {
     keys.chain(&others).map(name).collect()
 }
 
-/// Returns true if a value of one type means the same to a server that expects the other.
+/// Returns true if a value of one type has the same meaning for a server that expects the other
+/// type.
 pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
     use CqlType as T;
     match (takes, made) {
@@ -87,7 +89,7 @@ pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
             let types = a.fields.iter().zip(&b.fields);
             a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
         }
-        // Every value of the second type is also one of the first.
+        // Every value of the second type is also a value of the first.
         (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
         (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
         // A class that is known only by name.

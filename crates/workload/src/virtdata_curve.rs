@@ -1,12 +1,12 @@
-//! Distributions as virtdata samples them: the hash of the input chooses a place in a table of the
-//! inverse cumulative distribution, which is interpolated linearly.
+//! Distributions with the method of virtdata. The hash of the input chooses a place in a table of
+//! the inverse cumulative distribution, which is interpolated linearly.
 
 use crate::normal;
 use crate::virtdata::hash;
 
 /// Points of the table.
 const POINTS: usize = 1000;
-/// 2^63 as a float: the largest `long` in Java.
+/// 2^63 as a float. It is the largest `long` in Java.
 const LONG_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// A distribution ready to be sampled.
@@ -18,9 +18,9 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Tabulates `quantile`, the inverse of a cumulative distribution. Infinite points take the
-    /// value of their neighbour: virtdata clamps them to ±2^63, so one value in a thousand is
-    /// absurd there.
+    /// Tabulates `quantile`, the inverse of a cumulative distribution. Infinite points get the
+    /// value of their neighbour. virtdata clamps them to ±2^63, which makes one value in a thousand
+    /// absurd.
     pub fn new(hashed: bool, quantile: impl Fn(f64) -> f64) -> Curve {
         let mut table: Vec<f64> =
             (0..POINTS).map(|point| quantile(point as f64 / POINTS as f64)).collect();

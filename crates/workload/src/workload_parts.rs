@@ -1,4 +1,4 @@
-//! Parts of named workloads: their rows, one table each, and its statements.
+//! Parts of named workloads: their rows, and one table with its statements for each.
 
 use crate::distribution::Sampler;
 use crate::mix::Mix;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Cassandra's limit on the length of a keyspace's name.
 pub(crate) const KEYSPACE_CHARACTERS_MAX: usize = 48;
-/// Maximum number of rows: more would overflow the arithmetic of rows and times.
+/// Maximum number of rows. More rows would overflow the arithmetic of rows and times.
 pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
 /// A named workload.
@@ -48,7 +48,7 @@ pub(crate) struct OneTable<'a, T> {
     pub(crate) name: String,
     /// Its `CREATE TABLE`.
     pub(crate) create: String,
-    /// Names, and whether they write.
+    /// Names of the kinds, with true for those that write.
     pub(crate) kinds: &'a [(&'a str, bool)],
     pub(crate) statements: Vec<Statement>,
     pub(crate) rows: u64,
@@ -86,8 +86,8 @@ impl Draft {
         format!("\"{}\".\"{table}\"", self.keyspace)
     }
 
-    /// Returns the program of `parts`. Each kind has the statement of its number. The first kind
-    /// writes, and loads by `parts.load`; the second reads, and verifies by `parts.verify`.
+    /// Returns the program of `parts`. Each kind has the statement with its number. The first kind
+    /// writes, and loads with `parts.load`. The second reads, and verifies with `parts.verify`.
     pub(crate) fn program<T: RowFunction>(self, params: &Params, parts: OneTable<T>) -> Program {
         let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
         let insert = parts.insert_kind;
@@ -117,7 +117,7 @@ impl Draft {
         }
     }
 
-    /// Returns the mix; of the first kind alone after a reported mistake.
+    /// Returns the mix. After a reported mistake, it has only the first kind.
     pub(crate) fn mix(&self, params: &Params) -> Mix {
         let seed = lane(params.spec.seed, lanes::MIX);
         if params.problems.is_empty() {
@@ -128,12 +128,12 @@ impl Draft {
     }
 }
 
-/// Returns the rows of a spec, or the nearest possible number after a reported mistake.
+/// Returns the rows of a specification, or the nearest possible number after a reported mistake.
 pub(crate) fn rows(spec: &Spec) -> u64 {
     spec.rows.clamp(1, ROWS_MAX)
 }
 
-/// Returns true if Cassandra accepts `name` as the name of a keyspace or table, when quoted.
+/// Returns true if Cassandra accepts the quoted `name` as the name of a keyspace or table.
 pub fn is_identifier(name: &str) -> bool {
     (1..=KEYSPACE_CHARACTERS_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -180,7 +180,7 @@ pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
     made.map(|(name, is_write)| Kind::new(*name, *is_write)).collect()
 }
 
-/// Returns an idempotent statement of a kind; reads return rows that can be verified.
+/// Returns an idempotent statement of a kind. Reads return rows that can be verified.
 pub(crate) fn statement(
     kinds: &[(&str, bool)],
     kind: u8,

@@ -1,10 +1,10 @@
 //! Zipf's law over `1..=count` for any exponent theta ≥ 0, O(1) to set up and O(1) per draw.
 //!
 //! It uses rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions" (1996): invert the integral of x^-theta, round to
-//! the nearest rank, reject the small excess. It does not sum over the ranks, so a domain of 2^63
-//! costs as much as a domain of 2. Fewer than 1.1 rounds per draw are typical. Above 2^53 a rank is
-//! rounded to a representable double.
+//! variates from monotone discrete distributions" (1996). It inverts the integral of x^-theta,
+//! rounds to the nearest rank, and rejects the small excess. It does not sum over the ranks, so a
+//! domain of 2^63 takes the same time as a domain of 2. Fewer than 1.1 rounds per draw are typical.
+//! Above 2^53 a rank is rounded to a representable double.
 
 use crate::random::Draws;
 
@@ -13,16 +13,18 @@ use crate::random::Draws;
 pub(crate) struct Zipf {
     count: u64,
     theta: f64,
-    /// The integral up to 1.5, less the whole weight of rank 1.
+    /// The integral up to 1.5, minus the whole weight of rank 1.
     area_low: f64,
     /// The integral up to count + 0.5.
     area_high: f64,
-    /// A rank at most this far above its x is accepted without evaluating the integral.
+    /// Maximum distance of a rank above its x for which it is accepted without evaluating the
+    /// integral.
     accept: f64,
 }
 
 impl Zipf {
-    /// Creates a distribution; `count` ≥ 1; `theta` finite and ≥ 0.
+    /// Creates a distribution. `count` must be at least 1, and `theta` must be finite and at least
+    /// 0.
     pub(crate) fn new(count: u64, theta: f64) -> Zipf {
         assert!(
             count >= 1 && theta.is_finite() && theta >= 0.0,
@@ -41,7 +43,7 @@ impl Zipf {
         self.count
     }
 
-    /// Draws a rank in `1..=count`; 1 is the most popular.
+    /// Draws a rank in `1..=count`. 1 is the most popular.
     #[inline]
     pub(crate) fn draw(&self, draws: &mut Draws) -> u64 {
         if self.count == 1 {
@@ -50,7 +52,8 @@ impl Zipf {
         loop {
             let area = self.area_high + draws.unit() * (self.area_low - self.area_high);
             let x = integral_inverse(area, self.theta);
-            // The conversion saturates, so neither a huge nor an undefined x leaves the domain.
+            // The conversion saturates, so neither a huge nor an undefined x gives a rank outside
+            // the domain.
             let rank = ((x + 0.5) as u64).clamp(1, self.count);
             let k = rank as f64;
             if k - x <= self.accept || area >= integral(k + 0.5, self.theta) - weight(k, self.theta)
@@ -73,14 +76,14 @@ fn integral(x: f64, theta: f64) -> f64 {
     log * expm1_over((1.0 - theta) * log)
 }
 
-/// Returns the x at which [`integral`] is `area`.
+/// Returns the x for which [`integral`] is `area`.
 fn integral_inverse(area: f64, theta: f64) -> f64 {
     // Rounding may push the argument of the logarithm below its pole.
     let t = (area * (1.0 - theta)).max(-1.0);
     libm::exp(area * log1p_over(t))
 }
 
-/// Returns (e^t - 1) / t, continued over 0, where the quotient would be 0/0.
+/// Returns (e^t - 1) / t, continued at 0, where the quotient would be 0/0.
 fn expm1_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::expm1(t) / t
@@ -89,7 +92,7 @@ fn expm1_over(t: f64) -> f64 {
     }
 }
 
-/// Returns ln(1 + t) / t, continued over 0.
+/// Returns ln(1 + t) / t, continued at 0.
 fn log1p_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::log1p(t) / t
@@ -135,8 +138,8 @@ mod tests {
         for count in [2, 3, 10, 1000] {
             for theta in [0.0, 0.3, 0.5, 0.99, 1.0, 1.0 + 1e-12, 1.2, 2.0, 5.0] {
                 let (statistic, freedom) = chi_square(count, theta, 200_000);
-                // Wilson and Hilferty's normal approximation of chi-square; 4.5 sigma, two cells
-                // of freedom and more, is less than one false alarm in 100,000.
+                // This is Wilson and Hilferty's normal approximation of chi-square. With at least
+                // two degrees of freedom, 4.5 sigma is less than one false alarm in 100,000.
                 let spread = (2.0 / (9.0 * freedom.max(1.0))).sqrt();
                 let cube = (statistic / freedom.max(1.0)).cbrt();
                 let sigma = (cube - (1.0 - spread * spread)) / spread;

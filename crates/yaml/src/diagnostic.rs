@@ -1,7 +1,8 @@
-//! Mistakes in a text: the error, its place, and advice.
+//! Mistakes in a text, with the error, its place, and advice.
 //!
-//! All mistakes are collected before any is shown. A mistake may be in a file or on the command
-//! line (`--set`, `cassay stress`). Both are texts with a name, so both are shown in the same way.
+//! All mistakes are collected before the first is shown. A mistake may be in a file or on the
+//! command line (`--set`, `cassay stress`). Both are texts with a name, so both are shown in the
+//! same way.
 
 use std::fmt;
 use std::ops::Range;
@@ -35,14 +36,14 @@ pub struct Diagnostic {
     pub line: usize,
     /// Column in the line, in characters, from 1.
     pub column: usize,
-    /// Advice on what to do.
+    /// Advice on the next step.
     pub hint: Option<String>,
-    /// True if the line contains a secret. It is then never shown.
+    /// True if the line contains a secret. The line is then never shown.
     pub secret: bool,
 }
 
-/// Maximum number of mistakes in one text. More are of no use to a reader, and repeated mistakes
-/// would each take time.
+/// Maximum number of mistakes in one text. More mistakes do not help a reader, and repeated
+/// mistakes would each take time.
 const MISTAKES_MAX: usize = 200;
 
 /// All mistakes of a text, in the order of their places, up to 200. Never empty when returned as an
@@ -69,7 +70,7 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Returns true if there are more mistakes than are shown, so that searching for others is
+    /// Returns true if there are more mistakes than are shown, so that a search for others is
     /// useless.
     pub fn is_full(&self) -> bool {
         self.list.len() > MISTAKES_MAX
@@ -81,7 +82,7 @@ impl Diagnostics {
         self.push(place, message.into(), hint, false);
     }
 
-    /// Like [`Diagnostics::add`], for a line that contains a secret.
+    /// Does the same as [`Diagnostics::add`], for a line that contains a secret.
     pub fn add_secret(&mut self, place: &Place, message: String, hint: Option<String>) {
         self.push(place, message, hint, true);
     }
@@ -163,7 +164,8 @@ pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// Returns `did you mean …?` if one of `known` is similar to `written`, otherwise the list of them.
+/// Returns `did you mean …?` if one of `known` is similar to `written`. Otherwise returns the list
+/// of them.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     near_name(written, known.iter().copied())

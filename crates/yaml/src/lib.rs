@@ -1,7 +1,7 @@
 //! The only crate that knows where a mistake stands in a text: located YAML trees, collected
 //! mistakes, did-you-mean.
 //!
-//! Reading order: [`parse`] makes [`Node`]s that know their [`Place`]. Checks add mistakes with
+//! Reading order: [`parse`] makes [`Node`]s that contain their [`Place`]. Checks add mistakes with
 //! their place to [`Diagnostics`], which shows all of them together.
 
 mod diagnostic;

@@ -1,21 +1,21 @@
 //! Parses YAML text into a tree of nodes with their places.
 //!
-//! The tree is built from the parser's events. The parser's own tree keeps only one of two equal
-//! keys, but a duplicate key is a mistake that must be shown. Scalars stay text: the reader of a
-//! scalar decides its meaning, not its appearance.
+//! The tree is built from the parser's events. The tree of the parser itself keeps only one of two
+//! equal keys, but a duplicate key is a mistake that must be shown. Scalars remain text, and the
+//! reader of a scalar determines its meaning.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostics, Place};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Maximum nesting. No file needs more than eight levels, and dropping the tree recurses.
+/// Maximum nesting. All files need at most eight levels, and dropping the tree is recursive.
 const DEPTH_MAX: usize = 32;
 /// Maximum number of nodes that aliases add. A few lines of aliases of aliases could fill any
 /// memory.
 const ALIASED_NODES_MAX: usize = 100_000;
 
-/// Maximum number of keys in one mapping. Each is compared with those before it, and again by
+/// Maximum number of keys in one mapping. Each key is compared with those before it, and again by
 /// readers.
 const KEYS_MAX: usize = 10_000;
 
@@ -35,7 +35,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A study. The largest one with all its variants has a few kilobytes.
+    /// A study. The largest study with all its variants has a few kilobytes.
     pub const STUDY: Limits = Limits {
         what: "study",
         example: Some("cassay new"),
@@ -65,13 +65,13 @@ pub struct Node {
 /// The written content.
 #[derive(Clone, Debug)]
 pub enum Raw {
-    /// Nothing, or `~`, or `null` without quotes.
+    /// No value, `~`, or `null` without quotes.
     Null,
-    /// A scalar; plain or in quotes.
+    /// A scalar, either plain or in quotes.
     Scalar {
         /// The text without quotes.
         text: String,
-        /// True if it was quoted, and is therefore text whatever it looks like.
+        /// True if it was quoted. It is then text, even if it looks like another value.
         quoted: bool,
     },
     /// A sequence.
@@ -89,7 +89,7 @@ pub struct Entry {
     pub place: Place,
     /// The value.
     pub value: Node,
-    /// Earlier place of the key, if duplicates are allowed and there is one.
+    /// Earlier place of the key, if duplicates are allowed and there is a duplicate.
     pub earlier: Option<Place>,
 }
 
@@ -125,8 +125,8 @@ impl Node {
         path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
 
-    /// Returns the node at a dotted path, or the deepest existing node on the way. Messages about
-    /// missing nodes refer to it.
+    /// Returns the node at a dotted path, or the deepest existing node along the path. Messages
+    /// about missing nodes refer to that node.
     pub fn nearest(&self, path: &str) -> &Node {
         let mut node = self;
         for key in path.split('.') {
@@ -138,7 +138,7 @@ impl Node {
         node
     }
 
-    /// Returns the scalar's text.
+    /// Returns the text of the scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.raw {
             Raw::Scalar { text, .. } => Some(text),
@@ -146,7 +146,7 @@ impl Node {
         }
     }
 
-    /// Describes the node in words, for messages.
+    /// Describes the node for messages.
     pub fn describe(&self) -> String {
         match &self.raw {
             Raw::Null => "nothing".to_owned(),
@@ -158,7 +158,7 @@ impl Node {
 }
 
 /// Parses the text of source `source`, and adds mistakes to `diagnostics`. If the content cannot be
-/// used, returns `None` and has added at least one mistake, even for an empty text.
+/// used, returns `None` after adding at least one mistake, even for an empty text.
 pub fn parse(
     source: usize,
     text: &str,
@@ -217,10 +217,11 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     }
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    // `key: text with: a colon`, and CQL's `{'class': 'x'}`, which looks like a quoted key.
+    // The text is `key: text with: a colon`, or CQL's `{'class': 'x'}`, which looks like a quoted
+    // key.
     let colons = line.matches(": ").count();
     if colons > 1 || line.contains("': ") {
-        let hint = "a text with `: ` in it stands in quotes, or on lines of its own under `|`";
+        let hint = "a text with `: ` in it must be in quotes, or on separate lines under `|`";
         return Some(hint.to_owned());
     }
     misplaced(text, start)
@@ -243,13 +244,13 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     }
     let columns: Vec<String> = open.iter().rev().map(usize::to_string).collect();
     Some(format!(
-        "the line begins with {own} spaces, and the keys above it with {}: keys of one section \
-         begin in one column",
+        "the line begins with {own} spaces, but the keys above it with {}: keys of one section \
+         begin in the same column",
         columns.join(" or ")
     ))
 }
 
-/// A collection without its end so far.
+/// A collection whose end was not read yet.
 struct Open {
     node: Node,
     /// Key that waits for its value, in a mapping.
@@ -297,7 +298,8 @@ impl<'a, 'd> Builder<'a, 'd> {
     fn place(&self, span: Span) -> Place {
         let start = self.byte(span.start.index());
         let end = self.byte(span.end.index()).max(start);
-        // A block scalar's span extends into the next line; use the part that can be underlined.
+        // The span of a block scalar extends into the next line, so only the part that can be
+        // underlined is used.
         let written = self.text.get(start..end).unwrap_or("").trim_end();
         Place {
             source: self.source,
@@ -333,7 +335,8 @@ impl<'a, 'd> Builder<'a, 'd> {
                     if let Raw::Map(entries) = &mut open.node.raw {
                         merge(entries, open.merged);
                     }
-                    // A collection on one line is shown whole, a longer one by its first line.
+                    // A collection on one line is shown whole, and a longer one is shown by its
+                    // first line.
                     let span = open.node.place.span.start..place.span.end;
                     if !self.text.get(span.clone()).unwrap_or("\n").contains('\n') {
                         open.node.place.span = span;
@@ -347,7 +350,7 @@ impl<'a, 'd> Builder<'a, 'd> {
                 self.finish(node)?;
             }
             Event::Alias(_) => {
-                let hint = "write the settings out; `variants` says what differs".to_owned();
+                let hint = "write the settings out; `variants` states the differences".to_owned();
                 let message = "anchors and aliases are not part of a study";
                 self.diagnostics.add(&place, message, Some(hint));
                 self.finish(Node::plain("", place))?;
@@ -375,7 +378,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     /// Returns the node of an anchor, at the place of the alias.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
-            let message = "this alias stands within the node of its own anchor";
+            let message = "this alias is within the node of its own anchor";
             self.diagnostics.add(place, message, None);
             return None;
         };
@@ -407,8 +410,8 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// Adds a complete node: the root, a list's item, a mapping's key or a key's value. `None` if
-    /// parsing cannot continue.
+    /// Adds a complete node, which is the root, an item of a list, or a key or value of a mapping.
+    /// `None` if parsing cannot continue.
     fn finish(&mut self, node: Node) -> Option<()> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -447,7 +450,8 @@ impl<'a, 'd> Builder<'a, 'd> {
             }
             let source = &self.text[..first.place.span.start];
             let line = source.matches('\n').count() + 1;
-            let message = format!("`{key}` stands here a second time; the first is in line {line}");
+            let message =
+                format!("`{key}` appears here a second time; the first is in line {line}");
             self.diagnostics.add(&place, message, None);
             return (!self.diagnostics.is_full()).then_some(());
         }
@@ -470,7 +474,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     }
 }
 
-/// Applies YAML's merge key: adds the entries that are missing in the mapping.
+/// Applies the merge key of YAML, which adds the entries that are missing in the mapping.
 fn merge(entries: &mut Vec<Entry>, merged: Vec<Entry>) {
     for entry in merged {
         if entries.iter().all(|known| known.key != entry.key) {

@@ -1,22 +1,22 @@
-//! Runs tests that failed beside others once more, alone. They fail the gate either way.
+//! Runs tests again alone if they failed together with others. They fail the gate in any case.
 //!
-//! The slow tests offer load in real time and start nodes, several at a time on two CPUs. The
-//! second attempt tells two defects apart: a test that also fails alone is easy to debug; a test
-//! that passes alone depends on other tests. Both fail the gate, because an unsteady test has a
-//! cause in the product or in the test.
+//! The slow tests apply load in real time and start nodes, several at a time on two CPUs. The
+//! second attempt distinguishes two defects. A test that also fails alone is easy to debug, and a
+//! test that passes alone depends on other tests. Both fail the gate, because an unsteady test has
+//! a cause in the product or in the test.
 
 use super::units::UnitResult;
 use crate::process;
 use anyhow::{Result, bail, ensure};
 use std::path::PathBuf;
 
-/// Maximum number of failures that are repeated. More are not an accident of the machine.
+/// Maximum number of failures that are repeated. A larger number is not an accident of the machine.
 const FAILURES_MAX: usize = 3;
 
 /// Test program with the slow tests. Failures of other programs are not repeated.
 const SLOW: &str = "cassay it";
 
-/// Failed tests, and how to run them again.
+/// Failed tests, and the information for running them again.
 #[derive(Debug, Default)]
 pub struct Failed {
     program: String,
@@ -72,10 +72,11 @@ pub fn failed(
 }
 
 impl Failed {
-    /// Runs each test alone. Nothing else may run at the same time.
+    /// Runs each test alone. No other test may run at the same time.
     ///
     /// # Errors
-    /// Any test had failed, even if it passes alone. The error names all, with both results.
+    /// At least one test had failed, even if it passes alone. The error names all, with both
+    /// results.
     pub fn alone(self) -> Result<()> {
         let attempts = self.tests.into_iter().map(|test| {
             println!("== again, alone: {test}");
@@ -111,7 +112,7 @@ fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     Ok(())
 }
 
-/// The tests under the last line `failures:` of a program, where it lists them.
+/// Returns the tests after the last line `failures:` of a program, where it lists them.
 fn failed_tests(said: &str) -> Vec<&str> {
     let listed = said.rsplit_once("\nfailures:\n").map_or("", |(_, rest)| rest);
     let lines = listed.lines().take_while(|line| line.starts_with("    "));
@@ -141,7 +142,7 @@ failures:
 test result: FAILED. 1 passed; 2 failed
 ";
 
-    /// The gate let one pass for weeks that failed once in four runs.
+    /// For weeks, the gate let a test pass that failed once in four runs.
     #[test]
     fn a_test_that_passes_only_on_its_second_try_fails_and_is_named() {
         let judged = |attempts: &[(&str, bool)]| {

@@ -1,14 +1,14 @@
-//! The programs that cargo makes of tests, and which tests are in each.
+//! The programs that cargo builds from tests, and the tests in each program.
 
 use crate::process::{self, cargo};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// One program of tests.
+/// A program of tests.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Package and target, `cassay it`: what its tests are known by.
+    /// Package and target, `cassay it`, which identify its tests.
     pub name: String,
     /// The file to start.
     pub path: String,
@@ -16,11 +16,11 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds all tests, as the gate has done already, and gives their programs. Asked for one alone,
-/// cargo would leave out features that other tests need, and compile most crates again.
+/// Builds all tests, as the gate has already done, and returns their programs. For a single
+/// program, cargo would leave out features that other tests need, and compile most crates again.
 ///
 /// # Errors
-/// They do not compile, or there are none.
+/// The tests do not compile, or there are none.
 pub fn built() -> Result<Vec<Program>> {
     let build = [&super::BUILD[..], &["--message-format=json"]].concat();
     let programs = parsed(&process::output(&cargo(), &build)?);
@@ -28,7 +28,7 @@ pub fn built() -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// The programs in what cargo says as JSON.
+/// Returns the programs in cargo's JSON output.
 fn parsed(said: &str) -> Vec<Program> {
     let program = |line: &str| -> Option<Program> {
         let unit: Value = serde_json::from_str(line).ok()?;
@@ -51,10 +51,10 @@ fn parsed(said: &str) -> Vec<Program> {
 }
 
 impl Program {
-    /// The names of its tests, those that are `#[ignore]`d left out.
+    /// Returns the names of its tests without those that are `#[ignore]`d.
     ///
     /// # Errors
-    /// It does not list them.
+    /// The program does not list them.
     pub fn tests(&self) -> Result<Vec<String>> {
         let ignored = self.listed(&["--ignored"])?;
         let mut tests = self.listed(&[])?;
@@ -62,10 +62,10 @@ impl Program {
         Ok(tests)
     }
 
-    /// The tests that it lists with these arguments.
+    /// Returns the tests that it lists with these arguments.
     ///
     /// # Errors
-    /// It does not list them.
+    /// The program does not list them.
     pub fn listed(&self, arguments: &[&str]) -> Result<Vec<String>> {
         let listed = process::output(&self.path, &[arguments, &["--list"]].concat())
             .with_context(|| format!("list the tests of {}", self.name))?;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// `crates/linux/src/skip_report.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Prefix of the line of a test that no additional program would make possible.
+/// Prefix of the line of a test that this machine cannot run even with additional programs.
 const UNABLE: &str = "unable ";
 
 /// File with the skipped tests.

@@ -1,8 +1,8 @@
 //! Stores the duration of each step and each test of the gate. The longest tests then run first,
 //! and a gate that became longer prints a warning.
 //!
-//! `target/xtask/times.tsv` is from this machine. Until it exists, `xtask/times.tsv` of the tree is
-//! used. Only the order of tests and a warning depend on these files.
+//! `target/xtask/times.tsv` comes from this machine. Until it exists, `xtask/times.tsv` in the tree
+//! is used. Only the order of tests and a warning depend on these files.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -13,10 +13,10 @@ use std::path::PathBuf;
 /// Factor over the stored duration of the gate from which the warning is printed.
 const GROWTH: f64 = 1.05;
 
-/// Shortest test to store, s. The order of shorter tests does not matter.
+/// Shortest stored test, s. The order of shorter tests is not important.
 const SHORTEST_S: f64 = 0.5;
 
-/// Number of grown steps and tests that the warning names.
+/// Maximum number of longer steps and tests that the warning names.
 const NAMED: usize = 5;
 
 /// Prefix of the name of a step.
@@ -119,8 +119,9 @@ impl Times {
         );
     }
 
-    /// Returns the warning that names what became longer than in a stored gate. `None` if the gate
-    /// did not grow, or if its steps differ, since such gates cannot be compared.
+    /// Returns the warning that names the steps and tests that became longer than in a stored gate.
+    /// `None` if the gate did not become longer, or if its steps differ, since such gates cannot be
+    /// compared.
     pub fn growth_over(&self, stored: &Times) -> Option<String> {
         let steps = |times: &Times| -> Vec<String> {
             times.0.keys().filter(|name| name.starts_with(STEP)).cloned().collect()
@@ -145,13 +146,14 @@ impl Times {
         Some(text)
     }
 
-    /// Stores them as those of this machine, if it has none yet or `is_asked`.
+    /// Stores them as the durations of this machine, if it has none yet or if `is_asked`.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn store(&self, is_asked: bool) -> Result<()> {
         let path = machine_file();
-        // Otherwise a gate that grows a little each time would never have grown.
+        // Otherwise the warning would never appear for a gate that becomes slightly longer each
+        // time.
         if !is_asked && path.exists() {
             return Ok(());
         }

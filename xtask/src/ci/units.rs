@@ -1,9 +1,9 @@
-//! Runs tests in units. A unit is one process that runs its tests one after the other. Units run
-//! side by side, the longest first, so that no long unit starts when the others have ended.
+//! Runs tests in units. A unit is one process that runs its tests one after the other. Units run in
+//! parallel, the longest first, so that no long unit starts when the others have ended.
 //!
 //! libtest runs the tests of one program in the order of their names, and cargo runs one program
-//! after the other, so that each program waits for its longest test. Here a long test is a unit of
-//! its own. Short tests share a process, to save its start.
+//! after the other, so that each program waits for its longest test. Here a long test is a separate
+//! unit. Short tests share a process, to save its start.
 
 use super::programs::Program;
 use super::times::Times;
@@ -15,14 +15,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Duration at which a unit of short tests is full, s. A test that takes longer has its own unit.
 const UNIT_S: f64 = 3.0;
 
-/// Maximum duration of a unit of tests that share a node, s. Beyond it, another node costs less
-/// than waiting for the last test.
+/// Maximum duration of a unit of tests that share a node, s. Beyond it, starting another node takes
+/// less time than waiting for the last test.
 const SHARED_S: f64 = 200.0;
 
-/// Variable with the number of a unit. Its tests use it in the names of their own resources.
+/// Variable with the number of a unit. Its tests use it in the names of their resources.
 const UNIT: &str = "CASSAY_UNIT";
 
-/// Assumed duration of a test without a stored one, s. Such tests are short.
+/// Assumed duration of a test without a stored duration, s. These tests are short.
 const UNKNOWN_S: f64 = 0.05;
 
 /// Tests that one process runs.
@@ -76,7 +76,8 @@ pub fn divide(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<
     units
 }
 
-/// Divides tests that share resources of their process into as few units as are not too long.
+/// Divides tests that share resources of their process into the smallest number of units that are
+/// not too long.
 pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for test in tests {
@@ -97,7 +98,8 @@ pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Ve
     units
 }
 
-/// Runs units, `at_a_time` in parallel, the longest first. `more` has further arguments of libtest.
+/// Runs units, `at_a_time` in parallel, the longest first. `more` contains further arguments of
+/// libtest.
 ///
 /// # Errors
 /// A unit cannot be started.
@@ -132,7 +134,7 @@ impl Unit {
         let mut arguments = vec!["--exact", "--test-threads=1"];
         arguments.extend(more);
         arguments.extend(self.tests.iter().map(String::as_str));
-        // A library of tests finds the files of its package by it, as it does under cargo.
+        // Tests use this variable to find the files of their package, as under cargo.
         let folder = self.program.folder.display().to_string();
         let own = [("CARGO_MANIFEST_DIR", folder), (UNIT, number.to_string())];
         let variables = [variables, &own].concat();
@@ -140,7 +142,8 @@ impl Unit {
         let mut last_s = super::now().as_secs_f64();
         let heard = |line: &str| {
             let now_s = super::now().as_secs_f64();
-            // One after the other, so that a test took what has passed since the one before.
+            // They run one after the other, so that the duration of a test is the time since the
+            // end of the previous one.
             if let Some(test) = ended(line) {
                 seconds.push((test.to_owned(), now_s - last_s));
                 last_s = now_s;
@@ -164,10 +167,11 @@ impl Unit {
     }
 }
 
-/// The test that a line of libtest's says has ended, well or not.
+/// Returns the test that has ended according to a line of libtest's output, with or without
+/// success.
 fn ended(line: &str) -> Option<&str> {
     let (test, how) = line.strip_prefix("test ")?.split_once(" ... ")?;
-    // Between the two stands what a test wrote past libtest.
+    // The text between the two is output of a test that libtest did not capture.
     (how.ends_with("ok") || how.ends_with("FAILED")).then_some(test)
 }
 

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The default registry of cargo, as `cargo metadata` writes it. It is in two parts, because no
-/// file of this project names a registry's host.
+/// The default registry of cargo, as in `cargo metadata`. It is in two parts, because no file of
+/// this project names the host of a registry.
 const CRATES_IO: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
-/// The only one of cargo-deny's answers that is accepted here.
+/// The only answer of cargo-deny that is accepted here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -105,7 +105,7 @@ impl Rules {
     /// Parses the text of `deny.toml`.
     ///
     /// # Errors
-    /// It is not valid TOML, or has an unknown key or answer.
+    /// The text is not valid TOML, or has an unknown key or answer.
     pub fn read(text: &str) -> Result<Rules, toml::de::Error> {
         toml::from_str(text)
     }

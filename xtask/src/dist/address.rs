@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Characters allowed besides letters and digits. None of them ends a string or has a meaning in
-/// shell or Ruby.
+/// Characters allowed in addition to letters and digits. None of them ends a string or has a
+/// meaning in shell or Ruby.
 const PUNCTUATION: &str = "-._~/%:+";
 
-/// The URL in front of a file's name, without a slash at its end.
+/// The URL before the name of a file, without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 

@@ -17,14 +17,14 @@ pub enum Architecture {
     Arm,
 }
 
-/// A required program, and the Debian package that contains it.
+/// A required program and the Debian package that contains it.
 struct Tool {
     program: &'static str,
     package: &'static str,
 }
 
 impl Architecture {
-    /// Returns the name that rustc and package names use.
+    /// Returns its name in rustc and in the names of packages.
     pub fn target(self) -> &'static str {
         match self {
             Architecture::X86 => "x86_64-unknown-linux-musl",
@@ -32,7 +32,7 @@ impl Architecture {
         }
     }
 
-    /// Returns the name that the kernel and Python use.
+    /// Returns its name in the kernel and Python.
     pub fn name(self) -> &'static str {
         match self {
             Architecture::X86 => "x86_64",
@@ -40,7 +40,7 @@ impl Architecture {
         }
     }
 
-    /// Returns the name that Debian and container images use.
+    /// Returns its name in Debian and container images.
     pub fn debian(self) -> &'static str {
         match self {
             Architecture::X86 => "amd64",
@@ -48,7 +48,7 @@ impl Architecture {
         }
     }
 
-    /// Returns the name that Homebrew's formulas use.
+    /// Returns its name in Homebrew's formulas.
     pub fn homebrew(self) -> &'static str {
         match self {
             Architecture::X86 => "intel",
@@ -88,8 +88,7 @@ impl Architecture {
     }
 
     /// Returns the environment variables for cargo and build scripts. rustc provides the linker and
-    /// the start files. No C library is therefore needed, and both programs are linked in the same
-    /// way.
+    /// the start files. So no C library is needed, and both programs are linked in the same way.
     pub fn variables(self) -> Vec<(String, String)> {
         let target = self.target().replace('-', "_");
         let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase());
@@ -103,7 +102,7 @@ impl Architecture {
 /// Checks for everything that is needed to build and try the programs.
 ///
 /// # Errors
-/// Tools are missing; the error lists all of them, and how to install each.
+/// Tools are missing. The error lists all of them, and explains how to install each.
 pub fn check(architectures: &[Architecture], sysroot: &Path) -> Result<()> {
     let mut missing = Vec::new();
     for one in architectures {

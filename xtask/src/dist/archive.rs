@@ -1,5 +1,5 @@
-//! Packs files into an archive whose bytes depend only on the files: sorted, without owners, and
-//! with the same time.
+//! Packs files into an archive whose bytes depend only on the files. They are sorted, without
+//! owners, and with the same time.
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use tar::EntryType;
 
-/// Content of a package: path and file, in the order of the paths.
+/// Content of a package, with the path of each file, in the order of the paths.
 pub type Contents = BTreeMap<String, Packed>;
 
-/// One file of a package.
+/// A file of a package.
 #[derive(Clone)]
 pub struct Packed {
     /// Content of the file.
@@ -42,8 +42,8 @@ impl Packed {
     }
 }
 
-/// Packs the files as `.tar.gz`, below a folder of this name, all with the same time (seconds since
-/// 1970).
+/// Packs the files as `.tar.gz`, below a folder with this name, all with the same time (seconds
+/// since 1970).
 ///
 /// # Errors
 /// A path is too long.

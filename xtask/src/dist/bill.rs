@@ -1,4 +1,5 @@
-//! Writes the bill of materials of a program (SBOM): CycloneDX 1.5 as JSON, from cargo's lock file.
+//! Writes the bill of materials of a program (SBOM) as JSON of CycloneDX 1.5, from cargo's lock
+//! file.
 
 use super::parts::Part;
 use serde_json::{Value, json};

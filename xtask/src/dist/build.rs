@@ -1,4 +1,4 @@
-//! Builds the programs from this tree, or from a clone elsewhere.
+//! Builds the programs from this tree, or from a clone in another folder.
 
 use super::SYSROOT_TARGETS;
 use super::architecture::Architecture;
@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 /// Name of the profile in `Cargo.toml`.
 const PROFILE: &str = "dist";
 
-/// Type-checks and lints, for the static program's target, the crates that can differ there: those
-/// that call the C library or ask which one it is. All others see it only through them.
+/// Type-checks and lints the crates that can differ for the target of the static program. They are
+/// those that call the C library, or whose code depends on which C library it is. All others use
+/// the C library only through them.
 ///
 /// # Errors
-/// They do not compile, or there are none.
+/// The crates do not compile, or there are none.
 pub fn check(one: Architecture) -> Result<()> {
     let packages = packages_of_c_library(&Tree::read()?);
     ensure!(!packages.is_empty(), "no crate names libc: what does?");
@@ -30,7 +31,7 @@ pub fn check(one: Architecture) -> Result<()> {
     process::run_with(&cargo(), &arguments, &variables)
 }
 
-/// The crates that depend on `libc`, or have code for one C library alone.
+/// The crates that depend on `libc`, or have code for only one C library.
 fn packages_of_c_library(tree: &Tree) -> BTreeSet<String> {
     let depends = |line: &str| line.starts_with("libc.") || line.starts_with("libc ");
     let names_one = |file: &File| {
@@ -65,7 +66,7 @@ impl Build {
     /// Returns the build of this tree in its current state.
     ///
     /// # Errors
-    /// It is not a git clone, whose commit determines the time.
+    /// The tree is not a git clone, whose commit determines the time.
     pub fn here() -> Result<Build> {
         let git = |arguments: &[&str]| -> Result<String> {
             let format = [("TZ", "UTC".to_owned())];
@@ -86,7 +87,7 @@ impl Build {
         })
     }
 
-    /// Returns the build of the same commit, checked out in another folder, with its output there.
+    /// Returns the build of the same commit, checked out and with its output in another folder.
     pub fn elsewhere(&self, clone: &Path) -> Build {
         Build {
             root: clone.to_owned(),
@@ -128,8 +129,8 @@ impl Build {
     }
 
     /// Returns the flags for rustc. They replace every path of this machine that a panic message
-    /// could contain with a fixed one. They also shorten the program's relocations by half a
-    /// megabyte.
+    /// could contain with a fixed one. They also reduce the size of the program's relocations by
+    /// half a megabyte.
     fn flags(&self) -> Result<String> {
         let home = std::env::var_os("CARGO_HOME")
             .map(PathBuf::from)
@@ -168,7 +169,7 @@ impl Build {
             .find(|path| path.exists())
             .context("the toolchain has no rust-objcopy; hint: take one of rustup")?;
         let said = |path: &Path| path.display().to_string();
-        // It finds the compiler's library only through this variable.
+        // The program finds the library of the compiler only through this variable.
         let libraries = [("LD_LIBRARY_PATH", said(&sysroot.join("lib")))];
         let arguments = ["--strip-all", &said(&built), &said(&stripped)];
         process::run_with(&said(&host), &arguments, &libraries)?;

@@ -1,5 +1,5 @@
-//! Collects the files of a package besides the program. Their layout fits `/usr/local` or
-//! `~/.local`.
+//! Collects the files of a package apart from the program. Their layout is suitable for
+//! `/usr/local` or `~/.local`.
 
 use super::archive::{Contents, Packed};
 use super::smoke::Runner;
@@ -7,7 +7,7 @@ use crate::tree;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Shells, by their name for `cassay completions`, with the path of their completions.
+/// Shells with their name for `cassay completions` and the path of their completions.
 const COMPLETIONS: [[&str; 2]; 3] = [
     ["bash", "share/bash-completion/completions/cassay"],
     ["zsh", "share/zsh/site-functions/_cassay"],

@@ -1,11 +1,11 @@
-//! Packs the program for Debian and Ubuntu: an `ar` archive of two archives. This needs none of
-//! Debian's tools.
+//! Packs the program for Debian and Ubuntu, as an `ar` archive of two archives. This needs no tools
+//! of Debian.
 
 use super::architecture::Architecture;
 use super::archive::{self, Contents, Packed};
 use anyhow::{Context, Result};
 
-/// Contact for the package. The project has no address of its own.
+/// Contact for the package, since the project has no address.
 const MAINTAINER: &str = "The developers of cassay <cassay@example.invalid>";
 
 /// Path of the zsh completions in the archives, and on Debian.
@@ -14,11 +14,11 @@ const ZSH: [&str; 2] = [
     "share/zsh/vendor-completions/_cassay",
 ];
 
-/// Returns name and bytes of the package of the program `number`. All files have the same time, in
+/// Returns name and bytes of the package for the program `number`. All files have the same time, in
 /// seconds since 1970.
 ///
 /// # Errors
-/// It cannot be packed.
+/// The package cannot be written.
 pub fn build(
     contents: &Contents,
     number: &str,
@@ -51,7 +51,7 @@ pub fn build(
     Ok((format!("cassay_{number}_{processor}.deb"), bytes))
 }
 
-/// Writes an `ar` archive: each member has a header of fixed width, and begins at an even offset.
+/// Writes an `ar` archive. Each member has a header of fixed width, and begins at an even offset.
 fn members(files: &[(&str, Vec<u8>)], epoch_s: u64) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, content) in files {

@@ -1,12 +1,12 @@
-//! Writes a formula for Homebrew on Linux: the addresses of the archives, and where their files are
-//! installed.
+//! Writes a formula for Homebrew on Linux. It contains the addresses of the archives, and the paths
+//! of their installed files.
 
 use super::address::Address;
 use super::installer::Archive;
 use anyhow::{Result, ensure};
 use std::fmt::Write;
 
-/// File name beside the packages.
+/// Name of the file next to the packages.
 pub const NAME: &str = "cassay.rb";
 
 /// The part after the addresses.

@@ -1,6 +1,6 @@
-//! Packs the program as a container image: an OCI image layout in a tar archive, with one layer and
-//! no base image. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` copies it to a
-//! registry.
+//! Packs the program as a container image. It is an OCI image layout in a tar archive, with one
+//! layer and no base image. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` copies it
+//! to a registry.
 
 use super::architecture::Architecture;
 use super::archive::{self, Contents, Packed};
@@ -12,11 +12,11 @@ use std::io::Read;
 /// Folder for results, and mount point for the user's studies.
 const FOLDER: &str = "/work";
 
-/// Returns name and bytes of the image of the program `number`, with this creation time (seconds
+/// Returns name and bytes of the image for the program `number`, with this creation time (seconds
 /// since 1970, and the same in RFC 3339).
 ///
 /// # Errors
-/// It cannot be packed.
+/// The image cannot be written.
 pub fn build(
     contents: &Contents,
     number: &str,
@@ -64,7 +64,7 @@ pub fn build(
         "manifest.v1+json",
         manifest.to_string().into_bytes(),
     );
-    // containerd uses the second as the image's name, and does not accept a bare tag.
+    // containerd uses the second as the name of the image, and does not accept a tag alone.
     manifest["annotations"] = json!({
         "org.opencontainers.image.ref.name": number,
         "io.containerd.image.name": format!("localhost/cassay:{number}"),

@@ -1,11 +1,11 @@
-//! Writes a script that installs one of the archives beside it, or downloads it from the address of
-//! the release. The script contains their digests.
+//! Writes a script that installs one of the archives next to it, or downloads it from the address
+//! of the release. The script contains the digests of the archives.
 
 use super::address::Address;
 use super::architecture::Architecture;
 use anyhow::{Result, ensure};
 
-/// File name beside the packages.
+/// Name of the file next to the packages.
 pub const NAME: &str = "install.sh";
 
 /// The script, with placeholders for the values of the release.

@@ -49,8 +49,8 @@ pub fn build(parts: &[Part]) -> Result<String> {
             texts.entry(words).or_default().insert(format!("{name} {version}"));
         }
     }
-    // Sorted by the parts that have them, so that a new version of one crate does not move the
-    // other texts.
+    // They are sorted by the parts that have them, so that a new version of one crate does not move
+    // the other texts.
     let mut by_owner: Vec<(Vec<String>, String)> = texts
         .into_iter()
         .map(|(words, owners)| (owners.into_iter().collect(), words))

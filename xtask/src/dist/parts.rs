@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// One of the parts.
+/// A part of a program.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
@@ -98,7 +98,7 @@ struct EdgeKind {
 }
 
 impl Package {
-    /// Returns true if it only runs in the compiler.
+    /// Returns true if it runs only in the compiler.
     fn is_macro(&self) -> bool {
         self.targets
             .iter()

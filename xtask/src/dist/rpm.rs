@@ -1,5 +1,5 @@
 //! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which Debian
-//! also has. If it is not installed, this package is left out, and the output says so.
+//! also has. If rpmbuild is not installed, this package is left out, and the output says so.
 
 use super::architecture::Architecture;
 use super::archive::{Contents, Packed};
@@ -28,8 +28,8 @@ const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
 ];
 
 /// Settings of rpmbuild that make the package depend only on the files and on the version of
-/// rpmbuild. Nothing is stripped, compressed or scanned, no machine is named, and all times are the
-/// commit's.
+/// rpmbuild. It does not strip, compress or scan files, does not name the machine, and all times
+/// are that of the commit.
 const MACROS: [&str; 8] = [
     "_buildhost cassay.invalid",
     "use_source_date_epoch_as_buildtime 1",
@@ -47,7 +47,7 @@ pub fn is_possible() -> bool {
 }
 
 /// Returns name and bytes of the package of the program `number`. All files have the same time, in
-/// seconds since 1970. It is made in a folder, which is removed before and afterwards.
+/// seconds since 1970. It makes the package in a folder, which is removed before and afterwards.
 ///
 /// # Errors
 /// rpmbuild fails.
@@ -88,7 +88,7 @@ pub fn build(
     Ok((name, bytes))
 }
 
-/// Moves each file to its path on Fedora, where licences are in a folder of their own.
+/// Moves each file to its path on Fedora, where licences are in a separate folder.
 fn placed(contents: &Contents) -> Result<Contents> {
     let mut placed = contents.clone();
     for name in LICENCES {

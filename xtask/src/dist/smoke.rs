@@ -1,5 +1,5 @@
-//! Tests a built program: it prints its version, plans a study, runs one on the null target,
-//! measures operations and makes a page.
+//! Tests a built program. It must print its version, plan a study, run a study on the null target,
+//! measure operations and make a page.
 
 use super::architecture::Architecture;
 use crate::process;
@@ -17,7 +17,7 @@ procedure: {sweep: {threads: [2]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// A program, and the way to run it on this machine.
+/// A program and the command that runs it on this machine.
 pub struct Runner {
     one: Architecture,
     words: Vec<String>,
@@ -25,8 +25,8 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Returns the runner of the program for `one`. A folder beside the program is for its output,
-    /// and empty at first.
+    /// Returns the runner of the program for `one`. A folder next to the program is for its output,
+    /// and is empty at first.
     ///
     /// # Errors
     /// The folder cannot be made.
@@ -49,7 +49,7 @@ impl Runner {
     /// Returns its stdout.
     ///
     /// # Errors
-    /// It does not exit with 0.
+    /// The program does not exit with 0.
     pub fn output(&self, arguments: &[&str]) -> Result<String> {
         let (program, words) = self.line(arguments);
         process::output(program, &words)
@@ -66,7 +66,7 @@ impl Runner {
     /// Returns its version and commit as in records, `0.1.0+1a2b3c4d5e6f`.
     ///
     /// # Errors
-    /// It does not start, or is for another target.
+    /// The program does not start, or is for another target.
     pub fn version(&self) -> Result<String> {
         let said = self.output(&["--version"])?;
         let target = self.one.target();
@@ -95,7 +95,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     let plan = runner.output(&["plan", &study])?;
     ensure!(plan.contains("smoke"), "its plan is {plan:?}");
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
-    // A busy machine makes a run invalid, which is not the program's fault.
+    // A busy machine makes a run invalid, which is not a defect of the program.
     let (said, _) = process::read_output(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
     ensure!(measured > 0, "it measured no operation:\n{said}");

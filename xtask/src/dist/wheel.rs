@@ -1,5 +1,5 @@
-//! Packs the program as a Python wheel. `pip install`, `pipx` and `uv tool` put it on the path, and
-//! its other files into the environment's `share`.
+//! Packs the program as a Python wheel. `pip install`, `pipx` and `uv tool` install it on the path,
+//! and its other files in `share` of the environment.
 
 use super::architecture::Architecture;
 use super::archive::{Contents, Packed};
@@ -13,13 +13,13 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 /// Platform tags. A static program runs on every Linux, with musl or glibc. 2.17 is the oldest
-/// glibc that has a tag of its own and a name that old versions of pip know.
+/// glibc with its own tag, and its name is known to old versions of pip.
 const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
 /// Returns name and bytes of the wheel of the program `number`.
 ///
 /// # Errors
-/// It cannot be packed.
+/// The wheel cannot be written.
 pub fn build(contents: &Contents, number: &str, one: Architecture) -> Result<(String, Vec<u8>)> {
     let processor = one.name();
     let systems = SYSTEMS.map(|system| format!("{system}_{processor}"));
@@ -38,7 +38,7 @@ pub fn build(contents: &Contents, number: &str, one: Architecture) -> Result<(St
     Ok((name, zipped(&files)?))
 }
 
-/// Moves each file to its path in a wheel: programs are scripts, the rest is data below the
+/// Moves each file to its path in a wheel. Programs are scripts, and the others are data below the
 /// environment.
 fn placed(contents: &Contents, number: &str) -> Vec<(String, Packed)> {
     let data = format!("cassay-{number}.data");
@@ -79,7 +79,7 @@ fn tags(systems: &[String]) -> String {
     text
 }
 
-/// Lists digest and size of every file, and the list itself without them.
+/// Lists digest and size of every file, and names the list itself without them.
 fn record(files: &[(String, Packed)], own: &str) -> String {
     let mut text = String::new();
     for (path, file) in files {
@@ -93,7 +93,8 @@ fn record(files: &[(String, Packed)], own: &str) -> String {
 fn zipped(files: &[(String, Packed)]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, file) in files {
-        // Without a time, files date from 1980, so the bytes do not depend on the time of packing.
+        // Without a time, the files have a date in 1980, so the bytes do not depend on the time of
+        // packing.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(9))

@@ -41,14 +41,14 @@ pub struct Words {
 pub struct Word {
     /// Attributes of the word, including its comment.
     pub attributes: Vec<Attribute>,
-    /// Its name, followed by its earlier names.
+    /// Its name, then its earlier names.
     pub names: Vec<String>,
 }
 
 /// All types, by file and name.
 pub struct Records {
     types: BTreeMap<(String, String), Type>,
-    /// Imports: by file and name, the path and the name there.
+    /// Imports. For each file and name, the path and the name in that path.
     uses: BTreeMap<(String, String), (Vec<String>, String)>,
 }
 
@@ -150,7 +150,7 @@ fn modules(path: &[String], user: &str) -> Vec<String> {
     let (of, below) = match path.first().map(String::as_str) {
         Some("crate") => (own, rest(1)),
         Some(first) if CRATES.contains(&first) => (first, rest(1)),
-        // A module beside the file that names it, or below it.
+        // A module next to the file that names it, or below it.
         _ => {
             let folder =
                 user.trim_end_matches(".rs").trim_end_matches("/lib").trim_end_matches("/mod");

@@ -1,7 +1,7 @@
 //! Writes the JSON Schemas of cassay's output from the types of its records and their comments.
 //!
-//! The schemas are open: a later version may add a field, and no version renames or removes one.
-//! Fields that older versions did not write are not required.
+//! The schemas are open. A later version may add a field, but no version renames or removes a
+//! field. Fields that older versions did not write are not required.
 
 use super::records::{Records, Type, Word};
 use anyhow::{Context, Result, bail};
@@ -63,7 +63,7 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     }
     maker.defs.sort_keys();
     whole.insert("$defs".to_owned(), maker.defs.into());
-    // Indented by one space per level, because a file of the tree must be small.
+    // It is indented by one space per level, because files of the tree must be small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b" ");
     Value::from(whole).serialize(&mut Serializer::with_formatter(&mut text, lines))?;
@@ -96,7 +96,7 @@ impl Maker<'_> {
         if self.defs.contains_key(&key) {
             return Ok(reference);
         }
-        // Inserted before the schema is made, for types that contain themselves.
+        // It is inserted before the schema is made, because types may contain themselves.
         self.defs.insert(key.clone(), Value::Null);
         let made = match typ {
             Type::Struct(item) => self.structure(item, file),
@@ -333,7 +333,7 @@ fn described(said: &[Attribute], form: Value) -> Value {
     let lines: Vec<String> = said.iter().filter_map(comment).collect();
     let text = lines.join(" ");
     let paragraph = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Links to constants and types mean nothing to a reader of the file.
+    // Links to constants and types have no meaning for readers of the file.
     let plain = paragraph.replace("[`", "`").replace("`]", "`");
     if plain.is_empty() {
         return form;
@@ -373,7 +373,7 @@ fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
 fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
     let mut words = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Attributes that cannot be parsed are ignored: no type of a record needs them.
+        // Attributes that cannot be parsed are ignored, since no type of a record needs them.
         let _ = attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             let text = if meta.input.peek(syn::Token![=]) {
@@ -392,7 +392,7 @@ fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
 mod tests {
     use super::*;
 
-    /// A wrong one would pass unnoticed, as a schema that accepts anything.
+    /// A wrong schema would pass unnoticed, because it would accept any file.
     #[test]
     fn schemas_say_what_words_counters_points_and_figures_are() {
         let all = all().unwrap();

@@ -18,7 +18,7 @@ struct Guest(Child);
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It fails if the process has already ended, which is fine.
+        // This fails if the process has already ended, which is harmless.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,12 +1,12 @@
-//! Writes the archive that the kernel unpacks as its first file system: cpio in the format newc, as
-//! in Documentation/driver-api/early-userspace/buffer-format.rst. Pure.
+//! Writes the archive that the kernel unpacks as its first file system. It is a cpio in the format
+//! newc, as in Documentation/driver-api/early-userspace/buffer-format.rst. All functions are pure.
 
 use std::collections::BTreeSet;
 
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
-/// An archive under construction. All its files are executable.
+/// An unfinished archive. All its files are executable.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -39,7 +39,8 @@ impl Archive {
     fn entry(&mut self, path: &str, mode: u32, content: &[u8]) {
         self.count += 1;
         let (size, name) = (content.len() as u32, path.len() as u32 + 1);
-        // inode, mode, user, group, links, time, size, device (2), special file (2), name, sum
+        // The fields are inode, mode, user, group, links, time, size, device (2), special file (2),
+        // name, sum.
         let fields = [self.count, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name, 0];
         self.bytes.extend(b"070701");
         for field in fields {
@@ -52,7 +53,7 @@ impl Archive {
         self.pad();
     }
 
-    /// Pads to a multiple of 4, at which headers and contents start.
+    /// Pads to a multiple of 4, since headers and contents start at multiples of 4.
     fn pad(&mut self) {
         let length = self.bytes.len().next_multiple_of(4);
         self.bytes.resize(length, 0);

@@ -1,5 +1,5 @@
 //! Compares the configuration of QEMU with the machine that cassay's reader saw, in the same terms.
-//! Pure.
+//! All functions are pure.
 
 use super::shape::{Numbers, Shape, list};
 use anyhow::{Context, Result};
@@ -7,12 +7,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// Memory that a node may lack, because of the kernel itself, its tables and the initramfs.
+/// Memory that may be missing on a node, because of the kernel itself, its tables and the
+/// initramfs.
 const KERNEL_MIB: u64 = 96;
 
 const MIB: u64 = 1 << 20;
 
-/// A machine in OS numbers. Sets of CPUs are ordered by their first.
+/// A machine in OS numbers. Sets of CPUs are ordered by their first CPU.
 #[derive(PartialEq, Debug)]
 pub struct Facts {
     packages: Vec<Numbers>,
@@ -187,7 +188,7 @@ pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// Parses a list as the kernel writes it.
+/// Parses a list in the kernel's format.
 pub fn parse_list(text: &str) -> Result<Numbers> {
     let mut all = Numbers::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(list(&interleaved.nodes[&1]), "2-3,6-7");
     }
 
-    /// Returns a machine with two cores, each in its own node, as the program prints it.
+    /// Returns the program's output for a machine with two cores, each in its own node.
     fn output() -> Value {
         json!([{"host": "this machine", "machine": {
             "packages": [{"os": 0, "cores": [0, 1]}],

@@ -17,8 +17,8 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads the programs without their debug information, which is two thirds of them. A guest has
-    /// little memory.
+    /// Reads the programs without their debug information, which is two thirds of their size. A
+    /// guest has little memory.
     pub fn read(parts: &Parts, cassay: &Path, others: &[Program], work: &Path) -> Result<Content> {
         let mut content = Content {
             files: BTreeMap::new(),

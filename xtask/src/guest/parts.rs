@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// Debian's kernel for virtual machines: 27 MB, with a serial console and NUMA built in. It is a
-/// metapackage of the newest kernel.
+/// Debian's kernel for virtual machines. It has 27 MB, with a serial console and NUMA built in. The
+/// package is a metapackage of the newest kernel.
 const KERNEL: &str = "linux-image-cloud-amd64";
 
 const BUSYBOX: &str = "busybox-static";
@@ -84,7 +84,7 @@ fn qemu() -> Result<()> {
     )
 }
 
-/// Downloads a package and copies files from it. Each entry is a part of the path and the
+/// Downloads a package and copies files from it. Each entry is a part of the file's path, and the
 /// destination.
 fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let packed = folder.join(package);
@@ -118,7 +118,7 @@ fn missing(package: &str) -> String {
     )
 }
 
-/// Returns the package to which a metapackage leads.
+/// Returns the package that a metapackage requires.
 fn package_of(name: &str) -> Result<String> {
     let said = process::output("apt-cache", &["depends", name]);
     let is_known = said.as_deref().is_ok_and(|said| first_dependency(said).is_some());

@@ -1,4 +1,4 @@
-//! Checks plans that were made in a guest. Pure.
+//! Checks plans that were made in a guest. All functions are pure.
 
 use super::facts::{numbers, objects};
 use super::shape::{Numbers, Shape, Wish, Within, list};
@@ -77,7 +77,7 @@ fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     parts.into_iter().map(|cpus| (nodes(&cpus), cpus)).collect()
 }
 
-/// Checks that memory comes from the nodes of the part, unless none of them has any.
+/// Checks that memory comes from the nodes of the part, unless these nodes have no memory.
 fn memory_fault(shape: &Shape, instance: &Value, nodes: &Numbers) -> Result<Option<String>> {
     let own: Numbers = numbers(instance, "nodes")?.into_iter().collect();
     if !own.is_subset(nodes) {

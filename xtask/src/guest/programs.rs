@@ -1,5 +1,5 @@
-//! Builds the programs that a guest runs: cassay, tests of crates that need a real kernel, and one
-//! given by the user. Each comes with its shared libraries.
+//! Builds the programs that a guest runs: cassay, tests of crates that need a real kernel, and a
+//! program from the user. Each comes with its shared libraries.
 
 use crate::process::{self, cargo};
 use anyhow::{Context, Result, bail};
@@ -16,7 +16,7 @@ const TESTS: [Test; 2] = [
     Test {
         package: "agent",
         target: &["--test", "it"],
-        // One test at a time: emulated CPUs take turns.
+        // One test runs at a time, since emulated CPUs take turns.
         arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
     },
 ];

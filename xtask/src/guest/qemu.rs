@@ -1,10 +1,10 @@
-//! Writes the arguments with which QEMU emulates a shape. Pure.
+//! Writes the arguments with which QEMU emulates a shape. All functions are pure.
 
 use super::shape::Shape;
 use std::path::Path;
 
-/// Serial lines of a guest, each a file here. They contain the output of the kernel and the stderr
-/// of programs, the output of the steps, and the files that the guest packed.
+/// Serial lines of a guest, each with a file on this machine. They contain the output of the kernel
+/// and the stderr of programs, the output of the steps, and the files that the guest packed.
 pub const LINES: [&str; 3] = ["console.log", "steps.txt", "files.tar.gz"];
 
 /// Returns the arguments for a guest of this shape, with its files in `folder`.
@@ -49,7 +49,7 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     let initrd = folder.join("initrd.cpio").display().to_string();
     words.extend(["-initrd".to_owned(), initrd]);
     words.extend(["-kernel".to_owned(), kernel.display().to_string()]);
-    // A panic ends QEMU, since it may not reboot.
+    // A panic ends QEMU, because the guest must not reboot.
     words.extend([
         "-append".to_owned(),
         "console=ttyS0 panic=-1 loglevel=5".to_owned(),
@@ -57,8 +57,8 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     words
 }
 
-/// All features that QEMU can emulate, as a CPU of Intel's. QEMU emulates no threads for AMD's
-/// CPUs, and reports their L3 groups to Linux differently from its configuration.
+/// All features that QEMU can emulate, for a CPU of Intel. QEMU emulates no threads for CPUs of
+/// AMD, and reports their L3 groups to Linux differently from its configuration.
 const CPU: &str = "max,vendor=GenuineIntel,family=6,model=106,stepping=6";
 
 fn nodes(shape: &Shape) -> Vec<String> {

@@ -19,13 +19,13 @@ pub struct Shape {
     pub cores: u32,
     /// Threads of each core.
     pub threads: u32,
-    /// Nodes from 0, in the order of their cores, those without cores last. Linux numbers nodes in
-    /// the order in which the firmware first names them. With a single node, the firmware names
-    /// none.
+    /// Nodes from 0, in the order of their cores, with those without cores last. Linux numbers
+    /// nodes in the order in which the firmware first names them. With a single node, the firmware
+    /// names none.
     pub nodes: &'static [Node],
     /// `[from][to]`. If empty, the firmware states no distances.
     pub distances: &'static [&'static [u32]],
-    /// First core that could be plugged in but is absent.
+    /// First core that can be plugged in but is absent.
     pub absent_from: Option<u32>,
     /// CPUs that are switched off in the running guest.
     pub offline: &'static [u32],
@@ -61,7 +61,7 @@ pub struct Wish {
     pub vcpus: u32,
     /// Memory of each instance, MiB.
     pub memory_mib: u64,
-    /// Boundary that no instance may cross.
+    /// Boundary that instances must not cross.
     pub within: Within,
 }
 
@@ -283,7 +283,7 @@ impl Shape {
         self.absent_from.unwrap_or_else(|| self.cores_possible())
     }
 
-    /// Returns the online CPUs of these cores, after the guest has switched off its own.
+    /// Returns the online CPUs of these cores, after the guest has switched off some of its CPUs.
     pub fn online_of(&self, cores: impl IntoIterator<Item = u32>) -> Numbers {
         let cpus = cores
             .into_iter()
@@ -320,7 +320,7 @@ impl Shape {
     }
 }
 
-/// Writes a set as the kernel does.
+/// Writes a set in the kernel's format.
 pub fn list(numbers: &Numbers) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {

@@ -1,4 +1,5 @@
-//! The steps of a guest, as scripts that its init runs in order, and their output. Pure.
+//! The steps of a guest, as scripts that its init runs in order, and their output. All functions
+//! are pure.
 //!
 //! To add an executable, add a row to `TESTS` in `programs.rs`, or pass `--program`. It runs after
 //! all steps of cassay. To add a step of cassay, add a line to [`all`] and its check to `guest.rs`.
@@ -79,7 +80,7 @@ fn setup(shape: &Shape) -> String {
     script + "for module in /modules/*; do test ! -e $module || insmod $module; done\nuname -r\n"
 }
 
-/// A hierarchy for each controller, as in systemd 219 and SysV init.
+/// There is a hierarchy for each controller, as in systemd 219 and SysV init.
 const V1: &str = "\
 mount -t tmpfs cgroup /sys/fs/cgroup
 for controllers in cpuset cpu,cpuacct memory blkio; do
@@ -158,7 +159,7 @@ pub fn file_name(index: usize, step: &Step) -> String {
 /// Parses the output of init.
 ///
 /// # Errors
-/// It is incomplete; the error names the last step.
+/// The output is incomplete. The error names the last step.
 pub fn read(text: &str) -> Result<AllTold> {
     let mut steps: Vec<Told> = Vec::new();
     let mut open: Option<(String, String)> = None;

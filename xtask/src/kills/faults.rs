@@ -1,5 +1,5 @@
 //! Sends kill -9 in the middle of each kind of fault: to a command on a cluster that is kept, to
-//! its guards, to a study and to its agents. The fault must be healed in time, and nothing may
+//! its guards, to a study and to its agents. The fault must be healed in time, and no resources may
 //! remain.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-/// A fault of one kind that holds until the window ends, on small hosts.
+/// A fault of one kind that lasts until the end of the window, on small hosts.
 const STUDY: &str = "
 study: kills
 question: What remains of a study that is killed while something is broken?
@@ -24,14 +24,14 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// Duration of a fault that no process is left to heal, s. It is longer than other nodes take to
+/// Duration of a fault that no remaining process can heal, s. It is longer than other nodes take to
 /// consider a node down.
 const HELD_S: u64 = 30;
 
 /// Maximum duration of a command, s.
 const DONE_S: u64 = 180;
 
-/// Maximum time until a fault is seen on a busy machine, including the start of its cluster, s.
+/// Maximum time until a fault is observed on a busy machine, including the start of its cluster, s.
 const SEEN_S: u64 = 300;
 
 /// A setting, with twice the value that every node has.
@@ -45,20 +45,20 @@ struct ListedFault {
     kind: String,
     /// Object that it breaks: a node, a host, hosts.
     breaks: String,
-    /// Parameters that it takes.
+    /// Parameters that it accepts.
     takes: Vec<String>,
     /// True if the target supports it.
     present: bool,
-    /// True if it is over as soon as it was seen.
+    /// True if it ends as soon as it was observed.
     moment: bool,
-    /// True if it is over when its task is done.
+    /// True if it ends when its task is done.
     task: bool,
 }
 
-/// Kills in the middle of faults: of these kinds, or of all that this machine supports.
+/// Kills in the middle of faults, of these kinds or of all kinds that this machine supports.
 ///
 /// # Errors
-/// Something remains, or is not healed in time.
+/// Resources remain, or a fault is not healed in time.
 pub fn run(only: &[String]) -> Result<()> {
     let kinds = on_a_kept_cluster(only)?;
     for kind in &kinds {
@@ -129,7 +129,7 @@ fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     process::output("env", &words)
 }
 
-/// Runs a command as soon as hosts have their volumes again. Without volumes, no command can use a
+/// Runs a command when hosts have their volumes again. Without volumes, commands cannot use a
 /// cluster.
 fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let mut waited_ms = 0;
@@ -219,7 +219,7 @@ fn in_a_study(kind: &ListedFault, victim: Victim) -> Result<String> {
     ))
 }
 
-/// Waits until something is broken. Returns true if the command was still running then.
+/// Waits until a fault is in force. Returns true if the command was still running then.
 fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Result<bool> {
     let mut waited_ms = 0;
     loop {

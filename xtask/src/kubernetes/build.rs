@@ -1,7 +1,7 @@
 //! Builds the parts of Kubernetes that have no package: control plane, kubelet, etcd and the
-//! enforcer of network policies, once, from their Go modules. Kubernetes' own module replaces its
-//! parts with folders beside it. The published parts have versions of their own, which are used
-//! instead.
+//! enforcer of network policies. It builds them once, from their Go modules. The module of
+//! Kubernetes itself replaces its parts with folders next to it. It uses the published parts
+//! instead, which have separate versions.
 
 use crate::process;
 use anyhow::{Context, Result, ensure};
@@ -14,7 +14,7 @@ pub const VERSION: &str = "v1.34.2";
 const PARTS_VERSION: &str = "v0.34.2";
 const ETCD_VERSION: &str = "v3.6.8";
 
-/// Enforces network policies through iptables and ipset.
+/// Enforces network policies with iptables and ipset.
 const ROUTER: &str = "github.com/cloudnativelabs/kube-router/v2";
 const ROUTER_VERSION: &str = "v2.1.0";
 
@@ -69,7 +69,7 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     built(source, bin, &go_mod(&theirs)?, &PROGRAMS.map(package))
 }
 
-/// Leaves out debugging data, which takes long to link.
+/// Leaves out debugging data, which takes a long time to link.
 const PLAIN: &str = "-ldflags=-s -w";
 
 /// Builds programs, each from its package, with the requirements of a `go.mod`.

@@ -1,7 +1,7 @@
 //! The cluster itself: etcd, API server, controllers, scheduler, containerd, one kubelet and the
 //! enforcer of network policies. All use loopback addresses, and one folder for their files. Each
-//! process ends when this one does. Mounts, namespaces, filters and processes of pods are removed
-//! afterwards, even if an earlier cluster was killed.
+//! process ends when this process ends. Mounts, namespaces, filters and processes of pods are
+//! removed afterwards, even if an earlier cluster was killed.
 
 use super::image::{JAVA, PAUSE, SHELL};
 use crate::peers::sample;
@@ -21,7 +21,7 @@ const FOLDER: &str = "/run/cassay-kubernetes";
 const BRIDGE: &str = "cassay-k8s0";
 const SUBNET: &str = "10.89.0.0/24";
 
-/// Name of the node, by which the API server reaches the kubelet.
+/// Name of the node, with which the API server reaches the kubelet.
 const NODE: &str = "127.0.0.1";
 
 /// Maximum time for a process to become ready, and for the cleanup.
@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// grants.
 const USERS: [(&str, &str); 2] = [("admin", "system:masters"), ("ann", "")];
 
-/// A running cluster. Dropping it ends it.
+/// A running cluster. It ends when this value is dropped.
 pub struct Cluster {
     children: Vec<(&'static str, Child)>,
     is_over: bool,
@@ -119,7 +119,7 @@ impl Cluster {
         ]
     }
 
-    /// Stops the cluster, and removes everything made for pods.
+    /// Stops the cluster, and removes all resources made for pods.
     pub fn end(mut self) -> Result<()> {
         self.stop()
     }
@@ -349,7 +349,7 @@ fn bridge() -> serde_json::Value {
 
 /// Returns the configuration of containerd.
 fn containerd() -> String {
-    // runc fails if it may not lower the OOM score.
+    // runc fails if it is not permitted to lower the OOM score.
     format!(
         "version = 2\nroot = \"{FOLDER}/containerd\"\nstate = \"{FOLDER}/state\"\n\
          [grpc]\naddress = \"{FOLDER}/containerd.sock\"\n\
@@ -392,7 +392,7 @@ fn clear() -> Result<()> {
                       iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
                       ipset destroy $set; done";
     process::output("sh", &["-c", unfiltered])?;
-    // Kills only the shims of this containerd: its socket is among their arguments.
+    // Kills only the shims of this containerd, whose socket is among their arguments.
     let _ = process::output(
         "pkill",
         &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")],

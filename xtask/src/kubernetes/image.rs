@@ -16,7 +16,7 @@ pub const SHELL: &str = "cassay.test/shell:1";
 /// The same image with Java.
 pub const JAVA: &str = "cassay.test/java:1";
 
-/// Builds the archives of the images anew, which takes a moment.
+/// Builds the archives of the images again, which takes a short time.
 pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let pause = folder.join(format!("bin-{}", super::build::VERSION)).join("pause");
     let mut layer = Layer::new();

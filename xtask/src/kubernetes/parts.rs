@@ -1,12 +1,11 @@
-//! Checks for the required packages. Installs them on Debian as root; elsewhere, the error names
-//! them.
+//! Checks for the required packages. On Debian, it installs them as root. On other systems, the
+//! error names them.
 
 use crate::{apt, process};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Programs and files that show whether a package is installed, with the name of the Debian
-/// package.
+/// Programs and files that exist if a package is installed, with the name of the Debian package.
 const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/containerd", "containerd"),
     ("/usr/sbin/runc", "runc"),

@@ -1,5 +1,5 @@
-//! Downloads the peers and builds cassay's programs. Nothing is written into the tree, and existing
-//! downloads are kept.
+//! Downloads the peers and builds the programs of cassay. It does not write into the tree, and
+//! keeps existing downloads.
 
 use super::Places;
 use super::tools::Tool;
@@ -12,8 +12,8 @@ pub const LATTE: &str = "0.29.0";
 pub const LATTE_SCYLLA: &str = "0.49.0-scylladb";
 /// Repository of ScyllaDB's latte.
 const LATTE_SCYLLA_REPOSITORY: &str = "https://github.com/scylladb/latte";
-/// Version of the Cassandra whose stress tool runs: the last of the 3.x line. Later ones are no
-/// faster.
+/// Version of the Cassandra whose stress tool runs. It is the last of the 3.x line, since later
+/// ones are not faster.
 pub const CASSANDRA_STRESS: &str = "3.11.4";
 
 /// Installs or builds each of `tools`, and the server against which they run.
@@ -33,7 +33,7 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     let release = ["build", "--release", "--locked", "--package"];
     let server = ["null_server", "--example", "null"];
     process::run(&process::cargo(), &[&release[..], &server].concat())?;
-    // cassay also starts the real Cassandra, whichever tools are measured.
+    // cassay also starts the real Cassandra, regardless of the measured tools.
     process::run(&process::cargo(), &[&release[..], &["cassay"]].concat())
 }
 
@@ -63,7 +63,7 @@ fn latte_scylla(places: &Places) -> Result<()> {
         return Ok(());
     }
     let root = path(root);
-    // cargo does not read the settings of the repository, which its timers need.
+    // cargo does not read the settings of the repository, which the timers of the program need.
     let flags = [("RUSTFLAGS", "--cfg tokio_unstable".to_owned())];
     let of_tag = [
         "install",

@@ -1,5 +1,5 @@
-//! Observes a run from outside: the server's own count of requests, the client's processor time and
-//! memory from /proc, and the clock that they share.
+//! Observes a run from outside. It reads the server's count of requests, and the client's processor
+//! time and memory from /proc, all by the same clock.
 
 use super::install::built;
 use super::rates;
@@ -46,7 +46,7 @@ fn command(program: &str) -> Command {
     Command::new(program)
 }
 
-/// A server for the tools. It is stopped when dropped if it was started here.
+/// A server for the tools. If it was started here, it is stopped when dropped.
 pub struct Server {
     address: SocketAddr,
     started: Started,
@@ -63,13 +63,13 @@ enum Started {
     },
 }
 
-/// EXECUTE requests that a server had received at a moment.
+/// Number of EXECUTE requests that a server had received at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     at: Instant,
     executes: u64,
-    /// Lag behind an even spacing of the last second's requests, µs: median and 99th percentile.
-    /// `None` if they had no rate.
+    /// Lag of the requests of the last second behind equal intervals, µs: median and 99th
+    /// percentile. `None` if they had no rate.
     lag_us: Option<[f64; 2]>,
 }
 
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Starts a real Cassandra as cassay does. The address is the first in its output.
+    /// Starts a real Cassandra with cassay. The address is the first one in its output.
     pub fn cassandra() -> Result<Server> {
         let cassay = built("cassay");
         let printed = process::output(&cassay, &["target", "up"])?;
@@ -153,7 +153,8 @@ impl Server {
         self.address
     }
 
-    /// Stops the server if it was started here. The error says what was not stopped.
+    /// Stops the server if it was started here. The error names the processes that were not
+    /// stopped.
     pub fn stop(mut self) -> Result<()> {
         self.stop_once()
     }
@@ -197,12 +198,12 @@ fn first_address(text: &str) -> Option<SocketAddr> {
         .find_map(|word| word.trim_end_matches('.').parse().ok())
 }
 
-/// A client that is running; killed when dropped.
+/// A running client, which is killed when dropped.
 struct Client(Child);
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail if it has already ended, which is the usual case.
+        // Both fail if the client has already ended, which is the usual case.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -262,8 +263,8 @@ pub fn watch(
     let text =
         |file| String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned();
     let stdout = text(&out);
-    // cassay exits with 3 if it judges its own run invalid, for example on a busy machine. It still
-    // has figures, and the table shows their range.
+    // cassay exits with 3 if it judges its run invalid, for example on a busy machine. The run
+    // still has figures, and the table shows their range.
     if !status.success() && status.code() != Some(3) {
         let stderr = text(&err);
         let last: Vec<&str> = stderr.lines().chain(stdout.lines()).rev().take(5).collect();
@@ -277,22 +278,23 @@ pub fn watch(
     })
 }
 
-/// Returns the processor time of a child so far, in seconds, and its peak memory in MB. The time is
-/// `None` once the child has been waited for.
+/// Returns the processor time of a child up to now, in seconds, and its peak memory in MB. The time
+/// is `None` after the child has been waited for.
 pub fn used(child: &Child) -> (Option<f64>, f64) {
     let process = format!("/proc/{}", child.id());
     let peak_mb = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
     (cpu_seconds(&read(&format!("{process}/stat"))), peak_mb)
 }
 
-/// Returns a file of /proc. Empty if the process is gone.
+/// Returns a file of /proc. Empty if the process has ended.
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
 /// Returns the user and system time of /proc/PID/stat, including children that were waited for.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The name in parentheses may contain anything; numbers count from behind it (field 3 is next).
+    // The name in parentheses may contain any characters, so numbers count from the end of it (the
+    // next is field 3).
     let (_, after_name) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();
     let ticks: f64 = fields.get(11..15)?.iter().filter_map(|f| f.parse::<f64>().ok()).sum();
@@ -315,16 +317,17 @@ pub struct Steady {
     pub ops_per_s: f64,
     /// Processor time of the client per operation, in µs.
     pub cpu_us_per_op: f64,
-    /// Lag of requests behind an even spacing at the server, µs: the median over its seconds of
-    /// their medians, and of their 99th percentiles. `None` if the server did not measure it, or
-    /// without a rate.
+    /// Lag of requests at the server behind equal intervals, µs. It has two values: the median of
+    /// the medians of all seconds, and the median of their 99th percentiles. `None` if the server
+    /// did not measure it, or without a rate.
     pub lag_us: Option<[f64; 2]>,
 }
 
 impl Seen {
-    /// Returns the steady part as counted by the server: the seconds with at least half of the
-    /// median rate, without the first third. In the first third, a JVM compiles, and some tools
-    /// warm up at another rate than requested. `None` if the server did not count.
+    /// Returns the steady part according to the counts of the server. It consists of the seconds
+    /// with at least half of the median rate, without the first third. In the first third, a JVM
+    /// compiles, and some tools warm up at another rate than the requested one. `None` if the
+    /// server did not count.
     pub fn steady_by_server(&self) -> Option<Steady> {
         let rate = |pair: &[Count]| {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
@@ -349,12 +352,12 @@ impl Seen {
         Some(Steady {
             ops_per_s: operations / seconds,
             cpu_us_per_op: cpu * 1e6 / operations,
-            // The second that ends with the first count lies before the steady part.
+            // The second that ends with the first count is before the steady part.
             lag_us: lag_of_seconds(&self.counts[begin + 1..=end]),
         })
     }
 
-    /// Returns the steady part by the clock: from 40 to 90 per cent of the run, at the rate that
+    /// Returns the steady part by the clock, which is from 40 to 90 % of the run, at the rate that
     /// the tool itself reports.
     pub fn steady_by_clock(&self, ops_per_s: f64) -> Option<Steady> {
         let (first, last) = (self.cpu.first()?, self.cpu.last()?);
@@ -439,8 +442,8 @@ mod tests {
     fn the_steady_part_leaves_out_start_and_end() {
         let start = now();
         let at = |second: u64| start + Duration::from_secs(second);
-        // Idle for 3 s, warm-up at 9000/s for 3 s, 1000/s for 12 s, idle again; the client uses
-        // half a CPU throughout.
+        // The server is idle for 3 s, warms up at 9000/s for 3 s, gets 1000/s for 12 s, and is idle
+        // again. The client always uses half a CPU.
         let executes = |second: u64| match second {
             0..3 => 0,
             3..6 => (second - 3) * 9000,

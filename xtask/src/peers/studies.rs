@@ -3,16 +3,16 @@
 use super::tools::LATTE_KEYSPACE;
 use super::{Case, IN_FLIGHT, Load, PeerServer, ROWS};
 
-/// Returns the study of a case: one point, no data loaded on the null target. Nothing is read back
-/// for checking, since no peer does this either.
+/// Returns the study of a case, with one point, and without loaded data on the null target. It does
+/// not read rows back, since the peers do not do this either.
 pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
     let kind = if case.is_read { "read" } else { "write" };
     let point = match case.load {
         Load::Closed(in_flight) => format!("threads: {in_flight}"),
         Load::Rate(rate) => format!("rate: {rate}"),
     };
-    // On a real Cassandra the rows are those of `populate`. If they were loaded right before, the
-    // run would measure the compactions that follow.
+    // On a real Cassandra the rows are those of `populate`. If they were loaded immediately before,
+    // the run would measure the compactions that follow.
     let data = match case.place {
         PeerServer::Null => "{settle: none}".to_owned(),
         PeerServer::Cassandra => format!("{{present: {ROWS}, settle: none}}"),

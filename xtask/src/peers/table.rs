@@ -1,5 +1,5 @@
 //! Writes the tables: medians and ranges per case and tool. Each is between its own markers in the
-//! document, so measuring against one server keeps the results of the other.
+//! document, so measuring one server keeps the results of the other.
 
 use super::tools::{Run, Tool};
 use super::{CASES, Case, PeerServer, install};
@@ -7,7 +7,7 @@ use crate::process;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-/// One run with its tool and its case.
+/// A run with its tool and its case.
 pub struct Cell {
     /// Tool that ran.
     pub tool: Tool,
@@ -32,7 +32,8 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     )
 }
 
-/// Returns the section between the markers of a server: its table, and how it was made.
+/// Returns the section between the markers of a server, which contains its table, and describes how
+/// it was made.
 pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> String {
     let title = match place {
         PeerServer::Null => "Null target, client on one core, server on the other",

@@ -1,4 +1,4 @@
-//! The tools: the command line of each for a case, and the parser of its report.
+//! The tools, each with its command line for a case, and the parser of its report.
 
 use super::install::{self, built, path};
 use super::sample::{self, Server};
@@ -19,15 +19,16 @@ pub const LATTE_KEYSPACE: &str = "latte1";
 pub enum Tool {
     /// The engine of cassay.
     Cassay,
-    /// Ours, told to release once a millisecond at a rate, as a client on tokio's timer does.
+    /// The engine of cassay, which releases once a millisecond at a rate, like a client with
+    /// tokio's timer.
     CassayBatched,
     /// The engine of cassay, on the rows that latte wrote.
     CassayLatteTable,
-    /// pkolaczk's latte, by its crate.
+    /// pkolaczk's latte, from its crate.
     Latte,
-    /// ScyllaDB's latte, by a tag of its repository.
+    /// ScyllaDB's latte, from a tag of its repository.
     LatteScylla,
-    /// The one that comes with Cassandra.
+    /// The stress tool that comes with Cassandra.
     CassandraStress,
 }
 
@@ -40,13 +41,13 @@ pub struct Run {
     pub cpu_us_per_op: f64,
     /// Peak resident memory, in MB.
     pub peak_mb: f64,
-    /// Median latency as the tool reports it, in ms.
+    /// Median latency that the tool reports, in ms.
     pub p50_ms: f64,
-    /// 99th percentile as the tool reports it, in ms.
+    /// 99th percentile that the tool reports, in ms.
     pub p99_ms: f64,
     /// 99th percentile of release lag, µs, for tools that report it, at a fixed rate.
     pub lag_p99_us: Option<f64>,
-    /// Lag of requests behind an even spacing at the null target, at a fixed rate: median and 99th
+    /// Lag of requests at the null target behind equal intervals, at a fixed rate: median and 99th
     /// percentile, µs.
     pub server_lag_us: Option<[f64; 2]>,
 }
@@ -73,8 +74,8 @@ impl Tool {
         }
     }
 
-    /// Returns true if the tool differs from the others on `case`. In a closed loop, releasing less
-    /// often has no meaning. Tables differ for reads from a real Cassandra only.
+    /// Returns true if the tool differs from the others on `case`. In a closed loop, less frequent
+    /// releases have no meaning. Tables differ only for reads from a real Cassandra.
     pub fn takes(self, case: Case) -> bool {
         match self {
             Tool::CassayBatched => matches!(case.load, Load::Rate(_)),
@@ -168,7 +169,7 @@ pub fn run(
             (program, arguments)
         }
         Tool::CassandraStress => {
-            // As long as the other tools with their warm-up.
+            // The duration is that of the other tools with their warm-up.
             let limit = format!("duration={}s", seconds + 3);
             (
                 "java".to_owned(),
@@ -238,7 +239,7 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
     Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
-/// Returns the one findings.json below the results folder.
+/// Returns the only findings.json below the results folder.
 fn read_findings(places: &Places) -> Result<String> {
     let mut folders = vec![places.scratch.join("results")];
     while let Some(folder) = folders.pop() {
@@ -272,7 +273,7 @@ fn latte_script() -> String {
     path(tree::root().join("xtask/peers/standard1.rn"))
 }
 
-/// Returns latte's arguments to run a function of the script, for a number of cycles or a time.
+/// Returns latte's arguments that run a function of the script, for a number of cycles or a time.
 fn latte_arguments(
     function: &str,
     keyspace: &str,
@@ -316,9 +317,9 @@ fn latte_report(text: &str) -> Option<Reported> {
     })
 }
 
-/// Returns Java's options and cassandra-stress's class. The tool's own script insists on Java 8, so
-/// java is called as the script would call it. The heap is capped, since its default grows with the
-/// machine.
+/// Returns Java's options and cassandra-stress's class. The script of the tool requires Java 8, so
+/// java is called directly, with the options of the script. The heap is limited, since its default
+/// depends on the size of the machine.
 fn java_arguments(places: &Places) -> Vec<String> {
     let home = places.peers.join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
     let home = path(home);
@@ -333,7 +334,7 @@ fn java_arguments(places: &Places) -> Vec<String> {
         .collect();
     arguments.extend(["-server".to_owned(), "-Xmx1G".to_owned()]);
     arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
-    // Otherwise it creates a folder with an undefined name in the current one.
+    // Otherwise it creates a folder with an undefined name in the current folder.
     arguments.push(format!("-Dcassandra.logdir={home}/logs"));
     arguments.push("-cp".to_owned());
     arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));

@@ -1,4 +1,4 @@
-//! Adds the section of a release to the changelog, made of the changes since the last one.
+//! Adds the section of a release to the changelog, with the changes since the last release.
 
 use super::version::Version;
 use crate::changes::Section;

@@ -1,5 +1,5 @@
-//! Reads and writes the version: in the workspace's manifest, from which all crates take it, and in
-//! the lock files. Everything else takes it from the program.
+//! Reads and writes the version in the manifest of the workspace, from which all crates take it,
+//! and in the lock files. All others get it from the program.
 
 use super::version::Version;
 use std::collections::BTreeSet;
@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 /// Table of `Cargo.toml` with the version.
 const PART: &str = "[workspace.package]";
 
-/// Beginning of its line there.
+/// Start of its line in the table.
 const KEY: &str = "version = \"";
 
 /// Returns the version in a workspace's manifest.
 ///
 /// # Errors
-/// There is none.
+/// The manifest contains no version.
 pub fn version(manifest: &str) -> Result<Version, String> {
     let (start, end) = place(manifest)?;
     manifest[start..end].parse().map_err(|error| format!("Cargo.toml: {error}"))
@@ -22,7 +22,7 @@ pub fn version(manifest: &str) -> Result<Version, String> {
 /// Returns the manifest with another version.
 ///
 /// # Errors
-/// It has no version to replace.
+/// The manifest contains no version to replace.
 pub fn with_version(manifest: &str, version: Version) -> Result<String, String> {
     let (start, end) = place(manifest)?;
     Ok(format!(
@@ -52,7 +52,7 @@ pub fn own_names(lock: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the lock file with another version for the packages of these names.
+/// Returns the lock file with another version for the packages with these names.
 pub fn with_locked(lock: &str, names: &BTreeSet<String>, version: Version) -> String {
     let mut packages = lock.split_inclusive("[[package]]\n");
     let head = packages.next().unwrap_or_default().to_owned();

@@ -29,7 +29,7 @@ pub struct Repository {
 pub struct Base {
     /// The commit.
     pub commit: String,
-    /// The branch, or `HEAD` if none is checked out.
+    /// The branch, or `HEAD` if no branch is checked out.
     pub branch: String,
     /// Uncommitted changes, one file per line. May be empty.
     pub changes: String,
@@ -56,7 +56,7 @@ impl Repository {
     /// Returns commit, branch and changes.
     ///
     /// # Errors
-    /// It is not a repository, or has no commit.
+    /// The folder is not a repository, or has no commit.
     pub fn base(&self) -> Result<Base> {
         Ok(Base {
             commit: self.git(&["rev-parse", "HEAD"])?,
@@ -113,8 +113,8 @@ impl Repository {
         Ok(clone)
     }
 
-    /// Commits all files of a clone. If an earlier attempt made the same commit, it is reused, so
-    /// that its checks remain valid.
+    /// Commits all files of a clone. If an earlier attempt made the same commit, that commit is
+    /// reused, so that its checks remain valid.
     ///
     /// # Errors
     /// Git fails.
@@ -138,10 +138,10 @@ impl Repository {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Takes commit and tag from the clone, and moves the branch there.
+    /// Copies commit and tag from the clone, and moves the branch to the commit.
     ///
     /// # Errors
-    /// The repository has changed in the meantime; it then stays as it is.
+    /// The repository has changed in the meantime. It then remains unchanged.
     pub fn take(&self, base: &Base, clone: &Repository, version: Version) -> Result<()> {
         let now = self.base()?;
         ensure!(

@@ -8,7 +8,7 @@ const LOCK: &str = "version = 4\n\n[[package]]\nname = \"cassay\"\nversion = \"0
 const CHANGELOG: &str = "# Changelog\n";
 const CHANGE: &str = "changes/new/tables.md";
 
-/// A repository with one commit, and a place for a clone. It is removed when dropped.
+/// A repository with one commit, and a place for a clone. It is removed when this value is dropped.
 struct Lab {
     root: PathBuf,
     here: Repository,
@@ -57,7 +57,7 @@ impl Lab {
         self.git(&["commit", "--quiet", "--message", "Change something"]);
     }
 
-    /// Returns everything that a release could have changed.
+    /// Returns all files that a release could have changed.
     fn state(&self) -> [String; 4] {
         [
             self.git(&["rev-parse", "HEAD"]),
@@ -121,7 +121,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     let before = lab.state();
     let (base, clone, commit) = lab.prepared(version);
     assert_eq!(lab.state(), before, "nothing is touched before it is taken");
-    // Started again, it makes the same commit, whose checks remain valid.
+    // When it is started again, it makes the same commit, whose checks remain valid.
     assert_eq!(lab.prepared(version).2, commit);
     lab.here.take(&base, &clone, version).unwrap();
     assert_eq!(
@@ -139,7 +139,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
         text,
         "# Changelog\n\n## 0.1.0, 2026-11-26\n\n### New\n\n- **Tables** are new.\n"
     );
-    // The next release needs a change of its own.
+    // The next release needs its own change.
     assert!(lab.refusal("0.2.0").contains("changes/ holds no change"));
     std::fs::create_dir_all(lab.here.folder.join("changes/new")).unwrap();
     lab.write(CHANGE, "**More.**\n");
@@ -174,7 +174,7 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     refused("a change");
     lab.commit();
     refused("a commit");
-    // Started again, it releases the new state.
+    // When it is started again, it releases the new state.
     let (base, clone, _) = lab.prepared(version);
     lab.here.take(&base, &clone, version).unwrap();
     assert!(lab.git(&["show", "v0.1.0:CHANGELOG.md"]).contains("Newer"));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A version of a release. A version with a suffix (`1.0.0-rc.1`) is not accepted, because each
-/// kind of package orders those in its own way.
+/// kind of package orders these versions differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     major: u32,
@@ -25,7 +25,8 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Version, String> {
         let number = |part: &str| -> Option<u32> {
             let number = part.parse::<u32>().ok()?;
-            // No sign and no leading zeros: each version has only one spelling.
+            // There is no sign and there are no leading zeros, so that each version has only one
+            // spelling.
             (number.to_string() == part).then_some(number)
         };
         let numbers: Option<Vec<u32>> = text.split('.').map(number).collect();

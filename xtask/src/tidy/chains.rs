@@ -1,6 +1,6 @@
-//! Finds values with needless intermediate names. Several calls in a row form a chain. No name is
-//! given between two of them and used only for the next (`let rows = all.iter(); let rows =
-//! rows.filter(…);`).
+//! Finds values with needless intermediate names. Several calls in a row form a chain. There should
+//! be no name between two of them that is used only for the next call
+//! (`let rows = all.iter(); let rows = rows.filter(…);`).
 
 use super::Violation;
 use crate::tree::Tree;
@@ -8,11 +8,11 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, Pat, Stmt};
 
-/// Checks that no value is named only to be called once by its next line, which reuses the name.
+/// Checks that no value gets a name only for a single call in the next line, which reuses the name.
 pub fn chains(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
-        // The rule of lengths reports files that do not parse.
+        // The rule about lengths reports files that do not parse.
         let Ok(syntax) = syn::parse_file(file.text()) else {
             continue;
         };
@@ -79,7 +79,7 @@ fn let_statement(statement: &Stmt) -> Option<LetStatement<'_>> {
     }
 }
 
-/// Calls whose result borrows their receiver, which then needs a name to live.
+/// Calls whose result borrows their receiver, which then needs a name to remain alive.
 const BORROWING: [&str; 7] = [
     "as_bytes", "as_deref", "as_ref", "as_slice", "as_str", "iter", "to_str",
 ];

@@ -1,4 +1,4 @@
-//! Checks the files of changes: each is in the folder of its kind and holds one paragraph.
+//! Checks that each file of a change is in the folder of its kind and contains one paragraph.
 
 use super::Violation;
 use crate::changes::{FOLDER, KINDS, is_guide, paragraph};

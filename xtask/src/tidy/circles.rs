@@ -1,11 +1,12 @@
-//! Limits import circles: files of a crate that import each other can only be understood together.
+//! Limits import circles, since files of a crate that import each other can only be understood
+//! together.
 
 use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// Maximum number of files in one circle, by crate. Circles of two, a parent and its child, are
-/// allowed anywhere. These numbers may only decrease.
+/// Maximum number of files in one circle, by crate. Circles of two files, a parent and its child,
+/// are allowed everywhere. These numbers may only decrease.
 const FILES_MAX: [(&str, usize); 10] = [
     ("cluster", 3),
     ("cql", 4),

@@ -6,25 +6,25 @@ use crate::tree::{File, Tree};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-/// Maximum lines of a function. A function that fits on a screen can be read at once, and a screen
-/// shows 70 lines.
+/// Maximum number of lines of a function. A function that fits on a screen is easier to read, and a
+/// screen shows 70 lines.
 const FUNCTION_LINES_MAX: usize = 70;
-/// The cause of an error, in the format of its text.
+/// Text that formats the cause of an error.
 const SOURCE: &str = "{source";
-/// Maximum distance between an `unsafe` and its reason above: a long comment before a wrapped
-/// statement.
+/// Maximum distance between an `unsafe` and the reason above it. It allows a long comment before a
+/// wrapped statement.
 const SAFETY_LINES_MAX: usize = 8;
-/// The data plane: one file and the folder of its modules, so that the boundary to the rest is
-/// visible.
+/// The data plane, which is one file and the folder of its modules, so that the boundary to the
+/// rest is visible.
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
 const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
-/// Words for code that is costly, blocking or unpredictable per operation.
+/// Words for code that is slow, blocking or unpredictable for each operation.
 const HOT_LOOP_BANS: [&str; 8] = [
     "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "Regex", "async", "await",
 ];
 /// Crates whose results depend only on their arguments.
 const PURE_CRATES: [&str; 4] = ["cql", "workload", "imports", "analysis"];
-/// Access to the outside. Addresses of `std::net` are data and are allowed.
+/// Words for access to the outside. Addresses of `std::net` are data and are allowed.
 const PURE_BANS: [&str; 9] = [
     "std::fs",
     "std::env",
@@ -36,9 +36,9 @@ const PURE_BANS: [&str; 9] = [
     "TcpListener",
     "UdpSocket",
 ];
-/// The crate of plans, which reads only the study's own files.
+/// The crate of plans, which reads only the files of the study.
 const PLANS: &str = "study";
-/// Access that is needed to carry out a plan.
+/// Words for access that is needed to carry out a plan.
 const PLAN_BANS: [&str; 6] = [
     "std::env",
     "std::process",
@@ -118,8 +118,8 @@ impl<'ast> Visit<'ast> for Functions {
     }
 }
 
-/// Checks that `SAFETY:` with the reason stands above each `unsafe` (for functions: a `# Safety`
-/// section).
+/// Checks that a comment with `SAFETY:` and the reason is above each `unsafe` (for functions, a
+/// section `# Safety`).
 pub fn safety(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -138,8 +138,8 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that no error has its `source` in its own text. Printing a chain of errors would repeat
-/// it.
+/// Checks that the text of an error does not contain its `source`, which a printed chain of errors
+/// would repeat.
 pub fn causes(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -153,7 +153,7 @@ pub fn causes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that the hot loop contains none of [`HOT_LOOP_BANS`].
+/// Checks that the hot loop does not contain words of [`HOT_LOOP_BANS`].
 pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     if tree.file(HOT_LOOP).is_none() {
         // A renamed file must not disable the rule.
@@ -173,7 +173,7 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that pure crates use nothing of [`PURE_BANS`], and the crate of plans nothing of
+/// Checks that pure crates contain no words of [`PURE_BANS`], and the crate of plans no words of
 /// [`PLAN_BANS`].
 pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     let pure = PURE_CRATES.map(|name| (name, &PURE_BANS[..], "is pure"));
@@ -199,15 +199,15 @@ struct Word {
     line: usize,
 }
 
-/// Returns every word of the file. A file that does not parse has none; `function_lengths` reports
-/// it.
+/// Returns all words of the file. Empty for a file that does not parse, which `function_lengths`
+/// reports.
 fn words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(file.text().parse().unwrap_or_default(), false, &mut words);
     words
 }
 
-/// Like [`words`], without the items under `#[cfg(test)]`.
+/// Does the same as [`words`], without the items under `#[cfg(test)]`.
 fn shipped_words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(file.text().parse().unwrap_or_default(), true, &mut words);
@@ -280,7 +280,8 @@ pub(super) fn is_cfg_test(group: &proc_macro2::Group) -> bool {
     group.delimiter() == Delimiter::Bracket && text.replace(' ', "") == "cfg(test)"
 }
 
-/// Returns the index of the end of the item whose attribute is at `at`: its body, or its semicolon.
+/// Returns the index of the end of the item whose attribute is at `at`. The end is that of its
+/// body, or its semicolon.
 pub(super) fn item_end(all: &[TokenTree], at: usize) -> usize {
     let is_end = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,

@@ -1,12 +1,12 @@
-//! Rules about comments. A comment names only types that exist, not ones that were renamed or
+//! Rules about comments. A comment names only existing types, not types that were renamed or
 //! removed. The comment of an item has more than one word. A comment names its subject and actors.
 
 use super::Violation;
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
-/// External names that comments may use although no code contains them: of Cassandra, its tools,
-/// the JVM and Linux.
+/// Names from outside that comments may use although no code contains them: of Cassandra, its
+/// tools, the JVM and Linux.
 const OF_OTHERS: [&str; 8] = [
     "CodeHeap_non",
     "DatabaseDescriptor",
@@ -86,7 +86,7 @@ pub fn plain(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true if a comment has an opening or a word of those above.
+/// Returns true if a comment begins with one of these openings or contains one of these words.
 fn is_private(text: &str) -> bool {
     let words = text.trim_start_matches(['/', '!']).trim_start();
     OPENINGS.iter().any(|opening| words.starts_with(opening))
@@ -113,7 +113,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between).filter(|word| !word.is_empty())
 }
 
-/// Returns true if the name consists of two or more capitalized words. A single one may be any
+/// Returns true if the name consists of two or more capitalized words. A single word may be any
 /// noun.
 fn is_camel(word: &str) -> bool {
     let mut letters = word.chars();

@@ -4,8 +4,8 @@ use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// Number of lines without tests from which ARCHITECTURE.md names a crate and says why it is not
-/// split.
+/// Number of lines without tests from which on ARCHITECTURE.md names a crate and the reason why it
+/// is not divided.
 const CRATE_LINES_LARGE: usize = 15_000;
 
 /// The sentence of ARCHITECTURE.md that names the large crates.
@@ -51,7 +51,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
         ("points", vec![rows("STYLE.md", "**")]),
     ];
     let mut found = Vec::new();
-    // The counts in a changelog were right at the time.
+    // The counts in a changelog were right when they were written.
     for file in tree.with_extension("md").filter(|file| file.path != "CHANGELOG.md") {
         for (number, line) in file.text().lines().enumerate() {
             let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
@@ -61,7 +61,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
                 let (Some((_, counts)), Some(said)) = (known, value(&pair[0])) else {
                     continue;
                 };
-                // Small numbers count something else: two rules of a section.
+                // Small numbers count other items, such as two rules of a section.
                 if said >= 15 && !counts.contains(&said) {
                     let what = format!("says {} {thing}, but there are {counts:?}", pair[0]);
                     found.push(Violation::on_line(&file.path, number + 1, what));

@@ -1,15 +1,15 @@
-//! Checks the names of functions. A function is a verb or a clear constructor; a test is a short
+//! Checks the names of functions. A function is a verb or a clear constructor. A test is a short
 //! proposition.
 
 use super::Violation;
 use crate::tree::Tree;
 
-/// Maximum length of a test's name, characters. A longer name fills a line of its own in lists of
+/// Maximum length of a test's name, characters. A longer name fills a whole line in lists of
 /// results, and cannot be quoted in a sentence.
 const TEST_NAME_MAX: usize = 60;
-/// Names that say neither what a function does nor what it makes: a preposition, and participles.
+/// Prepositions and participles, which describe neither the action nor the result of a function.
 const NO_NAMES: [&str; 7] = ["asked", "known", "named", "of", "said", "seen", "told"];
-/// Words that may stand before `fn`.
+/// Words that may come before `fn`.
 const MODIFIERS: [&str; 5] = ["async", "const", "default", "extern", "unsafe"];
 
 /// Checks that no function has only one of those words as its name.

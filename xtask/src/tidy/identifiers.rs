@@ -1,4 +1,4 @@
-//! Rules about names in documents and comments: the code has them.
+//! Rules about names in documents and comments, which must exist in the code.
 
 use super::Violation;
 use super::text::document;
@@ -8,8 +8,8 @@ use std::collections::HashSet;
 /// Documents about the code as it is. Decisions and the changelog also name earlier things.
 const DOCUMENTS: [&str; 4] = ["AGENTS.md", "ARCHITECTURE.md", "HACKING.md", "STYLE.md"];
 
-/// Checks that each identifier in a code span is a word of some other file, and that each name of a
-/// source file is one.
+/// Checks that each identifier in a code span is a word in another file, and that each name of a
+/// source file is the name of an existing file.
 pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     let sources = || tree.files.iter().filter(|file| !file.path.ends_with(".md"));
     let words: HashSet<&str> = sources().flat_map(|file| words(file.text())).collect();
@@ -18,8 +18,8 @@ pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     documents.flat_map(|file| missing(file, &words, &files)).collect()
 }
 
-/// Checks that each package and each example of a cargo command exists. Decisions and changes also
-/// name earlier ones, and tests of tidy invented ones.
+/// Checks that each package and each example in a cargo command exists. Decisions and changes also
+/// name earlier ones, and tests of tidy name invented ones.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let manifests = tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
     let packages: HashSet<&str> = manifests.filter_map(|file| package(file.text())).collect();
@@ -73,7 +73,7 @@ fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Vio
             files.contains(code.as_str())
         } else {
             let parts = identifier_parts(&code);
-            // The words of a record are those of an enum, in another case.
+            // The words of a record are the names of an enum's variants, in another case.
             parts
                 .iter()
                 .all(|part| words.contains(part) || words.contains(camel(part).as_str()))

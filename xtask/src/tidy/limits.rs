@@ -1,5 +1,5 @@
 //! Checks that the limits in `docs/measurement.md` are those of the code. Readers who doubt a
-//! verdict look there, and a wrong table would mislead them.
+//! verdict use this table, and a wrong table would mislead them.
 
 use super::Violation;
 use crate::tree::Tree;
@@ -11,7 +11,7 @@ const CODE: &str = "crates/analysis/src/rules/limits.rs";
 const DOCUMENT: &str = "docs/measurement.md";
 const TABLE_HEAD: &str = "| limit | value | of |";
 
-/// Checks that each field of `Limits::default()` has its row with its value, and that there are no
+/// Checks that each field of `Limits::default()` has a row with its value, and that there are no
 /// other rows.
 pub fn limits(tree: &Tree) -> Vec<Violation> {
     let text = |path: &str| tree.file(path).map(|file| file.text().to_owned()).unwrap_or_default();
@@ -43,7 +43,7 @@ pub fn limits(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns name and value of each limit, as spelled in the code.
+/// Returns name and value of each limit, with the spelling in the code.
 fn coded(source: &str) -> BTreeMap<String, String> {
     let mut fields = Fields {
         source,

@@ -12,7 +12,7 @@ const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses 
 /// runs as a thread. The simulated studies of `findings` draw their noise with `workload`.
 const ASKED_BY_TESTS: [(&str, &str); 2] = [("cluster", "agent"), ("findings", "workload")];
 
-/// One row of the table.
+/// A row of the table.
 #[derive(Debug, PartialEq)]
 struct Row {
     line: usize,
@@ -143,8 +143,8 @@ fn compare(
     }
 }
 
-/// Checks that the first column is each crate's layer, and that the rows are sorted by it. A crate
-/// is in the layer above the highest that it uses, or in layer 0.
+/// Checks that the first column is the layer of each crate, and that the rows are sorted by it. A
+/// crate is in the layer above the highest layer that it uses, or in layer 0.
 pub fn layers(tree: &Tree) -> Vec<Violation> {
     let rows = match rows(tree) {
         Ok(rows) => rows,

@@ -1,5 +1,5 @@
-//! The texts that the program itself holds: messages, hints, answers, labels. The rules of
-//! documents apply to them.
+//! Rules about the texts in the program itself: messages, hints, answers, labels. They are the
+//! rules for documents.
 
 use super::Violation;
 use super::code::{is_cfg_test, item_end};
@@ -7,7 +7,8 @@ use super::sentences::broken_sentences;
 use crate::tree::Tree;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Fewest words of a text that is a message, and no key or fragment of a command.
+/// Minimum number of words of a text that is a message, instead of a key or a fragment of a
+/// command.
 const WORDS_MIN: usize = 4;
 
 /// Checks each sentence in the string literals of the crates, without those of tests.

@@ -1,5 +1,5 @@
 //! Rules about external files and programs. Files are opened through crate `foreign`, and programs
-//! are read through `remote::process`, neither of which can wait forever.
+//! are read through `remote::process`. Neither can wait forever.
 
 use super::Violation;
 use super::code::{is_cfg_test, item_end};
@@ -21,7 +21,7 @@ const OPENING: [&str; 9] = [
 /// Functions that read a program's output without a time limit.
 const LISTENING: [&str; 3] = ["Stdio::piped", "wait_with_output", "io::pipe"];
 
-/// Exceptions for opening files: a file or a folder of the sources, and the reason.
+/// Exceptions for opening files. Each is a file or a folder of the sources, with the reason.
 const OPENS: [(&str, &str); 27] = [
     (
         "crates/agent/build.rs",
@@ -169,7 +169,7 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
             })),
         }
     }
-    // A tree in a test of a rule lacks some of them.
+    // A tree in a test of a rule does not contain all of them.
     if tree.file("Cargo.toml").is_some() {
         let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
@@ -218,7 +218,7 @@ fn before(all: &[TokenTree], at: usize) -> Option<String> {
     }
 }
 
-/// Returns true if the argument is a literal path, or a format of one, below /proc or /sys.
+/// Returns true if the argument is a literal path, or the format of a path, below /proc or /sys.
 fn is_of_kernel(arguments: Option<&TokenTree>) -> bool {
     let Some(TokenTree::Group(group)) = arguments else {
         return false;

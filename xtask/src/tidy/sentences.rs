@@ -5,7 +5,7 @@ use super::Violation;
 use crate::tree::Tree;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Words that stand for an actor or a number without naming it.
+/// Words that represent an actor or a number without naming it.
 const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];
@@ -27,10 +27,10 @@ const COMPARED: [&str; 13] = [
     "slower",
 ];
 
-/// Most words of a sentence.
+/// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 30;
 
-/// Most words of a label, such as "What you see", which is not a sentence.
+/// Maximum number of words of a label, such as "What you see", which is not a sentence.
 const LABEL_WORDS: usize = 4;
 
 /// Checks each sentence of the documents, and each description of the schemas.
@@ -48,8 +48,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for documents that are kept in plain English. Decisions keep the words of their
-/// day.
+/// Returns true for documents that must be in plain English. Decisions keep their original words.
 fn is_for_users(path: &str) -> bool {
     !path.starts_with("docs/decisions/")
 }
@@ -102,8 +101,8 @@ fn without_code(text: &str) -> String {
     parts.map(|(index, part)| if index % 2 == 1 { "code" } else { part }).collect()
 }
 
-/// Returns the paragraphs, list items, headings and table cells of a document, each as its text
-/// alone. Code blocks are left out.
+/// Returns the text of the paragraphs, list items, headings and table cells of a document. Leaves
+/// out code blocks.
 fn prose(text: &str) -> Vec<String> {
     let mut texts = vec![String::new()];
     let mut is_code = false;
@@ -133,7 +132,7 @@ fn prose(text: &str) -> Vec<String> {
     texts
 }
 
-/// Splits a text into sentences, where a mark is followed by a space and a capital letter or code.
+/// Splits a text into sentences, at each mark before a space and a capital letter or code.
 fn split(text: &str) -> Vec<String> {
     let mut sentences = vec![String::new()];
     let mut words = text.split_whitespace().peekable();

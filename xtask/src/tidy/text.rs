@@ -1,4 +1,5 @@
-//! Rules about files as text: lengths, leftovers, and names in documents that must exist.
+//! Rules about files as text: lengths, marks of unfinished work, and names in documents that must
+//! exist.
 
 use super::Violation;
 use crate::changes::is_guide;
@@ -6,17 +7,17 @@ use crate::tree::{File, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
 
-/// Maximum columns, so that two panes fit side by side.
+/// Maximum number of columns, so that two panes fit next to each other.
 const LINE_COLUMNS_MAX: usize = 100;
-/// Maximum lines of a source file, which should be readable in one sitting. A longer file gives the
-/// reason in its header.
+/// Maximum number of lines of a source file, so that it can be read without a break. A longer file
+/// gives the reason in its header.
 const FILE_LINES_MAX: usize = 500;
-/// Maximum lines of a source file with a reason.
+/// Maximum number of lines of a source file with a reason.
 const FILE_LINES_HARD_MAX: usize = 1000;
 /// Beginning of the reason in the header of a long file.
 const LONG_BECAUSE: &str = "//! Long because ";
-/// Maximum bytes of a file, so that a clone stays small. Larger files are data, and belong
-/// elsewhere or in `LARGE_FILES`.
+/// Maximum number of bytes of a file, so that a clone remains small. Larger files are data, and
+/// belong in another place or in `LARGE_FILES`.
 const FILE_BYTES_MAX: usize = 200_000;
 /// Files that may be larger, with the reason.
 const LARGE_FILES: [(&str, &str); 2] = [
@@ -50,9 +51,9 @@ const HOSTS: [&str; 7] = [
     concat!("pypi", ".org"),
     concat!("arti", "factory"),
 ];
-/// The one file that may name one of them: it has the default address.
+/// The only file that may name one of them, because it contains the default address.
 const HOSTS_FILE: &str = "crates/supply/src/repository.rs";
-/// Folders of a particular machine. Only paths that begin with one are matched.
+/// Folders of a particular machine. The rule matches only paths that begin with one of them.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -224,7 +225,7 @@ fn words_after(code: &str, prefix: &str) -> Vec<String> {
     words.filter(|word| !word.starts_with(['…', '<'])).map(str::to_owned).collect()
 }
 
-/// Returns true if the word is a complete path into this tree (no `…`, no pattern).
+/// Returns true if the word is a complete path in this tree, without `…` and without patterns.
 fn is_our_path(word: &str) -> bool {
     let folders = ["crates/", "docs/", "studies/", "xtask/", "scripts/", ".ci/"];
     folders.iter().any(|folder| word.starts_with(folder))
@@ -280,7 +281,7 @@ pub(super) fn document(file: &File) -> Document {
     document
 }
 
-/// Returns a heading's anchor, as the common forges make it.
+/// Returns the anchor of a heading in the format of the common forges.
 fn slug(title: &str) -> String {
     let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c })

@@ -1,12 +1,12 @@
 //! Checks that the tests named in `docs/traps.md` exist. Otherwise a renamed or removed test would
-//! silently break this promise to the reader.
+//! make the table wrong without notice.
 
 use super::Violation;
 use crate::tree::Tree;
 
 const DOCUMENT: &str = "docs/traps.md";
 
-/// Checks that each test in the last column of the table is a function of the file beside it.
+/// Checks that each test in the last column of the table is a function in the file next to it.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
         return vec![Violation::in_file(DOCUMENT, "is missing")];

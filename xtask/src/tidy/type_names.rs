@@ -1,10 +1,10 @@
-//! Checks the names of types and files. A name says what the thing is; pronouns, adverbs and bare
-//! participles do not.
+//! Checks the names of types and files. A name must describe the type or the file. Pronouns,
+//! adverbs and bare participles do not.
 
 use super::Violation;
 use crate::tree::Tree;
 
-/// Words that say nothing about a type or about the content of a file.
+/// Words that do not describe a type or the content of a file.
 const NO_NAMES: [&str; 53] = [
     "Above",
     "All",
@@ -61,7 +61,7 @@ const NO_NAMES: [&str; 53] = [
     "Written",
 ];
 
-/// Words that end like a participle and are none, and the usual name of state that threads share.
+/// Words that end like a participle but are none, and the usual name of state that threads share.
 const NO_PARTICIPLES: [&str; 5] = ["Feed", "Need", "Seed", "Shared", "Speed"];
 
 /// Existing exceptions. No new ones may be added.
@@ -73,7 +73,7 @@ const STILL_THERE: [(&str, &str); 2] = [
 /// Keywords before the name of a defined type.
 const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// Checks that no new type of the crates consists only of one of those words.
+/// Checks that no new type of the crates has only one of those words as its name.
 pub fn type_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -92,7 +92,7 @@ pub fn type_names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for a name that is one word and ends like a participle: `Kept` is listed above,
+/// Returns true for a name that is one word and ends like a participle. `Kept` is listed above, but
 /// `Opened` is not.
 fn is_participle(name: &str) -> bool {
     let is_one_word = name.chars().filter(|c| c.is_uppercase()).count() == 1;

@@ -11,10 +11,11 @@ use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
 
-/// Time limit for a process of this host to accept a connection.
+/// Maximum time until a process of this host accepts a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time limit for it to leave, if it was not told to before: it streams its data to others.
+/// Maximum time for the process to leave, if it was not told to leave before: it streams its data
+/// to other nodes.
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
 
 /// No guard is needed: the process ends with the agent, and its folder belongs to the host.
@@ -39,7 +40,7 @@ impl AddedProcess {
 impl Breakable for AddedProcess {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
-        // On a remote machine it shares the address of the other nodes, with ports of its own.
+        // On a remote machine it shares the address of the other nodes, but has its own ports.
         if here.check_stand_in().is_ok() {
             self.taken.inject(here)?;
         }

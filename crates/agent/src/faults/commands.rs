@@ -20,8 +20,8 @@ impl Breakable for Commands {
         succeed(&self.inject, LIMIT)
     }
 
-    /// Runs the healing program. If it fails, it stays on the undo list, so that it is tried again
-    /// at the end.
+    /// Runs the healing program. If the program fails, its undo entry stays, so that the agent runs
+    /// it again at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         succeed(&self.heal, LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;

@@ -1,8 +1,8 @@
-//! Silent corruption: bytes of a file differ on disk from those that were written.
+//! Silent corruption: bytes of a file on disk differ from those that were written.
 //!
-//! Invariant: only blocks of that very file are written to, both for injection and healing. While
-//! the fault lasts, the file is held open, and so keeps its blocks. For healing, the file is looked
-//! up again, and its blocks must contain the corrupted bytes.
+//! Invariant: injection and healing write only to blocks of this one file. While the fault lasts,
+//! the agent holds the file open, so the file keeps its blocks. To heal, the agent looks the file
+//! up again, and checks that its blocks contain the corrupted bytes.
 
 use super::state::Breakable;
 use super::volume::uncache;
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of corrupted bytes of a file, which are kept in memory meanwhile.
+/// Maximum number of corrupted bytes of a file. They remain in memory during the fault.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of a file, inverted on disk.
@@ -59,14 +59,14 @@ impl Rot {
         self.at - self.at % self.block_bytes..end
     }
 
-    /// Returns their location on the device.
+    /// Returns the location of these bytes on the device.
     fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
         let blocks = self.blocks();
         let all = ext4::extents(file, blocks.start, blocks.end - blocks.start);
         all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
     }
 
-    /// Finds the file, wherever it is now. `None` if it is gone.
+    /// Finds the file, even if it was renamed. `None` if it no longer exists.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
@@ -85,7 +85,7 @@ impl Breakable for Rot {
         let path = self.path.display();
         anyhow::ensure!(
             (1..=BYTES_MAX).contains(&self.bytes),
-            "{} bytes of {path}: 1 to {BYTES_MAX} can be changed at once",
+            "{} bytes of {path}: 1 to {BYTES_MAX} can be changed at the same time",
             self.bytes
         );
         let file = here
@@ -105,7 +105,7 @@ impl Breakable for Rot {
             self.bytes,
             self.at
         );
-        self.identity = ext4::identity(&file).context("ask which file it is")?;
+        self.identity = ext4::identity(&file).context("find out which file it is")?;
         self.block_bytes = (stat.st_blksize as u64).max(1);
         uncache(&file)?;
         let image = volume.image()?;
@@ -134,7 +134,10 @@ impl Breakable for Rot {
             return Ok(Vec::new());
         }
         let Some((file, path)) = self.find(here)? else {
-            self.became = Some(format!("{} was deleted meanwhile", self.path.display()));
+            self.became = Some(format!(
+                "{} was deleted in the meantime",
+                self.path.display()
+            ));
             self.changed.clear();
             return Ok(Vec::new());
         };
@@ -144,9 +147,7 @@ impl Breakable for Rot {
         for one in &self.changed {
             let stands = read(&image, one.place)?;
             if now.contains(&one.place) && stands.bytes() == one.after.bytes() {
-                one.before
-                    .write(&image, one.place.place)
-                    .context("write what was there before")?;
+                one.before.write(&image, one.place.place).context("write the original bytes")?;
                 healed += 1;
             }
         }
@@ -155,8 +156,8 @@ impl Breakable for Rot {
             format!("{} is as it was", path.display())
         } else {
             format!(
-                "{} was written to meanwhile: {healed} of {} pieces are as they were, the others \
-                 were left alone",
+                "{} was written to in the meantime: {healed} of {} pieces have their original \
+                 bytes, the others were not changed",
                 path.display(),
                 self.changed.len()
             )
@@ -175,11 +176,11 @@ fn read(image: &File, place: Extent) -> Result<Blocks> {
     read.with_context(|| format!("read the image of the volume at {}", place.place))
 }
 
-/// Finds that file below a folder, by any of its names.
+/// Finds the same file below a folder, by any of its names.
 fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let entries = Dir::read_from(folder).ok()?;
-    // Their owner deletes files at any time: a file that cannot be opened is gone.
+    // The owner deletes files at any time, so a file that cannot be opened counts as deleted.
     entries.filter_map(Result::ok).find_map(|entry| {
         let name = entry.file_name();
         let path = || path.join(name.to_string_lossy().as_ref());

@@ -1,4 +1,5 @@
-//! Starts a process with changed files or another command, and later with the original ones.
+//! Starts a process with changed files or another command, and later with the original files and
+//! command.
 
 use super::process::STOP_LIMIT;
 use super::state::Breakable;
@@ -8,14 +9,15 @@ use host::FileStep;
 use host::Restartable;
 use host::process::Identity;
 
-/// Changes that are undone. No guard is needed: a process that ended with the agent reads no files.
+/// Changes that healing undoes. No guard is needed: a process that ended with the agent reads no
+/// files.
 pub(super) struct FileChanges {
     reader: Option<Restartable>,
-    /// Start of the process meanwhile, if it differs.
+    /// Start of the process during the fault, if it differs.
     instead: Option<Restartable>,
     forth: Vec<FileStep>,
     back: Vec<FileStep>,
-    /// True if a step was done, perhaps in part.
+    /// True if a step was performed, at least in part.
     is_begun: bool,
     /// True if the process does not run now.
     is_ended: bool,
@@ -37,7 +39,7 @@ impl FileChanges {
         }
     }
 
-    /// Adds a different start for the time of the fault.
+    /// Adds a different start command for the duration of the fault.
     pub fn by(self, instead: Restartable) -> FileChanges {
         FileChanges {
             instead: Some(instead),
@@ -54,7 +56,7 @@ impl FileChanges {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    /// Starts the process, with the different start if the fault lasts.
+    /// Starts the process, with the different command while the fault lasts.
     fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);
@@ -83,7 +85,8 @@ impl Breakable for FileChanges {
                 changed = changed.and(here.change(step.clone()));
             }
         }
-        // Started whatever the state of the files, because nothing else would start it.
+        // The process starts regardless of the state of its files, because nothing else would start
+        // it.
         if self.is_ended {
             self.start(here, false)?;
         }

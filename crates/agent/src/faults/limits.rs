@@ -1,4 +1,4 @@
-//! Limits of a host that are tightened for a while.
+//! Limits of a host that a fault tightens temporarily.
 
 use super::state::Breakable;
 use crate::state::AgentState;

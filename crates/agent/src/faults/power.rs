@@ -12,10 +12,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Time limit for processes to end on request when their own host is back.
+/// Maximum time for processes to end on request when their own host has its power again.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for a volume that another host still has, because it may be ending its processes.
+/// Maximum time to wait for a volume that another host still has: that host may be ending its
+/// processes.
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
 /// A host without power. No guard is needed: its processes end with the agent.
@@ -50,7 +51,7 @@ impl Breakable for PowerLoss {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // An interrupted injection leaves it mounted, perhaps shut down.
+        // An interrupted injection leaves the volume mounted, perhaps shut down.
         volume.unmount()?;
         volume.mount_within(BACK_LIMIT)?;
         here.files.bar(volume.folder(), Bar::None);
@@ -78,7 +79,7 @@ impl AdoptedVolume {
         }
     }
 
-    /// Limits its I/O for this host to that of the host's own volume.
+    /// Limits this host's I/O to the volume to that of the host's own volume.
     fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here
@@ -103,7 +104,7 @@ impl Breakable for AdoptedVolume {
         let volume = self.volume.insert(Volume::open_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
-        let volume = self.volume.as_ref().context("it was just mounted")?;
+        let volume = self.volume.as_ref().context("it was only just mounted")?;
         self.limit(here, volume, None)?;
         for one in &self.start {
             self.started.push(here.start(&one.start)?);

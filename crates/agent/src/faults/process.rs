@@ -12,10 +12,10 @@ use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::time::Duration;
 
-/// Time limit for a process to end on request: a node flushes its memtables.
+/// Maximum time for a process to end on request: a node flushes its memtables.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for a process to stop, and interval of polling its state.
+/// Maximum time for a process to stop, and interval between two checks of its state.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
@@ -27,8 +27,8 @@ impl Breakable for Pause {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
-        // Waits until the process is stopped, so that a following query sees it, unless the process
-        // waits for a disk that long.
+        // Waits until the process is stopped, so that the next query sees it stopped. Returns
+        // earlier if the process waits for a disk for too long.
         let deadline = Deadline::after(STOPPED_WITHIN);
         while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
             clock::sleep(STOPPED_POLL);
@@ -43,7 +43,7 @@ impl Breakable for Pause {
     }
 }
 
-/// A process that was ended, and is restarted on healing. No guard is needed: it ends with the
+/// A process that the fault ended, and that healing restarts. No guard is needed: it ends with the
 /// agent.
 pub(super) struct TerminatedProcess {
     one: Restartable,
@@ -52,12 +52,12 @@ pub(super) struct TerminatedProcess {
 }
 
 impl TerminatedProcess {
-    /// Ends it at once (SIGKILL).
+    /// Ends the process immediately (SIGKILL).
     pub fn killed(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, Duration::ZERO)
     }
 
-    /// Asks it to end (SIGTERM).
+    /// Asks the process to end (SIGTERM).
     pub fn terminate(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, STOP_LIMIT)
     }
@@ -90,15 +90,15 @@ impl Breakable for TerminatedProcess {
 /// Number of file descriptors that a program opens at its start, and keeps.
 const NUMBERS_KEPT: u64 = 16;
 
-/// A process that may open no further file or connection.
+/// A process that cannot open any further file or connection.
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
-    /// Thread that keeps the limit tight.
+    /// Thread that keeps the limit low.
     keeper: Option<RepeatingThread>,
 }
 
-/// Interval of checking if the process has closed a file, whose number would be free.
+/// Interval between two checks for a closed file, whose number would be free.
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
@@ -118,8 +118,8 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
     before.map(drop).context("limit the files that it may open")
 }
 
-/// Sets the limit to the lowest free number, which the process would get next. It keeps those
-/// above, and closing them gains nothing.
+/// Sets the limit to the lowest free number, which the process would get next. The process keeps
+/// the numbers above it, and gains nothing by closing them.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
     let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);

@@ -5,13 +5,13 @@ use anyhow::Result;
 use host::Restartable;
 use host::process::Identity;
 
-/// Refuses processes that the agent has not started.
+/// Refuses processes that this agent has not started.
 pub(super) fn check(here: &AgentState, all: &[Restartable]) -> Result<()> {
     let mut processes = all.iter().map(|one| one.process);
     processes.try_for_each(|one| here.children.check(one))
 }
 
-/// Starts all of them again.
+/// Starts all processes again.
 pub(super) fn restart(here: &AgentState, all: &[Restartable]) -> Result<Vec<Identity>> {
     all.iter().map(|one| here.start(&one.start)).collect()
 }

@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The thread. It ends by itself when this value is dropped.
+/// The thread. It ends when this value is dropped.
 pub(super) struct RepeatingThread {
     ends: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl RepeatingThread {
-    /// Starts the thread. `work` must check regularly that it is to continue.
+    /// Starts the thread. `work` must check regularly if it may continue.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -34,11 +34,11 @@ impl RepeatingThread {
     }
 }
 
-/// Tells the work to continue or end.
+/// Returns true if the work should continue.
 pub(super) struct GoesOn(Receiver<()>);
 
 impl GoesOn {
-    /// Waits this long. Returns false as soon as the thread is to end.
+    /// Waits for this duration. Returns false as soon as the thread must end.
     pub fn after(&self, wait: Duration) -> bool {
         self.0.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
     }

@@ -1,6 +1,6 @@
-//! Keeps processes up after an agent has healed by itself, when no controller watches them. A node
-//! may end because of data that its disk has lost. It may also stop serving for good because it
-//! could not open a file.
+//! Restarts processes after an agent has healed by itself, when no controller watches them. A node
+//! may end because its disk has lost data. It may also stop serving for good because it could not
+//! open a file.
 
 use super::state::{Faults, State};
 use crate::state::AgentState;
@@ -11,35 +11,36 @@ use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// Duration of watching: as long as two starts may take.
+/// Time for which the agent watches processes: as long as two starts may take.
 const WATCHED_FOR: Duration = Duration::from_secs(360);
 
 /// Interval between two checks, and so between two starts.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Time limit for a start, on a busy machine.
+/// Maximum time of a start on a busy machine.
 const STARTS_WITHIN: Duration = Duration::from_secs(180);
 
-/// Time that a process from before the fault may refuse connections, until the effect has passed.
+/// Time for which a process that ran during the fault may refuse connections, until the effect has
+/// passed.
 const REFUSES_MAX: Duration = Duration::from_secs(60);
 
-/// Time limit for accepting a connection.
+/// Maximum time until the process accepts a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
 
 /// Maximum number of restarts.
 const RESTARTS_MAX: usize = 3;
 
-/// A process that is watched.
+/// A process that the agent watches.
 struct WatchedProcess {
     process: Identity,
     start: StartProcess,
-    /// Time until which it may refuse connections.
+    /// Time until which the process may refuse connections.
     until: Deadline,
     restarts_count: usize,
 }
 
 impl Faults {
-    /// Records the start of a process that must be kept up.
+    /// Records the start of a process that the agent must keep running.
     pub fn remember(&self, process: Identity, start: &StartProcess) {
         if start.serves.is_some() {
             let starts = self.starts.lock();
@@ -61,17 +62,17 @@ impl Faults {
 }
 
 impl AgentState {
-    /// Restarts processes that end by themselves or do not serve, the second time with the
-    /// forgiving environment. A process that was ended on purpose is not restarted, and watching
-    /// stops when there is a new fault.
+    /// Restarts processes that end by themselves or do not serve, from the second time on with the
+    /// forgiving environment. The agent does not restart a process that was ended on purpose, and
+    /// stops watching at the next fault.
     pub(super) fn keep_up(&self) {
         let deadline = Deadline::after(WATCHED_FOR);
         let mut all_kept = self.faults.kept();
         while !deadline.passed() {
             let all = self.faults.lock();
             let waited = self.faults.news.wait_timeout(all, POLL);
-            // The lock is held during a start, so that nothing is started while the agent ends or a
-            // fault is injected.
+            // The lock is held during a start, so that nothing starts while the agent ends or
+            // injects a fault.
             let (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if all.is_empty() || all.iter().any(|one| matches!(one, State::Broken(..))) {
                 return;

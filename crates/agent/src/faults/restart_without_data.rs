@@ -1,4 +1,4 @@
-//! Restarts a process without its data: the data was lost, or other nodes have it now.
+//! Restarts a process without its data, because the data was lost or other nodes have it now.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -11,18 +11,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time limit for a process of this host to accept a connection.
+/// Maximum time until a process of this host accepts a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time at which it is ended, and its folders are emptied.
+/// Time at which the agent ends the process and empties its folders.
 pub(super) enum EmptyingTime {
     /// At once.
     Now,
-    /// On healing, if nothing accepts connections at this address by then: it has left its cluster.
+    /// Used on healing if nothing accepts connections at this address by then: the process has left
+    /// its cluster.
     Left(SocketAddr),
 }
 
-/// No guard is needed: the process ends with the agent, and its data is not restored.
+/// No guard is needed: the process ends with the agent, and nothing restores its data.
 pub(super) struct EmptiedNode {
     one: Restartable,
     folders: Vec<PathBuf>,
@@ -52,7 +53,7 @@ impl EmptiedNode {
         steps.try_for_each(|step| here.change(step))
     }
 
-    /// Returns true if it is still a member of its cluster.
+    /// Returns true if the process is still a member of its cluster.
     fn stays(&self) -> Result<bool> {
         let EmptyingTime::Left(address) = self.when else {
             return Ok(false);
@@ -94,7 +95,7 @@ impl Breakable for EmptiedNode {
     }
 
     fn became(&self) -> Option<String> {
-        let words = "it had not left, and was let be";
+        let words = "the node had not left the ring, so cassay did not change it";
         self.has_stayed.then(|| words.to_owned())
     }
 }

@@ -1,5 +1,5 @@
-//! A server that cassay did not start, which is stopped, killed or paused, and serves again on
-//! healing.
+//! A server that cassay did not start. The fault stops, kills or pauses it, and healing makes it
+//! serve again.
 
 use super::state::Breakable;
 use crate::state::AgentState;
@@ -11,14 +11,14 @@ use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// Time limit for a process to stop, and interval of polling its state.
+/// Maximum time for a process to stop, and interval between two checks of its state.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// A fault of a server.
 pub(super) struct OfOthers {
     fault: ServiceFault,
-    /// True if anything was done: a server that others have stopped must not be started.
+    /// True if the fault had an effect. The agent must not start a server that others have stopped.
     is_begun: bool,
 }
 
@@ -44,7 +44,7 @@ impl Breakable for OfOthers {
         let found = self.fault.service.process()?;
         ensure!(
             found == Some(self.fault.process),
-            "process {} does not serve {} any more",
+            "process {} no longer serves {}",
             self.fault.process.pid,
             self.fault.service.serves
         );
@@ -65,8 +65,8 @@ impl Breakable for OfOthers {
         }
     }
 
-    /// Continues or starts the server. If it is not back, it stays on the undo list, so that it is
-    /// tried again at the end.
+    /// Continues or starts the server. If the server does not come back, the undo entry stays, so
+    /// that the agent tries again at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !self.is_begun {
             return Ok(Vec::new());

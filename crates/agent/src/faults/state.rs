@@ -12,12 +12,12 @@ use std::time::Duration;
 
 /// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
-    /// Injects the fault. Anything that must be undone after the agent's end is on the undo list
-    /// before.
+    /// Injects the fault. Before the change, it adds an entry to the undo list for each change that
+    /// must be undone after the agent's end.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
-    /// Heals the fault. Returns the present processes of those affected, in order. It must work
-    /// after a partial injection, too.
+    /// Heals the fault. Returns the present processes of the affected ones, in order. Healing must
+    /// also work after a partial injection.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>>;
 
     /// Returns the processes that the injection has started.
@@ -25,7 +25,8 @@ pub(crate) trait Breakable: Send {
         Vec::new()
     }
 
-    /// Returns true if it cannot be healed yet. An agent without controller waits for a while.
+    /// Returns true if the fault cannot be healed yet. An agent without a controller then waits for
+    /// a while.
     fn waits(&self) -> bool {
         false
     }
@@ -39,14 +40,14 @@ pub(crate) trait Breakable: Send {
 /// Maximum time for which an agent without controller waits for a fault that cannot be healed yet.
 const ALONE_MAX: Duration = Duration::from_secs(600);
 
-/// Interval between two checks if it can.
+/// Interval between two checks if the fault can be healed.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
-/// Faults of a host.
+/// All faults of a host.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,
-    /// Starts of processes, with the time until which they may be starting.
+    /// Start time of each process, and the time until which it may be starting.
     pub(super) starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
     pub(super) news: Condvar,
 }
@@ -62,14 +63,14 @@ impl Faults {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends all healing, because the agent ends.
+    /// Stops all healing, because the agent ends.
     pub fn end(&self) {
         self.lock().clear();
         self.news.notify_all();
     }
 
-    /// Waits until a fault is healed or the agent ends. Returns true if it was not healed when its
-    /// time is over.
+    /// Waits until a fault is healed or the agent ends. Returns true if the fault's time is over
+    /// and it is still not healed.
     pub(super) fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
         let mut alone_until = None;

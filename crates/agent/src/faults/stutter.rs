@@ -1,4 +1,5 @@
-//! A process that is stopped repeatedly for a while. If the agent dies, the guard continues it.
+//! A process that is repeatedly stopped for a short time. If the agent dies, the guard continues
+//! the process.
 
 use super::repeating_thread::RepeatingThread;
 use super::state::Breakable;
@@ -9,12 +10,12 @@ use host::undo::Undo;
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// A process that is stopped repeatedly, and continues in between.
+/// A process that is repeatedly stopped and continued.
 pub(super) struct Stutter {
     process: Identity,
     stopped: Duration,
     every: Duration,
-    /// Thread that does it.
+    /// Thread that stops and continues the process.
     keeper: Option<RepeatingThread>,
 }
 

@@ -16,20 +16,21 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is beside the nodes' folders, in none of them.
+/// File that fills the disk. It is next to the nodes' folders, not in one of them.
 const FILLER: &str = ".cassay-filler";
 
-/// Maximum number of adjustments of the free space, because others write and delete meanwhile.
+/// Maximum number of adjustments of the free space: other processes write and delete at the same
+/// time.
 const TURNS_MAX: usize = 32;
 
-/// Tolerance of the free space: the file system's needs for its own tables.
+/// Tolerance of the free space: the file system needs space for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
 
 /// A fault of the host's volume, which can have only one at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
-    /// Lock on a volume that this agent has made. A provided volume has no other users.
+    /// Lock on a volume that this agent created. A provided volume has no other users.
     claim: Option<Claim>,
 }
 
@@ -65,11 +66,11 @@ impl<B: Breakable> Breakable for Alone<B> {
 
 /// Kind of disk failure.
 pub(super) enum DiskFailure {
-    /// The disk is gone.
+    /// The disk no longer exists.
     Removed,
     /// The disk is read-only.
     ReadOnly,
-    /// The disk fails from the location of a file's byte on.
+    /// The disk fails from the location of a file's byte onwards.
     From(PathBuf, u64),
 }
 
@@ -111,12 +112,12 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // Processes that still live have open files.
+        // Processes that still run have open files.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
         if volume.unmount().is_err() {
-            // Other processes on this host keep it, but cannot use it.
+            // Other processes on this host keep the volume mounted, but cannot use it.
             here.group()?.empty()?;
         }
         volume.renew()?;
@@ -143,7 +144,7 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
 
 /// Drops a file from the page cache, except the pages that a process has mapped.
 pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
-    rustix::fs::fdatasync(file).context("write what is not on the disk yet")?;
+    rustix::fs::fdatasync(file).context("write unsynced data to the disk")?;
     let to_the_end: Option<NonZeroU64> = None;
     fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop it from the page cache")
 }
@@ -197,11 +198,12 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // Only on a disk of its own, because the space may be freed only with the volume.
+        // This is done only on a disk of the host's own, because the space may be freed only with
+        // the volume.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
-            .context("make a file that takes the room (is the disk full already?)")?;
+            .context("create a file that fills the disk (is the disk full already?)")?;
         self.is_filled = true;
         fill(&file, self.leave_bytes)
             .with_context(|| format!("leave {} bytes of its disk", self.leave_bytes))
@@ -212,15 +214,15 @@ impl Breakable for Full {
             let root = own_disk(here)?;
             match rustix::fs::unlinkat(root, FILLER, rustix::fs::AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
-                error => error.context("remove the file that takes the room")?,
+                error => error.context("remove the file that fills the disk")?,
             }
         }
         Ok(Vec::new())
     }
 }
 
-/// Returns the root of the host's own disk: its volume, or a file system that was mounted for its
-/// data before, as for a pod.
+/// Returns the root of the host's own disk: its volume, or a file system that was already mounted
+/// for its data, as in a pod.
 fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
@@ -233,7 +235,7 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     let of_system = rustix::fs::stat("/").context("look at the disk of its system")?;
     ensure!(
         of_data.st_dev != of_system.st_dev,
-        "{} is on the disk of its machine, which others use; give it a volume of its own",
+        "{} is on the disk of its machine, which other programs use; give it a separate volume",
         data.display()
     );
     Ok(root)
@@ -242,11 +244,11 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
 /// Makes `file` fill the disk except for `leave` bytes, or shrinks it.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
-        let stat = rustix::fs::fstatvfs(file).context("ask for the room")?;
+        let stat = rustix::fs::fstatvfs(file).context("ask for the free space")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // A refused size is not tried again, because file system tables take space too.
+    // A size that was refused is not tried again, because the file system's tables take space too.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;
@@ -269,12 +271,12 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         }
     }
     anyhow::bail!(
-        "{} bytes are left, since others write and delete there",
+        "{} bytes are left, because other programs write and delete files there",
         available()?
     )
 }
 
 fn leave_of(taken: u64, back: u64) -> Result<u64> {
     let left = taken.checked_sub(back);
-    left.context("there is less room than that already")
+    left.context("there is already less free space")
 }

@@ -60,7 +60,7 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     assert!(agent.list(&given.join("a"), None).unwrap().unwrap()[0].is_folder);
     assert_eq!(agent.list(&given.join("absent"), None).unwrap(), None);
 
-    // A shorter file in its place leaves nothing of it.
+    // A shorter file that replaces it contains none of its bytes.
     let again = FileStep::write(folder.join("large"), "short");
     agent.change(vec![again]).unwrap();
     assert_eq!(agent.read(&folder.join("large")).unwrap(), b"short");
@@ -95,7 +95,7 @@ fn a_growing_file_is_followed_and_a_replaced_one_is_another() {
     assert_eq!(agent.list(&given, None).unwrap().unwrap()[1].id, other.id);
 }
 
-/// More names than fit into a message, in both directions.
+/// There are more names than fit into a message, in both directions.
 #[test]
 fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     let (_root, given, agent) = agent();
@@ -200,7 +200,7 @@ fn a_failed_step_is_named_and_later_steps_are_not_done() {
     assert!(!given.join("later").exists());
 }
 
-/// A checksum that needs several answers continues, with direct reads or not.
+/// A checksum that needs several answers continues, with or without direct reads.
 #[test]
 fn a_file_is_summed_over_several_answers() {
     let (_root, given, agent) = agent();
@@ -280,7 +280,7 @@ fn files_of_others_are_out_of_reach() {
     assert!(agent.sums(&given, &up).is_err());
     assert_eq!(std::fs::read(outside.join("file")).unwrap(), b"theirs");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
-    // The link itself may be removed, but its target stays.
+    // The link itself may be removed, but its target remains.
     agent.uncache(&given).unwrap();
     agent.change(vec![FileStep::Remove(given.join("way"))]).unwrap();
     let itself = agent.change(vec![FileStep::Remove(given.clone())]);

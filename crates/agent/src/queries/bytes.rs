@@ -1,4 +1,4 @@
-//! Bytes of a file as a reader gets them, and as they are on disk.
+//! Reads the bytes of a file twice: as a reader gets them, and as they are on disk.
 
 use crate::state::AgentState;
 use anyhow::{Result, ensure};
@@ -11,13 +11,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Maximum number of bytes: both versions fit into one message.
+/// Maximum number of bytes, so that both versions fit into one message.
 const BYTES_MAX: u64 = 256 << 10;
 
 pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<QueryAnswer> {
     ensure!(
         bytes <= BYTES_MAX && at.checked_add(bytes).is_some(),
-        "{bytes} bytes of {} at {at}: {BYTES_MAX} can be looked at at once",
+        "{bytes} bytes of {} at {at}: at most {BYTES_MAX} can be read at the same time",
         path.display()
     );
     let read = |flags: OFlags| {
@@ -28,13 +28,13 @@ pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Resul
             error.raw_os_error().unwrap_or(unknown)
         }))
     };
-    // Reads from disk first, because a read through the page cache leaves its pages there.
+    // The disk is read first, because a read through the page cache leaves its pages there.
     let on_disk = read(OFlags::RDONLY | OFlags::DIRECT)?;
     let cached = read(OFlags::RDONLY)?;
     Ok(QueryAnswer::Bytes { cached, on_disk })
 }
 
-/// Returns those bytes that the file has, reading whole blocks.
+/// Returns those of the bytes that the file contains, reading whole blocks.
 fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     let first = at - at % BLOCK_BYTES;
     let mut blocks = Blocks::new((at + bytes).next_multiple_of(BLOCK_BYTES) - first);
@@ -42,7 +42,7 @@ fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     while let Some(rest) = blocks.bytes_mut().get_mut(count..).filter(|rest| !rest.is_empty()) {
         let read = file.read_at(rest, first + count as u64)?;
         count += read;
-        // At the end of a file, a direct read of a partial block is refused.
+        // At the end of a file, the kernel refuses a direct read of a partial block.
         if read == 0 || !(count as u64).is_multiple_of(BLOCK_BYTES) {
             break;
         }

@@ -150,7 +150,7 @@ fn a_stop_or_kill_changes_the_process_and_a_pause_does_not() {
         how: ServiceBreak::Kill,
     });
     let said = format!("{:#}", agent.inject(stale, LONG).unwrap_err());
-    assert!(said.contains("does not serve"), "{said}");
+    assert!(said.contains("no longer serves"), "{said}");
     std::fs::remove_file(server.folder.path().join("pid")).unwrap();
     wait_until("its owner has stopped it", || server.process().is_none());
     let gone = Injection::Service(ServiceFault {
@@ -208,7 +208,7 @@ fn a_service_runs_again_after_agent_and_guard_were_killed() {
     assert!(server.process().is_none());
     let second = Agent::start_on_machine(&cluster, &root.path().join("other")).unwrap();
     let said = second.mend(Some(root.path())).unwrap();
-    let started = format!("what serves {} was started", server.service.serves);
+    let started = format!("the server of {} was started", server.service.serves);
     assert!(said.contains(&started), "{said:?}");
     wait_until("it serves", || server.process().is_some());
     assert_eq!(second.mend(Some(root.path())).unwrap(), [""; 0], "once");

@@ -104,7 +104,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
         remove(below("link"));
         other = put(host, "other", &[5; 90_000_000]);
     });
-    assert!(became.contains("was deleted meanwhile"), "{became}");
+    assert!(became.contains("was deleted in the meantime"), "{became}");
     host.drop_page_cache().unwrap();
     let line = format!("tr -d '\\005' < {} | wc -c", other.display());
     assert_eq!(shell(host, &line).text, "0", "it is what was written");

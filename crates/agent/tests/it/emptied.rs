@@ -148,7 +148,10 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let healed = kept.agent.heal(broken).unwrap();
     assert_eq!(healed.processes, [kept.process]);
     let became = healed.became.unwrap();
-    assert_eq!(became, "it had not left, and was let be");
+    assert_eq!(
+        became,
+        "the node had not left the ring, so cassay did not change it"
+    );
     assert!(kept.process.alive() && !kept.is_empty());
 
     let broken = kept.agent.inject(leave(), LIMIT).unwrap();

@@ -57,7 +57,7 @@ fn processes_are_started_watched_and_ended() {
     );
     let stranger = Identity::own();
     let said = format!("{:#}", agent.end_process(stranger, LIMIT).unwrap_err());
-    assert!(said.contains("was not started here"), "{said}");
+    assert!(said.contains("has not started process"), "{said}");
 
     let last = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.end().unwrap();

@@ -148,7 +148,7 @@ fn a_machine_loses_packets_until_it_is_healed() {
         // time is over.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
-        assert!(error.contains("nothing is named"), "{error}");
+        assert!(error.contains("no packets are named"), "{error}");
         agent.inject(Injection::Reset(vec![CQL]), LIMIT).unwrap();
         let broken = agent.inject(all_of_cql(), SILENCE).unwrap();
         wait_until("its time is over", || dropped(agent, broken).is_empty());
@@ -261,7 +261,7 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     assert!(lab.reach(CQL, LIMIT).is_open());
 }
 
-/// An attached machine, which is not one of our hosts: its packet losses are recorded on its disk,
+/// An attached machine, which is not a host of cassay: its packet losses are recorded on its disk,
 /// and the next agent removes them.
 #[test]
 fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
@@ -306,7 +306,7 @@ fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
     assert!(lab.command(TEST, root.path()).wait().unwrap().success());
     let said = std::fs::read_to_string(root.path().join("said")).unwrap();
     assert!(
-        said.contains(&format!("the packet filter {name} was taken away")),
+        said.contains(&format!("the packet filter {name} was removed")),
         "{said}"
     );
     assert_eq!(lab.tables(), [""; 0]);

@@ -257,7 +257,11 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         delay: None,
     };
     let table = [
-        (switch, Injection::Packets(Vec::new()), "nothing is named"),
+        (
+            switch,
+            Injection::Packets(Vec::new()),
+            "no packets are named",
+        ),
         (
             switch,
             Injection::Packets(vec![share(0.0)]),
@@ -280,23 +284,19 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         (
             switch,
             Injection::LinkFrom(LinkSpec::default()),
-            "no network of its own",
+            "no separate network",
         ),
         (
             switch,
             Injection::TakeAddress(Ipv4Addr::LOCALHOST),
-            "no network of its own",
+            "no separate network",
         ),
         (
             host,
             Injection::TakeAddress(hosts.all()[0].address()),
             "already",
         ),
-        (
-            switch,
-            Injection::Reset(vec![9042]),
-            "no network of its own",
-        ),
+        (switch, Injection::Reset(vec![9042]), "no separate network"),
     ];
     for (agent, what, expected) in table {
         let told = format!("{what:?}");

@@ -81,11 +81,11 @@ fn a_refused_connection_reports_its_reason() {
         "{said}"
     );
     let said = refused(&format!("{run}; echo 'error: no memory' >&2; exit 2"));
-    let ended = "me@db1: the program ended at once there, with status 2: error: no memory";
+    let ended = "me@db1: the program ended immediately there, with status 2: error: no memory";
     assert_eq!(said, ended);
 }
 
-/// Creates an `ssh` whose far side hangs up `count` times before login.
+/// Creates an `ssh` which ends the connection `count` times before login.
 fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
     let text = format!(
         "echo x >> {0}/tried; [ $(wc -l < {0}/tried) -gt {count} ] || {{ echo \

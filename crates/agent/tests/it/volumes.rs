@@ -288,7 +288,7 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
 }
 
 /// The test process is in the groups of its host, and has their limits. An idle disk does a tenth
-/// of a second's requests at once, whatever its limit.
+/// of a second's requests at once, regardless of its limit.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
     if !able(&[Capability::DiskLimit]) {

@@ -143,7 +143,7 @@ impl Drop for Kept {
 #[test]
 fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let (root, agent) = machine("watch-kept");
-    // Connects after our own connection has ended.
+    // Connects after the connection of the test has ended.
     let _kept = Kept(root);
     let agent = agent;
     let pid = agent.process().pid;

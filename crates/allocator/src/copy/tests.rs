@@ -1,4 +1,4 @@
-//! Copies against copying byte by byte.
+//! Compares copies with copying byte by byte.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ unsafe extern "C" {
     fn cassay_copy(to: *mut u8, from: *const u8, length: usize) -> *mut u8;
 }
 
-/// Bytes that all differ from their neighbours, some of them copied within; None where it does not
+/// Bytes that all differ from their neighbours, some of them copied within. None if it does not
 /// fit.
 fn copied(size: usize, to: usize, from: usize, length: usize) -> Option<[Vec<u8>; 2]> {
     let fits = to.max(from).checked_add(length)? <= size;
@@ -17,7 +17,7 @@ fn copied(size: usize, to: usize, from: usize, length: usize) -> Option<[Vec<u8>
         expected.copy_within(from..from + length, to);
         let mut seen = before;
         let start = seen.as_mut_ptr();
-        // SAFETY: both ranges lie in the vector, as `fits` says.
+        // SAFETY: both ranges are in the vector, as `fits` says.
         let given = unsafe { cassay_copy(start.add(to), start.add(from), length) };
         assert_eq!(given, start.wrapping_add(to), "it gives the destination");
         [expected, seen]

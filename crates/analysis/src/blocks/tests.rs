@@ -1,4 +1,4 @@
-//! Tests percentiles whose truth is known: how often their intervals contain it.
+//! Tests percentiles with known true values: how often their intervals contain the true value.
 
 use super::*;
 use crate::test_series::{Chance, Pauses};
@@ -17,7 +17,7 @@ fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
     blocks
 }
 
-/// The true quantile of that mixture, from far more values than any window has.
+/// The true quantile of that mixture, from far more values than a window has.
 fn truth(q: f64, swing: f64) -> f64 {
     let mut chance = Chance::new(99);
     let mut all = Histogram::new();
@@ -38,7 +38,8 @@ fn coverage_of_percentiles_is_near_95_percent() {
             let truth = truth(q, swing);
             let intervals: Vec<[u64; 2]> =
                 made.iter().filter_map(|blocks| blocks.quantile_ci95_ns(q)).collect();
-            // Rarely does a window look so correlated, or a block so far off, that there is none.
+            // Rarely, a window looks so correlated, or a block differs so much, that there is no
+            // interval.
             assert!(
                 intervals.len() * 10 >= made.len() * 9,
                 "{}",
@@ -75,7 +76,7 @@ fn a_percentile_with_under_100_values_above_it_has_no_interval() {
         (0..2000).for_each(|_| second.record((chance.uniform() * 1e6) as u64));
         blocks.push(&second);
     }
-    // 20,000 values: 200 above p99, 20 above p99.9.
+    // There are 20,000 values, of which 200 are above p99 and 20 above p99.9.
     let intervals = blocks.ci95_ms();
     assert_eq!(intervals.keys().collect::<Vec<_>>(), ["p50", "p95", "p99"]);
 }
@@ -104,7 +105,7 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
     }
     let kept: u64 = blocks.blocks.iter().flatten().map(|(_, count)| count).sum();
     assert_eq!((kept, blocks.histogram().count()), (10_000, 10_000));
-    // Every block but the last holds as many intervals as any other.
+    // All blocks except the last contain the same number of intervals.
     let sizes: Vec<u64> =
         blocks.blocks.iter().map(|block| block.iter().map(|(_, n)| n).sum()).collect();
     assert!(
@@ -114,7 +115,7 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
 }
 
 /// Returns two shares of windows of 30 s: those with an interval of p99 that misses the true value,
-/// and those among them that are not labelled. The server pauses; operations are due at a rate.
+/// and those among them that are not labelled. The server pauses, and operations are due at a rate.
 fn wrong(pauses: Pauses, windows: u32, seed: u64) -> [f64; 2] {
     let mut chance = Chance::new(seed);
     let truth = pauses.truth(&mut chance).quantile_ns(0.99) as f64;
@@ -177,7 +178,7 @@ fn each_block_that_is_whole_says_its_own() {
         histogram.record(90_000_000);
         blocks.push(&histogram);
     }
-    // Joined in pairs; the last has one interval, and is left out.
+    // Intervals are joined in pairs. The last pair has only one interval, and is left out.
     let medians = blocks.each(|block| quantile_ms(block, 0.5));
     assert_eq!((blocks.intervals_per_block(), medians.len()), (2, 32));
     let near = |(at, ms): (usize, &f64)| (ms / (at as f64 + 1.0) - 1.0).abs() < 0.002;

@@ -1,4 +1,4 @@
-//! Tests comparisons whose truth is known: their findings, and how often these are wrong.
+//! Tests comparisons with known true ratios: their findings, and how often these are wrong.
 
 use super::*;
 use crate::test_series::Chance;
@@ -11,9 +11,9 @@ fn findings_follow_from_interval_margin_and_direction() {
         ([1.10, 1.30], Faster, Slower),
         ([0.70, 0.85], Slower, Faster),
         ([0.98, 1.02], Equivalent, Equivalent),
-        // Different from 1, but too small to matter.
+        // It differs from 1, but too little to be important.
         ([1.005, 1.02], Equivalent, Equivalent),
-        // The margin is symmetric in ratios: 0.90 is below 1/1.1.
+        // The margin is symmetric in ratios, so 0.90 is below 1/1.1.
         ([0.90, 1.08], Inconclusive, Inconclusive),
         ([0.95, 1.05], Inconclusive, Equivalent),
         ([1.01, 1.20], Faster, Slower),
@@ -40,7 +40,7 @@ fn pairs_give_the_textbook_interval_of_log_ratios() {
     assert!((low - (mean - half).exp()).abs() < 1e-6, "{low}");
     assert!((high - (mean + half).exp()).abs() < 1e-6, "{high}");
     assert_eq!(seen.blocks, 3);
-    // 3.3 %: the interval excludes 1, but the level for the word is not reached.
+    // With 3.3 %, the interval excludes 1, but the level for the word is not reached.
     assert_eq!(alone(&seen), Finding::Inconclusive);
 }
 
@@ -56,7 +56,7 @@ fn p_is_that_of_the_t_test() {
     let [low, _] = seen.ci95().unwrap();
     assert!((low - 1.0).abs() < 1e-6, "the interval ends where p is 5 %");
     assert_eq!(alone(&seen), Finding::Inconclusive);
-    // 3.896 is the value of 3 %, where the word begins.
+    // 3.896 is the value for 3 %, from which on the word is used.
     for (t, expected) in [(3.89, Finding::Inconclusive), (3.90, Finding::Faster)] {
         seen.error = Some(LogError {
             standard_error: seen.ratio.ln() / t,
@@ -89,11 +89,11 @@ fn runs_that_did_not_take_turns_look_different_at_most() {
         None,
         "more of the same would not help"
     );
-    // 5 % between two runs with quiet blocks is less than runs differ by themselves.
+    // Runs differ by more than these 5 % between two runs with quiet blocks.
     let quiet = compare_unpaired(&[100.0; 5], &[105.0; 5], Metric::THROUGHPUT).unwrap();
     assert_eq!(alone(&quiet), Finding::Inconclusive);
     let [low, high] = quiet.ci95().unwrap();
-    // Student's t with eight degrees of freedom.
+    // It is Student's t with eight degrees of freedom.
     let half = 2.306_004 * (2.0_f64 * 0.03 * 0.03).sqrt();
     assert!((high / low - (2.0 * half).exp()).abs() < 1e-4);
 }
@@ -159,7 +159,7 @@ fn the_smallest_visible_effect_is_seen_in_four_of_five() {
         let ratio = |chance: &mut Chance| (effect + noise * chance.normal()).exp();
         (0..10).map(|_| (1000.0, 1000.0 * ratio(chance))).collect()
     };
-    // The spread is itself estimated: use that of the true spread.
+    // The scatter itself is estimated, so the test uses the true scatter.
     let error = LogError {
         standard_error: noise / 10.0_f64.sqrt(),
         freedom: 9.0,
@@ -216,11 +216,11 @@ fn a_lower_bound_decides_only_toward_larger_values() {
         both.map(|(b, c)| if turned { (c, b) } else { (b, c) }).collect()
     };
     for (value, there, back) in [
-        // At least twice as slow: slower; the other is faster.
+        // The first is at least twice as slow, so it is slower and the other is faster.
         (20.0, Finding::Slower, Finding::Faster),
-        // At least as fast as it looks, or arbitrarily slow.
+        // It is at least this fast, or arbitrarily slow.
         (5.0, Finding::Inconclusive, Finding::Inconclusive),
-        // Equal to the digit: the true value may be ten times as large.
+        // The values are equal to the digit, but the true value may be ten times as large.
         (10.0, Finding::Inconclusive, Finding::Inconclusive),
     ] {
         let contender = side(value, AtLeast);
@@ -241,7 +241,7 @@ fn a_lower_bound_decides_only_toward_larger_values() {
             assert_eq!((alone(&seen), seen.bound), (apart, Some(bound)));
         }
     }
-    // One bound of three is enough; with a bound on either side the ratio may be anything.
+    // One bound of three is enough. With a bound on either side, the ratio is unknown.
     let one = [AtLeast(10.0), Exactly(10.0), Exactly(10.0)];
     let seen = compare_paired(&pairs(one, false), Metric::LATENCY).unwrap();
     assert_eq!(
@@ -263,8 +263,8 @@ fn a_lower_bound_decides_only_toward_larger_values() {
     );
 }
 
-/// A timeout cuts off the contender's values somewhere: the rest is called different no more often
-/// than the level says.
+/// A timeout truncates the values of the contender at some point. The rest is called different no
+/// more often than the level allows.
 #[test]
 fn equal_variants_with_one_censored_differ_in_at_most_1_in_30() {
     let mut chance = Chance::new(29);

@@ -1,10 +1,10 @@
-//! Tests curves whose truth is known.
+//! Tests curves with known true coefficients.
 
 use super::*;
 use crate::test_series::Chance;
 
 const THREADS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-/// Made from λ 1000, σ 0.05, κ 0.0008 with errors by hand; fitted with scipy.
+/// The points come from λ 1000, σ 0.05, κ 0.0008 with errors by hand, and were fitted with scipy.
 const OPS: [f64; 7] = [995.0, 1915.0, 3480.0, 5870.0, 8290.0, 9260.0, 8040.0];
 
 fn loads(threads: &[f64], blocks: &[Vec<f64>]) -> Vec<Load> {
@@ -74,7 +74,7 @@ fn a_planted_peak_lies_in_its_interval() {
         let [low, high] = threads_ci95;
         hits += u32::from(low <= truth.peak_threads() && truth.peak_threads() <= high);
     }
-    // Binomial, 30 at 95 %: below 25 in 1 of 300.
+    // It is binomial, 30 at 95 %, and below 25 in 1 of 300.
     assert!(hits >= 25, "{hits} of {runs}");
 }
 
@@ -87,7 +87,7 @@ fn a_curve_that_levels_off_has_no_peak() {
     };
     let of = |seed| fit(&planted(truth, &THREADS, 0.02, seed)).unwrap();
     let peaks = (0..40).filter(|seed| matches!(of(*seed).peak, Peak::At { .. }));
-    // One in forty by the level, most of them too far out.
+    // There is one in forty according to the level, and most of them are too far outside.
     assert!(peaks.count() <= 2);
 }
 
@@ -100,7 +100,7 @@ fn no_curve_is_drawn_through_what_shows_none() {
     };
     let few = planted(truth, &THREADS[..5], 0.0, 1);
     assert_eq!(fit(&few), Err(NoCurve::FewLoads(5)));
-    // Six loads, all of them far below the bend.
+    // All six loads are far below the bend.
     let low = planted(truth, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.0, 1);
     assert_eq!(fit(&low), Err(NoCurve::StillGrowing));
     let mut off = OPS.to_vec();
@@ -114,7 +114,7 @@ fn no_curve_is_drawn_through_what_shows_none() {
 
 #[test]
 fn a_curve_that_only_falls_peaks_at_its_first_load() {
-    // N* by the formula is 8.3, below every load measured.
+    // N* is 8.3 by the formula, which is below every measured load.
     let threads = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
     let ops = vec![10_000.0, 9970.0, 9900.0, 9780.0, 9530.0, 9060.0];
     let usl = fit(&loads(&threads, &[ops])).unwrap();

@@ -11,14 +11,14 @@ pub struct Load {
     pub error: f64,
 }
 
-/// Distance between the throughputs of runs.
+/// Difference between the throughputs of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
     /// Largest throughput ÷ smallest, minus 1.
     pub apart: f64,
-    /// Interval of `apart`, which holds for all pairs at once with 95 % (Bonferroni).
+    /// Interval of `apart`. It holds for all pairs at once with 95 % (Bonferroni).
     pub ci95: [f64; 2],
-    /// Judgement by that interval.
+    /// Judgement from that interval.
     pub agreed: MarginResult,
 }
 
@@ -29,13 +29,13 @@ measure::word_enum! {
         Inside = "inside",
         /// The whole interval is beyond the margin.
         Outside = "outside",
-        /// The interval lies on both sides of the margin.
+        /// The interval is on both sides of the margin.
         Untold = "untold",
     }
 }
 
-/// Returns the distance between the throughputs of runs; a share of `within` does not matter.
-/// `None` with fewer than two runs, or if one of them did nothing.
+/// Returns the difference between the throughputs of runs. A share of `within` is not important.
+/// `None` with fewer than two runs, or if one of them did no operations.
 pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     let done: Vec<Load> = loads.iter().copied().filter(|load| load.mean > 0.0).collect();
     let count = done.len();
@@ -44,7 +44,7 @@ pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     }
     let pairs = (count * (count - 1) / 2) as f64;
     let z = autocorrelation::normal_quantile(1.0 - 0.05 / 2.0 / pairs);
-    // Ratios are compared by their logarithms, whose errors are the relative errors.
+    // Ratios are compared by their logarithms, whose errors are the relative errors of the ratios.
     let (mut apart, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (number, one) in done.iter().enumerate() {
         for other in &done[number + 1..] {

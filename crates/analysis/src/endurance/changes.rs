@@ -2,12 +2,12 @@
 //!
 //! Killick, Fearnhead and Eckley 2012, "Optimal detection of changepoints with a linear
 //! computational cost" (arXiv 1101.1438): the partition with the least squares around the means of
-//! its parts, with a penalty for each further part. The penalty is our own choice, 3 σ² ln n. Its σ
-//! comes from first differences, which a change of level hardly affects.
+//! its parts, with a penalty for each further part. The penalty is 3 σ² ln n, which is not from the
+//! paper. Its σ comes from first differences, which a change of level hardly affects.
 //!
 //! Consecutive blocks are correlated: if they count as independent, nine in ten series without a
-//! change get one (60 values with a correlation of 0.6). So σ is that of their sums, as of an AR(1)
-//! series.
+//! change get one (60 values with a correlation of 0.6). So σ is the one of their sums, for an
+//! AR(1) series.
 
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
@@ -18,8 +18,8 @@ pub const CHANGES_MAX: usize = 5;
 const SEGMENT_MIN: usize = 5;
 /// Penalty of a change, in σ² ln n.
 const PENALTY: f64 = 3.0;
-/// Smallest assumed σ, as a share of the mean. At a rate that is held to the operation, a change of
-/// a ten-thousandth is certain, but of no interest.
+/// Smallest assumed σ, as a share of the mean. At an exactly constant rate, a change of one
+/// ten-thousandth is certain, but irrelevant.
 const SIGMA_MIN: f64 = 1e-3;
 /// Limit at which steps are clipped, in typical steps.
 const CLIPPED_AT: f64 = 2.5;
@@ -37,8 +37,8 @@ pub struct Change {
     pub after: f64,
 }
 
-/// Returns the changes of level, in order. Empty if one even slope explains the series as well: it
-/// would be reported as a flight of stairs.
+/// Returns the changes of level, in order. Empty if a straight line explains the series as well,
+/// because a steady slope would otherwise become many small steps.
 pub fn changes(blocks: &[f64]) -> Vec<Change> {
     let cost = Cost::for_blocks(blocks);
     let penalty = penalty(blocks);
@@ -79,14 +79,14 @@ fn penalty(blocks: &[f64]) -> f64 {
     PENALTY * sigma * sigma * (blocks.len().max(2) as f64).ln()
 }
 
-/// Returns the standard deviation of independent values whose means are as certain as those of the
+/// Returns the standard deviation of independent values whose mean is as certain as the mean of the
 /// blocks. In an AR(1) series with correlation ρ, the differences have the variance 2 σ² (1 − ρ)
 /// and the correlation −(1 − ρ) / 2. Its means have (1 + ρ) / (1 − ρ) times the variance of
 /// independent values.
 fn sigma(blocks: &[f64]) -> f64 {
     let steps: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (middle, usual) = autocorrelation::median_and_deviation(&steps);
-    // A change of level is one large step, which would look like correlation.
+    // A change of level is one large step, which would look like a correlation.
     let most = CLIPPED_AT * usual;
     let clipped: Vec<f64> = steps.iter().map(|step| (step - middle).clamp(-most, most)).collect();
     let raw = 1.0 + 2.0 * autocorrelation::autocorrelation(&clipped, 1);
@@ -94,26 +94,26 @@ fn sigma(blocks: &[f64]) -> f64 {
     usual * ((1.0 + rho) / 2.0).sqrt() / (1.0 - rho)
 }
 
-/// Returns the squares around the line through all blocks.
+/// Returns the sum of squares around the line through all blocks.
 fn slope_cost(blocks: &[f64]) -> f64 {
     let slope = line(&spaced(blocks)).slope;
     let left: Vec<f64> = spaced(blocks).into_iter().map(|(at, value)| value - slope * at).collect();
     autocorrelation::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
-/// Returns the squares around the means of the parts between changes.
+/// Returns the sum of squares around the means of the parts between changes.
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());
     begins.zip(ends()).map(|(from, to)| cost.part(from, to)).sum()
 }
 
-/// Returns where the parts of the best partition begin, except the first.
+/// Returns the index at which each part of the best partition begins, except the first.
 fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // For each place, the least cost of the blocks before it, and where its last part begins.
+    // For each place, the least cost of the blocks before it, and the begin of its last part.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
@@ -124,7 +124,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
             .map(|from| (with(from), *from))
             .reduce(|a, b| if b.0 < a.0 { b } else { a })
             .unwrap_or((f64::INFINITY, 0));
-        // A candidate that costs more even without the next penalty can never be the best.
+        // A candidate whose cost is higher even without the next penalty can never be the best.
         candidates.retain(|from| best[*from].0 + cost.part(*from, end) <= least.0);
         best[end] = least;
         let next = end + 1 - SEGMENT_MIN;
@@ -144,8 +144,8 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
 
 /// Computes the squares around the mean of any part, from sums.
 struct Cost {
-    /// Sums of the values before each place, and of their squares, after subtracting the mean: so
-    /// large values lose no digits.
+    /// Sums of the values before each place, and sums of their squares. The mean is subtracted
+    /// first, so that large values lose no digits.
     sums: Vec<(f64, f64)>,
 }
 

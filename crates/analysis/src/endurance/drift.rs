@@ -4,19 +4,19 @@ use super::BLOCKS;
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
-/// Share within which latency does not drift: the margin within which two latencies count as the
-/// same.
+/// Share within which latency counts as stable: the margin within which two latencies count as
+/// equal.
 pub const LATENCY_WITHIN: f64 = 0.10;
 
 /// A drift over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Change from the window's begin to its end, as a share of the median block: Theil and Sen's
-    /// slope.
+    /// Change from the begin to the end of the window, as a share of the median block: Theil and
+    /// Sen's slope.
     pub change: f64,
     /// Its 95 % interval, by Sen. `None` with too few blocks.
     pub ci95: Option<[f64; 2]>,
-    /// Mann and Kendall's z, corrected for the correlation of the blocks.
+    /// Mann and Kendall's z, corrected for the correlation between the blocks.
     pub z: f64,
     /// Number of blocks in the window.
     pub blocks: usize,
@@ -28,11 +28,11 @@ measure::word_enum! {
     /// Direction of a series over its window.
     #[derive(Default)]
     pub enum DriftDirection {
-        /// Drift and interval are within the margin.
+        /// Both the drift and its interval are within the margin.
         Steady = "steady",
-        /// The series certainly rose; the best estimate is more than the margin.
+        /// The series certainly rose, and the best estimate is more than the margin.
         Rising = "rising",
-        /// The series certainly fell; the best estimate is more than the margin.
+        /// The series certainly fell, and the best estimate is more than the margin.
         Falling = "falling",
         /// The drift is not known well enough.
         #[default]
@@ -40,7 +40,8 @@ measure::word_enum! {
     }
 }
 
-/// Returns the drift of blocks of equal length; a drift of `within`, as a share, does not matter.
+/// Returns the drift of blocks of equal length. A drift of up to `within`, as a share, is not
+/// important.
 pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let line = line(&spaced(blocks));
     let middle = autocorrelation::median(blocks).abs();

@@ -1,14 +1,15 @@
-//! Detects growth: of memory, files and threads that are taken and never given back.
+//! Detects growth of memory, files and threads that a process uses and never releases.
 //!
-//! Only the minimum of each block counts, since use is highest just before it is given back. Only
-//! the last two thirds of the window count, since buffers that fill once do so at its begin. No
-//! forecast goes further than thirty times the window's length.
+//! Only the minimum of each block counts, because use is highest immediately before a release. Only
+//! the last two thirds of the window count, because buffers that fill once do so at the start of
+//! the window. No forecast exceeds thirty times the window's length.
 
 use crate::trend::{VALUES_TO_TELL, line};
 
 /// Maximum distance of a forecast: thirty days, s.
 pub const HORIZON_S: f64 = 30.0 * 86_400.0;
-/// Maximum distance of a forecast, in lengths of the window: a day tells of thirty.
+/// Maximum distance of a forecast, in lengths of the window: one day allows a forecast of thirty
+/// days.
 const HORIZON_WINDOWS: f64 = 30.0;
 /// Number of blocks of the window.
 const BLOCKS: f64 = 64.0;
@@ -24,8 +25,8 @@ pub struct Growth {
     pub per_s_ci95: Option<[f64; 2]>,
     /// Minimum of the last block.
     pub last: f64,
-    /// Time until it reaches its limit, if the growth continues, s. `None` if it does not certainly
-    /// grow, or if its limit is unknown.
+    /// Time until the series reaches its limit, if the growth continues, s. `None` if the series
+    /// does not certainly grow, or if its limit is unknown.
     pub reaches_s: Option<f64>,
     /// Maximum distance of a forecast from a window of this length, s.
     pub horizon_s: f64,
@@ -37,13 +38,13 @@ measure::word_enum! {
     /// Judgement of a growth.
     #[derive(Default)]
     pub enum Growing {
-        /// The series does not certainly grow.
+        /// The series may not grow.
         No = "no",
         /// The series certainly grows, but reaches no known limit within the horizon.
         Grows = "grows",
         /// The series certainly grows, and reaches its limit within the horizon.
         Leaks = "leaks",
-        /// There are too few blocks.
+        /// There are too few blocks to judge.
         #[default]
         Untold = "untold",
     }
@@ -75,7 +76,7 @@ pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth
     }
 }
 
-/// Returns the minimum of each block that counts, with the time at which it was seen, s.
+/// Returns the minimum of each block that counts, with the time at which it was measured, s.
 fn blocks(lowest: &[(f64, f64)], seconds: f64) -> Vec<(f64, f64)> {
     let from_s = seconds * (1.0 - LOOKED_AT);
     let width_s = seconds / BLOCKS;

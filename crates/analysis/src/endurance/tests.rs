@@ -1,5 +1,5 @@
-//! Tests with the vectors of the research, and with simulations: how often each part is wrong, and
-//! what it detects.
+//! Tests the vectors of the research, and simulations: how often each part is wrong, and the
+//! changes that it detects.
 
 use super::*;
 use crate::test_series::Chance;
@@ -33,7 +33,7 @@ fn a_series_becomes_at_most_64_whole_blocks() {
     assert_eq!(of(65, 0), (32, 2));
     assert_eq!(of(180, 0), (60, 3));
     assert_eq!(of(512, 0), (64, 8));
-    // As long as three cycles if 20 such blocks are left, and otherwise as short as possible.
+    // The length is that of three cycles if 20 blocks of this length remain, otherwise the minimum.
     assert_eq!(of(512, 25), (20, 25));
     assert_eq!(of(512, 26), (64, 8));
     assert_eq!(of(0, 3), (0, 1));
@@ -41,7 +41,7 @@ fn a_series_becomes_at_most_64_whole_blocks() {
 
 #[test]
 fn a_spike_does_not_make_a_drift() {
-    // The vector of the research: slope 2.5 [2, 3] over 12 blocks of about 1,014.5.
+    // This is the vector of the research: slope 2.5 [2, 3] over 12 blocks of about 1,014.5.
     let spiked = [
         1000.0, 1003.0, 1001.0, 1008.0, 1010.0, 1150.0, 1013.0, 1018.0, 1016.0, 1024.0, 1025.0,
         1027.0,
@@ -51,7 +51,7 @@ fn a_spike_does_not_make_a_drift() {
         (seen.change - 2.5 * 12.0 / 1014.5).abs() < 1e-12,
         "{seen:?}"
     );
-    // Twelve blocks show no trend, whatever they seem to do.
+    // Twelve blocks show no trend, even if they seem to have one.
     assert_eq!(seen.course, DriftDirection::Untold);
 }
 
@@ -92,7 +92,7 @@ fn a_planted_drift_is_found_and_its_interval_holds_it() {
                 DriftDirection::Rising
             };
             found += u32::from(seen.course == expected);
-            // As a share of the median, which lies half way.
+            // The change is a share of the median, which is in the middle.
             let truth = planted / (1.0 + planted / 2.0);
             held += u32::from(seen.ci95.is_some_and(|[low, high]| low <= truth && truth <= high));
         }
@@ -134,7 +134,7 @@ fn a_level_that_changes_is_found_where_it_does() {
     });
     println!("10 % at 600 s: {found:.3}");
     assert!(found > 0.95, "{found}");
-    // Without noise, exactly there, and by exactly this much.
+    // Without noise, the change is exactly at this place, and has exactly this size.
     let stairs: Vec<f64> = (0..60).map(|at| if at < 20 { 10.0 } else { 12.0 }).collect();
     let expected = Change {
         at: 20,
@@ -188,7 +188,7 @@ fn of_many_changes_the_five_largest_are_told() {
 #[test]
 fn a_cycle_is_seen_and_noise_has_none() {
     let mut chance = Chance::new(57);
-    // A saw: it fills, and is worked off.
+    // The series is a saw, which fills and is worked off.
     let saw = |period: usize, noise: f64, chance: &mut Chance| -> Vec<f64> {
         let each = chance.autocorrelated(400, 0.3).into_iter().enumerate();
         each.map(|(at, one)| (at % period) as f64 / period as f64 + noise * one)
@@ -233,7 +233,7 @@ fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
 fn a_leak_is_found_by_the_least_values_of_the_heap() {
     let mut chance = Chance::new(58);
     let limit = Some(8e9);
-    // 600 MB a day fill the 6 GB that are left in ten days.
+    // 600 MB a day fill the remaining 6 GB in ten days.
     let found = share_of(200, || {
         let seen = growth(&heap(&mut chance, 600e6 / DAY_S), DAY_S, limit);
         seen.growing == Growing::Leaks && seen.reaches_s.is_some_and(|s| s < 30.0 * DAY_S)
@@ -287,7 +287,7 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
         });
         agreement(&loads, 0.04).expect("three that did something")
     };
-    // DataStax on vSAN: "less than 4 %", by both.
+    // DataStax on vSAN stated "less than 4 %" for both.
     for means in [
         [124_528.0, 120_229.0, 124_725.0],
         [13_836.0, 13_359.0, 13_858.0],

@@ -1,14 +1,14 @@
-//! Tests change points: published vectors, planted steps, and series without any change.
+//! Tests change points: published vectors, planted steps, and series without changes.
 
 use super::*;
 use crate::test_series::Chance;
 
-/// Ten values that Otava's documents use; its code finds one change.
+/// These are ten values from the documents of Otava, whose code finds one change.
 const DOCUMENTED: [f64; 10] = [
     10.43, 10.23, 10.29, 10.91, 10.34, 10.69, 9.23, 9.11, 9.13, 9.03,
 ];
 
-/// A series of Otava's own test of the divisive search.
+/// This is a series of Otava's own test of the divisive search.
 const THREE_LEVELS: [f64; 14] = [
     0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0,
 ];
@@ -25,12 +25,12 @@ fn changes_are_where_otava_finds_them() {
     };
     assert_eq!((shift.at, shift.before_count, shift.after_count), (6, 6, 4));
     assert!(is_near(shift.before, 10.481_667) && is_near(shift.after, 9.125));
-    // Otava's own p is 4.99e-6: it divides by n where n - 1 is right.
+    // Otava's own p is 4.99e-6, because it divides by n where n - 1 is right.
     assert!(is_near(shift.p, 1.0072e-5), "{}", shift.p);
     assert_eq!(divisive(&THREE_LEVELS, 0.01), [5, 8]);
 }
 
-/// Compared with sums over all pairs, term by term as in Matteson and James.
+/// The result is compared with sums over all pairs, term by term as in Matteson and James.
 #[test]
 fn the_energy_distance_is_that_of_its_definition() {
     let values = THREE_LEVELS;
@@ -62,7 +62,7 @@ fn the_energy_distance_is_that_of_its_definition() {
     }
 }
 
-/// 4 and 3 values: 0.00093 by Otava's deviations.
+/// 4 and 3 values give 0.00093 by Otava's deviations.
 #[test]
 fn the_t_test_divides_by_the_right_number() {
     let (left, right) = ([1.0, 1.1, 0.9, 1.05], [1.3, 1.35, 1.4]);
@@ -74,7 +74,7 @@ fn the_t_test_divides_by_the_right_number() {
     assert_eq!(p_of_difference(&[], &[2.0]), 1.0);
 }
 
-/// Runs that differ by 2 % from each other, and by more from some run on.
+/// Runs differ by 2 % from each other, and by more from a certain run on.
 fn runs(chance: &mut Chance, step: f64) -> Vec<f64> {
     let run = |index: usize| {
         let level = if index < 15 { 1.0 } else { step };
@@ -93,7 +93,7 @@ fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
         let large = shifts(&values, Limits::with_magnitude(0.03));
         confirmed += usize::from(large.iter().any(Shift::is_confirmed));
     }
-    // 17 in 1000 and 4 in 1000 in 2000 series of another generator.
+    // There were 17 in 1000 and 4 in 1000 among 2000 series of another generator.
     assert!(any <= 30, "{any} of 1000 series");
     assert!(
         confirmed <= 10,
@@ -113,7 +113,7 @@ fn a_step_of_five_percent_is_found_at_its_run() {
                 near += usize::from((14..=16).contains(&shift.at) && shift.is_confirmed());
             }
         }
-        // 74 and 91 of a hundred.
+        // There are 74 and 91 of a hundred.
         assert!(exact >= 130, "{exact} of 200 at their run");
         assert!(near >= 170, "{near} of 200 within one run");
     }
@@ -126,7 +126,7 @@ fn a_spike_is_not_confirmed() {
     values[12] = 60.0;
     let found = shifts(&values, Limits::with_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");
-    // A very recent change may be one.
+    // A very recent change may be a change point.
     values[12] = 100.0;
     values[19] = 60.0;
     let found = shifts(&values, Limits::with_magnitude(0.03));

@@ -1,10 +1,10 @@
 //! Estimates the noise of trials and places around a curve, and the resulting uncertainty of its
 //! coefficients.
 //!
-//! There are two noises. Trials of one place differ from block to block. And a place is off the
-//! curve by an amount that further blocks would not change, since no machine follows a formula
-//! exactly. For the second noise there are as many observations as places, however often each was
-//! measured. Either noise limits how well a coefficient is known.
+//! There are two kinds of noise. Trials of one place differ from block to block. And a place is off
+//! the curve by an amount that further blocks would not change, because no machine follows a
+//! formula exactly. The second kind has as many observations as there are places, however often
+//! each place was measured. Either kind limits the precision of a coefficient.
 
 use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;
@@ -12,11 +12,10 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Smallest assumed noise of a throughput, as a share.
 pub(crate) const EXACT: f64 = 1e-6;
-/// Level of the test whether the places are off the curve: it is wrong for one in a hundred true
-/// curves.
+/// Level of the test for places off the curve: the test is wrong for one in a hundred true curves.
 const OFF_LEVEL: f64 = 0.01;
-/// Maximum rounds of removing the means of places and of blocks; if few trials are missing, it
-/// takes ten.
+/// Maximum number of rounds in which the means of places and of blocks are removed. If few trials
+/// are missing, ten rounds suffice.
 const ROUNDS_MAX: usize = 1000;
 
 /// Noise of the residuals, as a variance of one trial, with its degrees of freedom.
@@ -67,9 +66,9 @@ pub fn noise_of_places<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.places.len().checked_sub(looked_for))
 }
 
-/// Returns true if the places are off the curve by more than trials of one place differ (Fisher's
-/// F; the noise is what any levels of places and blocks leave). With one block this is unknown, and
-/// false.
+/// Returns true if the places are off the curve by more than trials of one place differ. This is
+/// Fisher's F test; its noise is the rest that no levels of places and blocks explain. With one
+/// block this is unknown, and false.
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
@@ -83,8 +82,8 @@ pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> boo
     by_chance < OFF_LEVEL
 }
 
-/// Returns the squares around the curve through every place. They are found by removing the means
-/// of places and of blocks in turn.
+/// Returns the sum of squares around the curve through every place. It is found by removing the
+/// means of places and of blocks in turn.
 fn within<A>(seen: &Observations<'_, A>) -> f64 {
     let mut of_places = vec![0.0; seen.places.len()];
     let mut least = f64::INFINITY;
@@ -102,9 +101,8 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
     least
 }
 
-/// Returns 95 % intervals of the coefficients from the growth of the squares when one is held
-/// elsewhere (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis"). It is the best
-/// available method for few blocks.
+/// Returns 95 % intervals of the coefficients from the growth of the squares when one coefficient
+/// has another value (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis").
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -121,8 +119,8 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns how far one coefficient can go up or down before the squares are too large, by
-/// bisection. Returns infinity if the interval is unbounded.
+/// Returns the distance that one coefficient can move up or down before the squares are too large,
+/// by bisection. Infinite if the interval has no bound.
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -143,7 +141,8 @@ fn profile<const P: usize, C: Curve<P>>(
         least_bound
     };
     if fits(outside) {
-        // No end was found up to the search limit: only the bound ends it.
+        // The search found no end within its limit, so only the coefficient's bound ends the
+        // interval.
         return if up { most_bound } else { least_bound };
     }
     for _ in 0..60 {

@@ -5,7 +5,7 @@
 /// Places, each with its throughput by block. `None` if the trial may not be used.
 pub type SeriesByPoint<'a, A> = [(A, &'a [Option<f64>])];
 
-/// One trial, or the mean of several of one place.
+/// One trial, or the mean of several trials of one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// Index of its place.
@@ -21,18 +21,19 @@ pub struct Trial {
 /// Observations for a fit.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
-    /// Places, each with a trial.
+    /// Places that have a trial.
     pub places: Vec<&'a A>,
     /// Trials at these places.
     pub trials: Vec<Trial>,
 }
 
-/// Returns a throughput that can be used: a number above 0.
+/// Returns a throughput if it can be used: a number above 0.
 pub fn usable(ops: Option<f64>) -> Option<f64> {
     ops.filter(|ops| ops.is_finite() && *ops > 0.0)
 }
 
-/// Returns every usable trial with its block. `counts` tells how often each block counts.
+/// Returns every usable trial with its block. `counts` is the number of times that each block
+/// counts.
 pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let (mut places, mut trials) = (Vec::new(), Vec::new());
     for (at, ops) in measured {
@@ -54,7 +55,7 @@ pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Ob
     Observations { places, trials }
 }
 
-/// Returns the mean of each place over its blocks, all with one level.
+/// Returns the mean of each place over its blocks. All means share one level.
 pub fn by_place<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let Observations { places, trials } = by_block(measured, counts);
     let mean = |place: usize| {
@@ -79,7 +80,7 @@ pub fn blocks_count<A>(measured: &SeriesByPoint<'_, A>) -> usize {
     counts.max().unwrap_or(0)
 }
 
-/// Returns counts with which every block counts once.
+/// Returns counts that count every block once.
 pub fn once<A>(measured: &SeriesByPoint<'_, A>) -> Vec<u32> {
     vec![1; blocks_count(measured)]
 }
@@ -111,8 +112,8 @@ impl<'a, A> Observations<'a, A> {
         }
     }
 
-    /// Returns the connected sets of places, as an index for each place. A block with trials of two
-    /// places connects them.
+    /// Returns the connected sets of places: for each place, the index of its set. A block with
+    /// trials of two places connects them.
     pub fn bound(&self) -> Vec<usize> {
         let mut of: Vec<usize> = (0..self.places.len()).collect();
         let mut first = vec![None; self.blocks_end()];
@@ -150,7 +151,7 @@ impl<'a, A> Observations<'a, A> {
         ends.max().unwrap_or(0)
     }
 
-    /// Returns weighted sums of values by an index, and the weights.
+    /// Returns the weighted sum of the values of each index, and the weights.
     pub(super) fn sums(
         &self,
         count: usize,
@@ -165,7 +166,7 @@ impl<'a, A> Observations<'a, A> {
         sums
     }
 
-    /// Returns the residual of each trial for these values of its place, and the level of each
+    /// Returns the residual of each trial for these values of the places, and the level of each
     /// block. The level is `None` for a block without a trial.
     pub(super) fn left(&self, of_places: &[f64]) -> (Vec<f64>, Vec<Option<f64>>) {
         let raw = |trial: &Trial| trial.ln_ops - of_places[trial.place];

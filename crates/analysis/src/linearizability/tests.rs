@@ -1,4 +1,4 @@
-//! Tests planted violations, legal histories, and the search against one that tries everything.
+//! Tests planted violations, legal histories, and the search against an exhaustive search.
 
 use super::*;
 use proptest::prelude::*;
@@ -126,7 +126,7 @@ fn the_value_that_a_swap_found_instead_counts() {
     );
 }
 
-/// Swaps of unknown outcome that lead from each value to each are the worst case.
+/// The worst case is swaps of unknown outcome that lead from each value to each other value.
 #[test]
 fn a_search_that_grows_too_large_says_so() {
     let pairs = (0..14).flat_map(|from| (0..14).map(move |to| (from, to)));
@@ -267,8 +267,8 @@ fn kept_word(operations: &[Request]) -> Vec<Operation> {
     history
 }
 
-/// When it is sent, how long it takes, at which percent of that it takes effect, its kind, the
-/// values of a swap, and whether its outcome is known, or else whether it has an effect.
+/// Time of sending, duration, share of the duration at which it takes effect in %, kind, values of
+/// a swap, and true if its outcome is known, otherwise true if it has an effect.
 type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {
@@ -295,8 +295,8 @@ proptest! {
         let found = judge(&history, Some(0), 5_000_000);
         prop_assert!(!matches!(found, HistoryVerdict::Violated(_)), "{:?}", found);
     }
-    /// A node on a busy machine leaves many transactions without an answer, here four of ten. The
-    /// register has the size and the five values of the shipped workload.
+    /// A node on a busy machine leaves many transactions without an answer, in this case four of
+    /// ten. The register has the size and the five values of the shipped workload.
     #[test]
     fn a_history_with_many_unknown_outcomes_is_decided(
         operations in prop::collection::vec((0_u64..10_000, 20_u64..400, 0_u64..100, 0_u8..3,

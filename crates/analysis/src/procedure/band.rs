@@ -1,8 +1,9 @@
-//! Up or down in steps until the p99 of latency lies in a band, as the reference architecture of
-//! Cassandra on vSAN chose its load: from 300 threads by 50 to between 50 and 100 ms.
+//! Goes up or down in steps until the p99 of latency is in a band. The reference architecture of
+//! Cassandra on vSAN chose its load in this way: from 300 threads in steps of 50, until p99 was
+//! between 50 and 100 ms.
 //!
-//! Invariant: as far as this procedure knows, latency rises with the threads. So the band can
-//! always be on one side only, and each step goes towards it.
+//! Invariant: the procedure assumes that latency rises with the threads. So the band is always on
+//! one side, and each step goes towards it.
 
 use super::{
     Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, SearchProcedure,
@@ -24,16 +25,16 @@ pub struct Band {
     pub least_ms: f64,
     /// Upper end of the band of p99 latency, ms.
     pub most_ms: f64,
-    /// Share of the result that is measured too, if any.
+    /// Share of the result at which a further trial measures, if any.
     pub expected: Option<f64>,
 }
 
-/// Minimum distance of neighbours, as a share: nearer ones differ by chance.
+/// Minimum distance of neighbours, as a share: closer ones differ only by chance.
 const APART_MIN: f64 = 0.02;
 
 impl Band {
-    /// Returns the side of the band on which a trial is. A trial that failed or timed out counts as
-    /// above.
+    /// Returns the position of a trial relative to the band. A trial that failed or timed out
+    /// counts as above.
     fn side(&self, found: Option<&TrialOutcome>) -> Side {
         let Some(found) = found else {
             return Side::Above;
@@ -46,8 +47,8 @@ impl Band {
         }
     }
 
-    /// Returns the middle between neighbours on both sides of the band, if it is worth another
-    /// trial.
+    /// Returns the middle between neighbours on both sides of the band, if another trial there is
+    /// worthwhile.
     fn between(&self, below: u32, above: u32) -> Option<u32> {
         let apart = above - below;
         let is_worth = apart > 1 && f64::from(apart) > f64::from(above) * APART_MIN;

@@ -1,4 +1,4 @@
-//! The end of a search: its facts, and the words for them.
+//! The end of a search: its facts, and their description.
 
 use super::{Band, Bound, Point};
 use measure::number::{count, counted};
@@ -7,19 +7,19 @@ measure::word_enum! {
     /// Outcome of a search.
     #[derive(Default)]
     pub enum SearchOutcome {
-        /// A load was found, and held.
+        /// The search found a load, and held it.
         Held = "held",
-        /// A load was found; this procedure holds none.
+        /// The search found a load. This procedure does not hold loads.
         Found = "found",
-        /// No load was found.
+        /// The search found no load.
         Nowhere = "none",
-        /// The highest load to be tried is still within the bound.
+        /// Even the highest load to be tried is within the bound.
         NotReached = "not_reached",
         /// The client is the limit, not the target.
         ClientLimit = "client_limit",
         /// Too many trials gave no answer.
         Untold = "untold",
-        /// The run ended before the search.
+        /// The run ended before the search did.
         #[default]
         Unfinished = "unfinished",
     }
@@ -28,27 +28,27 @@ measure::word_enum! {
 /// End of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// The highest load within the bound was found.
+    /// The search found the highest load within the bound.
     Most {
         /// That load.
         at: Point,
         /// The bound.
         bound: Bound,
-        /// True if it was held twice.
+        /// True if the target held the load twice.
         is_held: bool,
-        /// Lowest load that was too much, if any.
+        /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
-    /// No load is within the bound, from this one up.
+    /// No load from this one up is within the bound.
     None {
         /// Lowest load that was tried.
         from: Point,
         /// The bound.
         bound: Bound,
-        /// Lowest load that was too much, if any.
+        /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
-    /// Some loads were within the bound, but none was held.
+    /// Some loads were within the bound, but the target held none of them.
     NotHeld {
         /// The bound.
         bound: Bound,
@@ -56,10 +56,10 @@ pub enum Ending {
         range: Option<Range>,
         /// Any load of the axis.
         point: Point,
-        /// Lowest load that was too much, if any.
+        /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
-    /// The highest load to be tried is still within the bound.
+    /// Even the highest load to be tried is within the bound.
     NotReached {
         /// Highest load to be tried.
         at: Point,
@@ -70,7 +70,7 @@ pub enum Ending {
     Client {
         /// That load.
         at: Point,
-        /// Evidence for it, in words.
+        /// Description of the evidence.
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
@@ -83,39 +83,39 @@ pub enum Ending {
         at: Point,
         /// Number of trials without an answer.
         trials: u32,
-        /// Reason of the last one.
+        /// Reason for the last of them.
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
         /// The bound.
         bound: Bound,
     },
-    /// A load within a band was found.
+    /// The search found a load within the band.
     Within {
         /// The load.
         at: Point,
         /// The band.
         band: Band,
     },
-    /// No load within a band was found.
+    /// The search found no load within the band.
     NeverWithin {
         /// The band.
         band: Band,
-        /// Most threads that were below it, if any.
+        /// Highest number of threads below the band, if any.
         below: Option<u32>,
-        /// Fewest threads that were above it, if any.
+        /// Lowest number of threads above the band, if any.
         above: Option<u32>,
     },
 }
 
-/// Lowest load that was too much.
+/// Lowest load that was too high.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
     /// The load.
     pub at: Point,
-    /// Reason in words: `p99 was 12.3 ms`.
+    /// Reason, as a clause: `p99 was 12.3 ms`.
     pub why: String,
-    /// True if it was too much for the client.
+    /// True if the load was too high for the client.
     pub is_by_client: bool,
 }
 
@@ -124,7 +124,7 @@ pub struct LowestOverload {
 pub struct Range {
     /// Number of trials within the bound.
     pub kept: usize,
-    /// Number of trials that decided.
+    /// Number of trials that were decisive.
     pub trials: usize,
     /// Highest load of a trial within the bound.
     pub most: Point,
@@ -184,7 +184,7 @@ impl Ending {
         }
     }
 
-    /// Returns the end in words. `did` is the result at the found load, which is added to it:
+    /// Describes the end. `did` is the result at the found load, and becomes a part of the text:
     /// `8 threads (3,030 op/s) is the most with a p99 within 10 ms, held twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
@@ -225,7 +225,7 @@ impl Ending {
                 format!("{limit}{said}{above}")
             }
             Ending::NotReached { at, bound } => format!(
-                "the limit was not reached: {}, the most that was to be tried, still has a {}",
+                "the limit was not reached: {}, the highest load to try, still has a {}",
                 found(at),
                 bound.words()
             ),
@@ -259,8 +259,8 @@ impl Ending {
 }
 
 impl Range {
-    /// Returns the range in words:
-    /// `the most with a p99 within 10 ms is between 8,000 and 18,400 op/s: 10 of 21 trials had it`.
+    /// Describes the range: `the most with a p99 within 10 ms is between 8,000 and 18,400 op/s: 10
+    /// of 21 trials had it`.
     fn words(&self, bound: &Bound) -> String {
         let (kept, trials, bound) = (self.kept, self.trials, bound.words());
         let highest = || format!(", the highest at {}", self.most.words());
@@ -282,7 +282,7 @@ impl Range {
     }
 }
 
-/// Returns the failure in words: `; at 49,100 op/s p99 was 12.3 ms`.
+/// Describes the failure: `; at 49,100 op/s p99 was 12.3 ms`.
 fn failure_words(above: Option<&LowestOverload>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
@@ -297,7 +297,7 @@ fn limit(is_by_client: bool) -> &'static str {
     }
 }
 
-/// Returns both sides of a band in words: `below at 20 threads, above at 30 threads`.
+/// Describes both sides of a band: `below at 20 threads, above at 30 threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
     let parts: Vec<String> = [
         below.map(|threads| format!("below at {threads} threads")),
@@ -309,10 +309,10 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
     parts.join(", ")
 }
 
-/// Returns the known range of a search that found no load, in words.
+/// Describes the known range of a search that found no load.
 fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),
-        None => format!("no load is known to have a {}", bound.words()),
+        None => format!("no load has a proven {}", bound.words()),
     }
 }

@@ -1,7 +1,7 @@
 //! One point for hours, preceded by shorter windows at the same point.
 //!
-//! Invariant: the turns come in order, each once, whatever their results. So the long one always
-//! follows the shorter ones, and is the last.
+//! Invariant: the turns come in order, each once, regardless of their results. So the long one
+//! always follows the shorter ones, and is the last.
 
 use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial};
 
@@ -14,12 +14,13 @@ pub struct Endurance {
     pub for_ns: u64,
     /// Lengths of the shorter windows, in their order, ns; at most [`Endurance::BESIDE_MAX`].
     pub beside_ns: Vec<u64>,
-    /// Share within which throughput counts as the same: over the window, and in the shorter ones.
+    /// Share within which two throughputs count as equal, for the long window and the shorter
+    /// windows.
     pub within: f64,
 }
 
 impl Endurance {
-    /// Maximum number of shorter windows: more would be a study of their own.
+    /// Maximum number of shorter windows. More of them would be a separate study.
     pub const BESIDE_MAX: usize = 8;
 
     /// Returns the role of each turn, in order.

@@ -1,4 +1,4 @@
-//! One point, measured whatever happens.
+//! One point, measured once, regardless of the result.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 

@@ -1,13 +1,14 @@
-//! Procedures: each decides from the results so far where to measure next, or that it is done.
+//! Procedures. From the results up to now, each procedure determines the next point to measure, or
+//! its end.
 //!
-//! A procedure is asked before each trial of a variant in a block. It gets the results of all
-//! earlier trials, and returns the points that may be next. It has no state: the same results give
-//! the same answer. So an interrupted run is resumed by showing its procedures the finished trials,
-//! and procedures are tested on servers that are formulas.
+//! The engine asks a procedure before each trial of a variant in a block. It gets the results of
+//! all earlier trials, and returns the points that may be next. It has no state, so the same
+//! results give the same answer. So an interrupted run resumes by passing the finished trials to
+//! its procedures, and tests use servers that are formulas.
 //!
-//! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It neither
-//! repeats a probe that was answered nor asks for one outside of its outlook (a hold of a found
-//! point is another kind of turn). It continues after a failed trial.
+//! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It does not
+//! repeat an answered probe, and does not ask for a probe outside its outlook. A hold of a found
+//! point is another kind of turn. It continues after a failed trial.
 
 mod band;
 mod ending;
@@ -62,7 +63,7 @@ macro_rules! procedures {
 procedures! {
     /// Measures one point.
     FixedPoint,
-    /// Measures several points, one after the other, optionally until a condition occurs.
+    /// Measures several points one after the other, until an optional condition occurs.
     Sweep,
     /// Goes up or down until p99 is in a band.
     Band,
@@ -72,14 +73,14 @@ procedures! {
     Search,
 }
 
-/// Time for which a target rests after a trial of a search that was too much, s. It is the longest
-/// default timeout of Cassandra's reads and writes (`range_request_timeout`). After it, Cassandra
-/// stops working on requests that no client awaits.
+/// Time for which a target rests after a search has offered too much load, s. It is the longest
+/// default timeout of Cassandra's reads and writes (`range_request_timeout`). After this time,
+/// Cassandra stops working on requests that no client awaits.
 pub const REST_S: u64 = 10;
 
 /// Decisions of a procedure: pure functions.
 trait Decide {
-    /// Returns the outlook: the facts that are known before anything is measured.
+    /// Returns the outlook: the facts that are known before the first measurement.
     fn outlook(&self) -> ProcedureEstimate;
 
     /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
@@ -91,12 +92,12 @@ trait Decide {
         None
     }
 
-    /// Returns the result of a trial for a search. `None` if nothing is searched for.
+    /// Returns the result of a trial for a search. `None` if the procedure is not a search.
     fn step(&self, _seen: &SeenTrial) -> Option<SearchStep> {
         None
     }
 
-    /// Returns the name of a search, and its goal in words.
+    /// Returns the name of a search, and a description of its goal.
     fn goal(&self) -> Option<(SearchProcedure, String)> {
         None
     }
@@ -106,12 +107,12 @@ trait Decide {
         None
     }
 
-    /// Returns the share of the found load that is measured too, if any.
+    /// Returns the share of the found load at which a further trial measures, if any.
     fn expected(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the role of a turn, as far as it is known before anything is measured.
+    /// Returns the role of a turn, as far as it is known before the first measurement.
     fn role(&self, _turn: usize) -> Role {
         Role::Probe
     }
@@ -122,24 +123,27 @@ trait Decide {
     }
 }
 
-/// Facts about a procedure that are known before anything is measured.
+/// Facts about a procedure that are known before the first measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcedureEstimate {
-    /// Points that it may ask for, in the order of their turns, as far as they are known.
+    /// Points that the procedure may request, in the order of their turns, as far as they are
+    /// known.
     pub points: Vec<Point>,
     /// Number of these points, from the first, that are measured in any case.
     pub certain: usize,
-    /// Maximum number of turns. The points of turns after `points` are found during the run.
+    /// Maximum number of turns. The procedure finds the points of turns after `points` during the
+    /// run.
     pub turns_max: usize,
-    /// Highest point that may be found during the run.
+    /// Highest point that the procedure may find during the run.
     pub up_to: Option<Point>,
     /// True if the points may be measured in any order. Otherwise each depends on those before it.
     pub any_order: bool,
-    /// Words for the decision about points that are not certain: `A variant's points end after …`.
+    /// Description of the decision about points that are not certain:
+    /// `A variant's points end after …`.
     pub decided_by: Option<String>,
 }
 
-/// A trial that a procedure asks for.
+/// A trial that a procedure requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// Load of the trial.
@@ -160,12 +164,12 @@ measure::word_enum! {
     /// A procedure that searches for a load.
     #[derive(Default)]
     pub enum SearchProcedure {
-        /// For the highest load within a bound, which is then held.
+        /// Searches for the highest load within a bound, and then holds it.
         #[default]
         Peak = "peak",
-        /// For the number of threads at which p99 is in a band.
+        /// Searches for the number of threads at which p99 is in a band.
         Band = "band",
-        /// For the most threads within a latency, without holds.
+        /// Searches for the most threads within a latency, without holds.
         LatencyTarget = "latency_target",
     }
 }
@@ -189,7 +193,7 @@ measure::word_enum! {
         Within = "within",
         /// The trial is above the band, timed out or failed.
         Above = "above",
-        /// The trial decides nothing: it measures a share of the found load.
+        /// The trial decides nothing: it measures at a share of the found load.
         Expected = "expected",
     }
 }
@@ -199,7 +203,7 @@ measure::word_enum! {
 pub struct SearchStep {
     /// Result of the trial.
     pub result: SearchResult,
-    /// True if its percentile is so near the bound that chance may have decided.
+    /// True if its percentile is so near the bound that chance may have decided the result.
     pub near: bool,
     /// Reason for the result; empty if the trial passed, or decides nothing.
     pub why: String,
@@ -210,7 +214,7 @@ impl SearchStep {
         SearchStep { result, near, why }
     }
 
-    /// Returns true if the load was too much: the target may still have a backlog to work off.
+    /// Returns true if the load was too high: the target may still have a backlog.
     pub fn is_too_much(&self) -> bool {
         matches!(self.result, SearchResult::Fail | SearchResult::Above)
     }
@@ -219,7 +223,7 @@ impl SearchStep {
 /// Next step of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Measure one of these points, whichever fits best. There is at least one.
+    /// Measure one of these points: the engine chooses. There is at least one.
     Measure(Vec<Ask>),
     /// Measure nothing more.
     Answer(Answer),
@@ -230,7 +234,7 @@ pub enum Next {
 pub enum Answer {
     /// Every point has been measured.
     Complete,
-    /// The condition of a sweep occurred: no point above this one is measured.
+    /// The condition of a sweep occurred: the sweep measures no point above this one.
     Ended {
         /// Point at which it occurred.
         at: Point,
@@ -250,7 +254,7 @@ impl Default for Procedure {
 }
 
 impl Procedure {
-    /// Returns the outlook: the facts that are known before anything is measured.
+    /// Returns the outlook: the facts that are known before the first measurement.
     pub fn outlook(&self) -> ProcedureEstimate {
         let decides = self.decides();
         let outlook = decides.outlook();
@@ -261,8 +265,8 @@ impl Procedure {
     }
 
     /// Returns the next step after `seen`: the trials of one variant in one block, in the order in
-    /// which they ran. After a search has found a load, a trial at the expected share of it
-    /// follows.
+    /// which they ran. After a search has found a load, the next trial measures at the expected
+    /// share of it.
     pub fn next(&self, seen: &[SeenTrial]) -> Next {
         let decides = self.decides();
         let is_expected = |trial: &&SeenTrial| trial.role == Role::Expected;
@@ -284,7 +288,7 @@ impl Procedure {
         }
     }
 
-    /// Returns the result of a trial for a search. `None` if nothing is searched for.
+    /// Returns the result of a trial for a search. `None` if the procedure is not a search.
     pub fn step(&self, seen: &SeenTrial) -> Option<SearchStep> {
         match seen.role {
             Role::Expected => Some(SearchStep::new(
@@ -297,12 +301,13 @@ impl Procedure {
         }
     }
 
-    /// Returns the name of a search, and its goal in words. `None` if nothing is searched for.
+    /// Returns the name of a search, and a description of its goal. `None` if the procedure is not
+    /// a search.
     pub fn goal(&self) -> Option<(SearchProcedure, String)> {
         self.decides().goal()
     }
 
-    /// Returns the lower and upper limit for the percentile that decides, ms.
+    /// Returns the lower and upper limit for the percentile that decides the search, ms.
     pub fn within_ms(&self) -> [Option<f64>; 2] {
         match self {
             Procedure::Band(band) => [Some(band.least_ms), Some(band.most_ms)],
@@ -310,12 +315,12 @@ impl Procedure {
         }
     }
 
-    /// Returns the bound that a search keeps to. `None` for other procedures, and for a band.
+    /// Returns the bound within which a search stays. `None` for other procedures, and for a band.
     pub fn bound(&self) -> Option<Bound> {
         self.decides().bound()
     }
 
-    /// Returns the share of the found load that is measured too, if any.
+    /// Returns the share of the found load at which a further trial measures, if any.
     pub fn expected(&self) -> Option<f64> {
         self.decides().expected()
     }
@@ -325,18 +330,19 @@ impl Procedure {
         self.decides().p99_bound_ms()
     }
 
-    /// Returns the role of a turn; a probe if it is not known before anything is measured.
+    /// Returns the role of a turn, or a probe if the role is not known before the first
+    /// measurement.
     pub fn role(&self, turn: usize) -> Role {
         self.decides().role(turn)
     }
 
-    /// Returns the length of a trial's window, ns. `measure_ns` is the study's. Nothing else
-    /// decides the length.
+    /// Returns the length of a trial's window, ns. `measure_ns` is the study's. Only these two
+    /// decide the length.
     pub fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         self.decides().window_ns(role, measure_ns)
     }
 
-    /// Returns the settings of one point for hours. `None` for other procedures.
+    /// Returns the settings of an endurance run. `None` for other procedures.
     pub fn endurance(&self) -> Option<&Endurance> {
         match self {
             Procedure::Endurance(endurance) => Some(endurance),
@@ -351,7 +357,7 @@ impl Answer {
         Answer::Searched(Box::new(ending))
     }
 
-    /// Returns in words why nothing more is measured.
+    /// Returns the reason why no further trial follows, as text.
     pub fn words(&self) -> String {
         match self {
             Answer::Complete => "every point has been measured".to_owned(),

@@ -25,7 +25,7 @@ impl Point {
         }
     }
 
-    /// Returns the point with this value on the axis of this name. `None` if the axis has no such
+    /// Returns the point with this value on the axis with this name. `None` if there is no such
     /// point.
     pub fn on_axis(axis: &str, value: f64) -> Option<Point> {
         let point = match axis {
@@ -44,12 +44,12 @@ impl Point {
         }
     }
 
-    /// Returns true for a rate, which is offered however many operations are in flight.
+    /// Returns true for a rate: the client offers it however many operations are in flight.
     pub fn is_rate(self) -> bool {
         matches!(self, Point::Rate(_))
     }
 
-    /// Returns it in words: `28 threads`, `10,000 op/s`.
+    /// Formats the point: `28 threads`, `10,000 op/s`.
     pub fn words(self) -> String {
         match self {
             Point::Threads(1) => "1 thread".to_owned(),
@@ -58,7 +58,7 @@ impl Point {
         }
     }
 
-    /// Returns the point at the whole number nearest to a share of it, at least 1.
+    /// Returns the point at this share of the load, rounded to a whole number of at least 1.
     pub fn share(self, share: f64) -> Point {
         let value = (self.value() * share).round().max(1.0);
         match self {

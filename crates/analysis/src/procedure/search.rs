@@ -1,13 +1,13 @@
-//! Searches for the highest load within a bound: doubling up, then bisecting the bracket, then
-//! holding.
+//! Searches for the highest load within a bound: doubles up, bisects the bracket, then holds.
 //!
-//! Bisection alone gives a rate that a further hold confirms in 61 % of cases at a noise of 15 %;
-//! after two holds it is 92 % (simulated; `tests/search.rs` has the figures at 5 %). MLPerf's
-//! LoadGen widens and bisects likewise, on one run each, and its rules then ask for a valid long
-//! run (`FindBoundaries`, `FindPeakPerformanceBinarySearch` in `loadgen.cc`).
+//! At a noise of 15 %, a further hold confirms the rate from bisection alone in 61 % of cases.
+//! After two holds, it confirms the rate in 92 % of cases (simulated; `tests/search.rs` has the
+//! figures at 5 %). MLPerf's LoadGen also widens and bisects, with one run for each step, and its
+//! rules then require a valid long run (`FindBoundaries`, `FindPeakPerformanceBinarySearch` in
+//! `loadgen.cc`).
 //!
-//! Invariants: a bracket only becomes narrower, and a held load only lower. So the search ends, and
-//! never repeats a probe that was answered.
+//! Invariants: a bracket only becomes narrower, and a held load only becomes lower. So the search
+//! ends, and never repeats an answered probe.
 
 use super::trial_outcome::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
@@ -21,21 +21,21 @@ use measure::number::count;
 pub struct Search {
     /// First load.
     pub from: Point,
-    /// Maximum load, on the same axis and at least as much.
+    /// Maximum load. It is on the same axis, and not below the first load.
     pub to: u64,
-    /// Bound to keep to.
+    /// Bound within which the load must stay.
     pub bound: Bound,
     /// Number of consecutive holds that confirm the result.
     pub holds: u32,
-    /// Maximum number of halvings if the first load is too much.
+    /// Maximum number of halvings if the first load is too high.
     pub downs_max: u32,
-    /// Share of the result that is measured too, if any.
+    /// Share of the result at which a further trial measures, if any.
     pub expected: Option<f64>,
 }
 
-/// Consecutive holds that confirm a peak.
+/// Number of consecutive holds that confirm a peak.
 const HOLDS: u32 = 2;
-/// Maximum halvings if the first load of a search for a peak is too much.
+/// Maximum number of halvings if the first load of a search for a peak is too much.
 const DOWNS_MAX: u32 = 5;
 /// Ratio of the ends of a bracket that is narrow enough.
 pub const BRACKET: f64 = 1.02;
@@ -45,25 +45,25 @@ pub const BRACKET: f64 = 1.02;
 pub fn grid(least: f64) -> f64 {
     BRACKET.max(1.0 + 1.0 / least)
 }
-/// Bisections from a bracket of 2 (3 between odd numbers of threads) to [`BRACKET`], each to its
-/// root: log2(ln 3 ÷ ln 1.02) is 5.8, and one for whole numbers.
+/// Maximum number of bisections from a bracket of 2 (3 between odd numbers of threads) to
+/// [`BRACKET`]. Each goes to the root: log2(ln 3 ÷ ln 1.02) is 5.8, and whole numbers need one
+/// more.
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// Maximum number of times: down to a sixth less. If the bound is still not kept, the probes were
-/// wrong.
+/// Maximum number of these steps, each of which lowers the load by a sixth. If the target still
+/// misses the bound, the probes were wrong.
 const LOWERED_MAX: u32 = 6;
-/// Number of trials of one search without an answer that are repeated.
+/// Number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;
 
-/// Assumed gain of a disturbed, saturated target if it were undisturbed.
+/// Assumed gain in throughput if a disturbed, saturated target were undisturbed.
 const SATURATED_MARGIN: f64 = 1.10;
-/// Ratio of the ends of a range that needs no further trial: on such a machine, one would show
-/// nothing.
+/// Ratio of the ends of a range at which a further trial would show nothing on such a machine.
 const SURVEY_BRACKET: f64 = 1.3;
 
 impl Search {
-    /// Returns a search for the peak: see the file's head.
+    /// Returns a search for the peak, as the header of this file describes it.
     pub fn peak(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             from,
@@ -75,8 +75,9 @@ impl Search {
         }
     }
 
-    /// Returns a search for the most threads within a latency, as the reference architecture of
-    /// Cassandra on Azure chose its load: without holds, and down to one thread.
+    /// Returns a search for the most threads within a latency, in the way in which the reference
+    /// architecture of Cassandra on Azure chose its load. It has no holds, and goes down to one
+    /// thread.
     pub fn latency_target(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             holds: 0,
@@ -128,20 +129,20 @@ impl Search {
         self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
     }
 
-    /// Judges whether a trial kept to the bound; for a disturbed trial, as far as that can be told.
+    /// Judges, as far as possible, if a disturbed or undisturbed trial stayed within the bound.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
-                BoundCheck::No("far less was done than was offered".to_owned())
+                BoundCheck::No("far fewer operations were done than were offered".to_owned())
             }
             BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
-                BoundCheck::No("most requests took longer by far".to_owned())
+                BoundCheck::No("most requests took far longer".to_owned())
             }
             check => check,
         }
     }
 
-    /// Returns the state after these trials, or the answer if they have ended the search.
+    /// Returns the state after these trials, or the answer if the search has ended.
     fn walk(&self, seen: &[SeenTrial]) -> Result<Path, Answer> {
         let mut path = Path::default();
         for trial in seen {
@@ -173,9 +174,9 @@ impl Search {
         Ok(path)
     }
 
-    /// Returns the next trial on a machine that lets no load be held. It goes up until more is
-    /// offered than can be done, and bisects towards the highest load that kept to the bound. The
-    /// result is a range.
+    /// Returns the next trial on a machine that can hold no load. The search goes up until it
+    /// offers more than the target can do, and bisects towards the highest load that stayed within
+    /// the bound. The result is a range.
     fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
         let end = || self.untold(path, why.0, why.1.clone());
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
@@ -259,8 +260,8 @@ impl Search {
         })
     }
 
-    /// Returns the range that all trials together give if no load was held: the loads between which
-    /// the peak lies. `None` if no trial kept to the bound.
+    /// Returns the range from all trials together if no load was held: the loads between which the
+    /// peak lies. `None` if no trial stayed within the bound.
     fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
@@ -298,7 +299,7 @@ impl Search {
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Untold {
             at: self.point_of(value),
-            // A disturbed trial that kept to the bound counts with those that did.
+            // A disturbed trial that stayed within the bound counts with the others that did.
             trials: path.untold.saturating_sub(path.kept_despite).max(1),
             why,
             range: self.range(path),
@@ -310,55 +311,54 @@ impl Search {
 /// State of a search.
 #[derive(Default)]
 struct Path {
-    /// Every decided trial: its load, and true if it kept to the bound.
+    /// Every decided trial: its load, and true if it stayed within the bound.
     trials: Vec<(u64, bool)>,
-    /// Highest load that kept to the bound, or the one it was lowered to.
+    /// Highest load that stayed within the bound, or the load to which a failed hold lowered it.
     low: Option<u64>,
-    /// Lowest load that did not keep to the bound.
+    /// Lowest load that exceeded the bound.
     high: Option<High>,
-    /// Number of trials that did not keep to the bound.
+    /// Number of trials that exceeded the bound.
     fails: u32,
-    /// True once a load was held: from then on nothing is bisected.
+    /// True once a load was held: from then on, the search does not bisect.
     is_holding: bool,
     /// Consecutive holds of `low`.
     held: u32,
     lowered: u32,
     untold: u32,
-    /// Undecided trials that kept to the bound all the same.
+    /// Undecided trials that stayed within the bound all the same.
     kept_despite: u32,
     /// Load at which too many trials were undecided, and the reason of the last one.
     gave_up: Option<(u64, String)>,
-    /// Highest possible throughput of trials that did far less than was offered.
+    /// Highest possible throughput of trials that did far less than the client offered.
     saturated: Option<u64>,
-    /// Lowest load that a disturbed trial did not keep for any reason, below one that is known to
-    /// be too much.
+    /// Lowest load with a disturbed trial beyond the bound, below a load known to be too much.
     given_up: Option<u64>,
     /// Load of the last trial.
     last: u64,
 }
 
-/// A load that was too much.
+/// A load that was too high.
 struct High {
     value: u64,
     why: String,
-    /// True if it was too much for the client.
+    /// True if the load was too high for the client.
     is_by_client: bool,
 }
 
 impl Path {
-    /// Returns the highest load that any trial kept.
+    /// Returns the highest load at which any trial stayed within the bound.
     fn kept(&self) -> Option<u64> {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// Returns the lowest load above every kept one that is known to be too much.
+    /// Returns the lowest load above all of these that is known to be too much.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
         failed.chain(self.saturated).filter(|value| *value > kept).min()
     }
 
-    /// Uses what an undecided trial at `value` still shows.
+    /// Uses the information that an undecided trial at `value` still gives.
     fn despite(&mut self, value: u64, told: Despite) {
         if told == Despite::Kept {
             self.trials.push((value, true));
@@ -386,7 +386,7 @@ impl Path {
     }
 }
 
-/// Returns the geometric middle of two whole numbers, unless they are near enough already.
+/// Returns the geometric middle of two whole numbers, unless they are already close enough.
 fn between(low: u64, high: u64) -> Option<u64> {
     let is_narrow = high <= low + 1 || high as f64 <= low as f64 * BRACKET;
     let middle = (low as f64 * high as f64).sqrt().round() as u64;
@@ -401,7 +401,7 @@ impl Decide for Search {
             0 => 0,
             holds => (holds * (LOWERED_MAX + 1)) as usize,
         };
-        // The root of the way up, all bisections, and holds that succeed.
+        // The way up by root steps, all bisections, and successful holds.
         let likely = ups.div_ceil(2) + BISECTIONS_MAX - 1 + self.holds as usize;
         ProcedureEstimate {
             points: vec![self.from],
@@ -489,9 +489,9 @@ impl Search {
         });
         format!(
             "The {noun} doubles from {} until it no longer has a {} (or over {errors} % of the \
-             operations fail{less}{grow}), at most to {}. Then it is bisected to \
-             2 %{held}{expected}. After a trial that was too much, the next one settles the data \
-             and rests for {REST_S} s. A search is likely to take about {likely} trials",
+             operations fail{less}{grow}), at most to {}. Then the search bisects to 2 \
+             %{held}{expected}. After a trial with too high a load, the next trial settles the \
+             data and waits for {REST_S} s. A search is likely to take about {likely} trials",
             count(self.first()),
             self.bound.words(),
             count(self.to),

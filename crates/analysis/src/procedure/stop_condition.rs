@@ -1,30 +1,31 @@
-//! Conditions that end a ladder of rising points.
+//! Conditions that end a sweep of rising points.
 
 use super::{Point, SeenTrial, TrialJudgement, TrialOutcome};
 use crate::sweep::{Knee, State, SweepStep, read_sweep};
 
-/// Condition that ends a ladder, after the trial in which it occurs. A failed trial never ends it.
+/// Condition that ends a sweep, after the trial in which it occurs. A failed trial never ends the
+/// sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// The rate no longer grows, as cassandra-stress judges it.
     Flat {
-        /// Minimum average growth over the last five runs, as a share: the uncertainty at which its
-        /// runs end, if they have one.
+        /// Minimum average growth over the last five runs, as a share. It equals the uncertainty at
+        /// which cassandra-stress ends its runs, if it has one.
         gain_min: Option<f64>,
     },
     /// A request timed out.
     Timeout,
-    /// Throughput no longer grows beyond its noise: the knee of the sweep lies at least two points
+    /// Throughput no longer grows beyond its noise: the knee of the sweep is at least two points
     /// back.
     Plateau,
-    /// Less was done than was offered, since the target could not do more (open loop).
+    /// The target did less than the client offered, because it could not do more (open loop).
     Saturation,
-    /// The p99 of latency is above this value, ms, or a request timed out.
+    /// The p99 of latency exceeds this value, ms, or a request timed out.
     P99Ms(f64),
 }
 
 impl Until {
-    /// Returns the condition in words: `a request times out`.
+    /// Describes the condition: `a request times out`.
     pub fn words(self) -> String {
         match self {
             Until::Flat { .. } => "the rate no longer grows".to_owned(),
@@ -58,7 +59,8 @@ impl Until {
             Until::Timeout => last.timed_out > 0,
             Until::Plateau => is_plateau(found),
             Until::Saturation => last.is_saturated,
-            // A lower bound below the limit does not end it: the value is unknown.
+            // A lower bound below the limit does not end the sweep, because the true value is
+            // unknown.
             Until::P99Ms(bound) => {
                 last.timed_out > 0 || last.latency_ms.p99.value.is_above(bound) == Some(true)
             }
@@ -66,10 +68,10 @@ impl Until {
     }
 }
 
-/// Number of points beyond a knee that make a plateau: one could be an incident.
+/// Number of points beyond a knee that make a plateau: a single point could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Returns true if the points so far have a knee, and enough points beyond it.
+/// Returns true if the points up to now have a knee, and enough points beyond it.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),
@@ -91,7 +93,7 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
 
 /// Returns true if more threads no longer help: throughput fell on average over the last three
 /// runs, or gained less than `gain_min` over the last five. For a run that ends by a count,
-/// cassandra-stress uses -1, which five runs cannot fall below without three falling first.
+/// cassandra-stress uses -1. Five runs can only fall below -1 after three runs have fallen.
 fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     let of_five = gain_min.unwrap_or(-1.0);
     [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {

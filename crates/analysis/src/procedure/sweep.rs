@@ -1,11 +1,11 @@
-//! Several points: all of them, in any order; or rising ones, until something happens.
+//! Several points: all of them, in any order; or rising points until a condition occurs.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, unseen};
 
 /// Several points, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// Points, none twice; rising if there is an `until`.
+    /// Points without duplicates; rising if there is an `until`.
     pub points: Vec<Point>,
     /// Condition that ends the sweep before its last point.
     pub until: Option<Until>,

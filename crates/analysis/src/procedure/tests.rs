@@ -1,4 +1,4 @@
-//! Tests every procedure of the table on servers that are formulas, and what each finds there.
+//! Tests the results of every procedure of the table on servers that are formulas.
 //!
 //! A new procedure is added to `any_procedure`, and must satisfy the tests of all procedures.
 
@@ -13,13 +13,13 @@ use expect_test::{Expect, expect};
 use measure::Known;
 use proptest::prelude::*;
 
-/// A server that takes `service_ms` for a request, up to `ops_per_s` of them a second. Its knee is
-/// where these limits meet: at `service_ms * ops_per_s / 1000` threads.
+/// A server that takes `service_ms` for a request, with up to `ops_per_s` requests a second. Its
+/// knee is the point where these limits meet, at `service_ms * ops_per_s / 1000` threads.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     service_ms: f64,
     ops_per_s: f64,
-    /// Requests time out after this long, ms.
+    /// Time after which requests time out, ms.
     timeout_ms: f64,
     /// Standard deviation of the logarithm of a trial's figures.
     noise: f64,
@@ -38,7 +38,7 @@ const CALM: Server = Server {
 };
 
 impl Server {
-    /// Returns the trial for what is asked, whenever that is.
+    /// Returns the trial for a requested point, in any order of the requests.
     fn trial(&self, ask: Ask) -> SeenTrial {
         let Ask { point, role } = ask;
         let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ number_of(role);
@@ -83,8 +83,8 @@ fn p99(p99_ms: Known) -> TrialOutcome {
     found
 }
 
-/// Continues after `seen` to the end. `order` and the number of trials decide which of several
-/// points is next, as in a plan.
+/// Continues after `seen` to the end. `order` and the number of trials determine the next of
+/// several points, as in a plan.
 fn go_on(
     procedure: &dyn Decide,
     server: &Server,
@@ -194,7 +194,7 @@ fn any_server(fails: f64) -> impl Strategy<Value = Server> {
 }
 
 proptest! {
-    /// It checks on the way that no point comes twice or as a surprise.
+    /// It also checks that every point comes once and was announced.
     #[test]
     fn a_procedure_ends_and_has_measured_what_was_certain(
         procedure in any_procedure(),
@@ -211,7 +211,7 @@ proptest! {
         prop_assert_eq!(again, Next::Answer(answer), "it stays at its answer");
     }
 
-    /// Killed after any of its trials, and resumed with the trials on disk.
+    /// The search is killed after any of its trials, and resumed with the trials on disk.
     #[test]
     fn a_resumed_procedure_ends_as_an_uninterrupted_one(
         procedure in any_procedure(),
@@ -244,7 +244,7 @@ fn check(until: Option<Until>, server: Server, expect: Expect) {
     expect.assert_eq(&format!("{values:?}\n{}\n", answer.words()));
 }
 
-/// The knee of the calm server is at 16 threads, where p99 is 6 ms; at 32 it is 12 ms.
+/// The knee of the calm server is at 16 threads, where p99 is 6 ms. At 32 threads, p99 is 12 ms.
 #[test]
 fn a_ladder_ends_where_the_formula_says() {
     check(
@@ -321,11 +321,11 @@ fn a_failed_trial_is_ignored_and_the_next_point_comes() {
     assert_eq!(after(Until::Timeout, &[None]), next(2));
     let calm = Some(TrialOutcome::default());
     assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
-    // Later trials may exist when one is repeated.
+    // Later trials may exist when a trial is repeated.
     assert!(ends(Until::Timeout, &[None, Some(timed_out), None]));
 }
 
-/// The same decisions as the tool takes for the same rates.
+/// The decisions are those of the tool for the same rates.
 #[test]
 fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let is_flat = |rates: &[f64], gain_min: Option<f64>| {
@@ -352,8 +352,7 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     assert!(is_flat(&slow, Some(0.02)) && !is_flat(&slow[..5], Some(0.02)));
 }
 
-/// Halves the range in which p99 passes a bound: a procedure that chooses its points during the
-/// run.
+/// Halves the range in which p99 passes a bound. The procedure chooses its points during the run.
 struct Halve {
     to: u32,
     p99_ms: f64,
@@ -395,7 +394,7 @@ impl Decide for Halve {
     }
 }
 
-/// The knee is planted: p99 is 6 ms up to 16 threads, and 3/8 ms for each from there.
+/// The knee is planted. p99 is 6 ms up to 16 threads, and 3/8 ms for each thread from there on.
 #[test]
 fn a_procedure_may_find_its_points_on_the_way() {
     for (p99_ms, expected) in [(10.0, 26.0), (9.1, 24.0), (1.0, 0.0), (1e3, 1000.0)] {
@@ -423,7 +422,7 @@ const BAND: Band = Band {
     expected: None,
 };
 
-/// The calm server's p99 is 6 ms up to 16 threads, and 3/8 ms for each from there.
+/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread from there on.
 #[test]
 fn a_point_is_known_by_its_axis_and_value() {
     for point in [Point::Threads(28), Point::Rate(5000)] {

@@ -1,4 +1,4 @@
-//! Outcomes of trials as procedures see them, and how they compare with a bound.
+//! Outcomes of trials as procedures see them, and their comparison with a bound.
 
 use measure::Known;
 use measure::number::{significant, whole};
@@ -24,16 +24,17 @@ pub enum Role {
     Probe,
     /// Checks the result of a probe with a longer window.
     Hold,
-    /// Measures a share of the load that was found.
+    /// Measures at a share of the found load.
     Expected,
-    /// Measures for the shorter window with this index, from 0, as a comparison for the long one.
+    /// Measures for the shorter window with this index, starting at 0, to compare it with the long
+    /// window.
     Beside(u8),
     /// Measures for hours.
     Endurance,
 }
 
 impl Role {
-    /// Returns its name in files. That of the first shorter window is `beside-1`.
+    /// Returns the name of the role in files. The name of the first shorter window is `beside-1`.
     pub fn name(self) -> String {
         match self {
             Role::Probe => "probe".to_owned(),
@@ -44,8 +45,8 @@ impl Role {
         }
     }
 
-    /// Returns the role of this name. Any other name is a probe, since files leave out the role
-    /// where probes are the only one.
+    /// Returns the role with this name. Any other name is a probe, because files leave out the role
+    /// if all trials are probes.
     pub fn parse(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
@@ -55,13 +56,13 @@ impl Role {
         }
     }
 
-    /// Returns true if it is a probe. Records leave out the role where probes are the only one.
+    /// Returns true for a probe. Records leave out the role if all trials are probes.
     pub fn is_probe(&self) -> bool {
         *self == Role::Probe
     }
 
-    /// Returns the length of its window, in windows of the study, unless its procedure decides
-    /// otherwise.
+    /// Returns the length of the trial's window, in windows of the study, unless its procedure
+    /// decides otherwise.
     pub(super) fn windows(self) -> u64 {
         match self {
             Role::Probe | Role::Expected | Role::Beside(_) | Role::Endurance => 1,
@@ -84,16 +85,16 @@ impl From<String> for Role {
 
 const BESIDE: &str = "beside-";
 
-/// Returns the index in `beside-1`, from 0.
+/// Returns the index in `beside-1`, starting at 0.
 fn beside(name: &str) -> Option<u8> {
     let number: u8 = name.strip_prefix(BESIDE)?.parse().ok()?;
     number.checked_sub(1)
 }
 
-/// Windows of a hold: it must be long enough not to repeat what a probe saw by chance.
+/// Windows of a hold. It must be long enough not to repeat a result that a probe had by chance.
 const HOLD_WINDOWS: u64 = 3;
 
-/// Outcome of a trial, as far as procedures decide by it.
+/// Outcome of a trial, as far as procedures use it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialOutcome {
     /// Operations completed per second.
@@ -106,18 +107,19 @@ pub struct TrialOutcome {
     pub timed_out: u64,
     /// Share of the operations that failed, timeouts included.
     pub error_share: f64,
-    /// Share by which less was done than was offered, beyond chance; 0 in a closed loop.
+    /// Share by which the operations fell short of the offered ones, beyond chance; 0 in a closed
+    /// loop.
     pub shortfall: f64,
-    /// True if less was done than was offered, and nothing else was wrong (open loop).
+    /// True if the target did less than the client offered, and nothing else was wrong (open loop).
     pub is_saturated: bool,
     /// True if the number of pending compactions grew during the window.
     pub pending_grew: bool,
-    /// Number of pending compactions at the end. `None` if it was not read.
+    /// Number of pending compactions at the end. `None` if it is unknown.
     pub pending_at_end: Option<f64>,
     /// Judgement by the validity rules.
     pub judged: TrialJudgement,
-    /// Disturbance that may explain a missed bound, in words: by other programs, or a stalled
-    /// client. `None` if there was none.
+    /// Description of the disturbance that may explain a missed bound: by other programs, or by a
+    /// stalled client. `None` if there was none.
     pub disturbed: Option<String>,
 }
 
@@ -129,12 +131,12 @@ pub enum TrialJudgement {
     Fair,
     /// The trial is invalid because of the target.
     Invalid(String),
-    /// The client did not offer the load in time. It was too much for the client, perhaps because
-    /// the target left it too little of the machine.
+    /// The client did not offer the load in time. The load was too high for the client, perhaps
+    /// because the target left it too little of the machine.
     Late(String),
-    /// The client was the limit, or its numbers contradict each other: no answer.
+    /// The client was the limit, or its numbers contradict each other: the trial gives no answer.
     Client(String),
-    /// Other programs disturbed it: no answer, but another trial may give one.
+    /// Other programs disturbed the trial: it gives no answer, but another trial may give one.
     Disturbed(String),
 }
 
@@ -173,7 +175,7 @@ impl Percentiles {
 }
 
 measure::word_enum! {
-    /// A percentile of latency that a bound can be for.
+    /// A percentile of latency that a bound can limit.
     #[derive(Default)]
     pub enum Percentile {
         /// The median.
@@ -200,10 +202,10 @@ impl Percentile {
     }
 }
 
-/// Limits that a load must keep to.
+/// Limits within which a load must stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bound {
-    /// Percentile of latency that is limited.
+    /// Percentile of latency that the bound limits.
     pub of: Percentile,
     /// Maximum of that percentile, ms.
     pub ms: f64,
@@ -213,41 +215,42 @@ pub struct Bound {
     pub pending: Option<u64>,
 }
 
-/// Maximum shortfall, as a share: 99 % of the operations that were due must be done.
+/// Maximum shortfall, as a share: the target must do 99 % of the operations that were due.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// Shortfall of a disturbed trial, as a share, from which on the load was too much in any case. A
-/// pause at its end costs a short window some percent.
+/// Shortfall of a disturbed trial, as a share, above which the load was too high in any case. A
+/// pause at the end of a short window costs a few percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
-/// Multiple of the limit from which on a median does not come from other programs: they delay some
-/// requests, not most.
+/// Multiple of the limit above which a median has another cause than other programs: they delay
+/// some requests, not most.
 const FAR_BEYOND: f64 = 4.0;
 
 /// Result of comparing a trial with a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundCheck {
-    /// The trial kept to the bound.
+    /// The trial stayed within the bound.
     Yes,
-    /// The trial did not keep to it, with the reason.
+    /// The trial exceeded the bound. Holds the reason.
     No(String),
-    /// The client could not offer the load, with the reason: too much, but not certainly for the
-    /// target.
+    /// The client could not offer the load. Holds the reason. The load was too high, but perhaps
+    /// not for the target.
     NotOffered(String),
-    /// Undecided, with the reason; another trial may decide.
+    /// The trial does not decide, but another trial may. Holds the reason.
     Untold(String),
-    /// Undecidable, with the reason: the client is the limit.
+    /// The client is the limit, so no trial can decide. Holds the reason.
     Client(String),
 }
 
 /// Information that a disturbed trial still gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Despite {
-    /// The trial kept to the bound.
+    /// The trial stayed within the bound.
     Kept,
     /// Even the median was far above the limit.
     FarBeyond,
-    /// Far less was done than was offered. The value is the throughput of the best second, op/s.
+    /// The target did far less than the client offered. Holds the throughput of the best second,
+    /// op/s.
     Saturated(f64),
     /// No further information.
     Nothing,
@@ -276,9 +279,9 @@ impl Bound {
         }
     }
 
-    /// Returns the information of a disturbed trial without an answer. A bound that it kept can be
-    /// kept. A load of which even the median is far above the limit is too much. If far more was
-    /// offered than done, more cannot be done.
+    /// Returns the information of a disturbed trial without an answer. If it stayed within a bound,
+    /// the target can do so. If even the median is far above the limit, the load is too high. If
+    /// the target did far less than was offered, it cannot do more.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,
@@ -292,7 +295,7 @@ impl Bound {
         }
     }
 
-    /// Returns the limit that a trial did not keep to, in words.
+    /// Describes the limit that a trial exceeded.
     fn broken(&self, found: &TrialOutcome) -> Option<String> {
         let percent = |share: f64| significant(share * 100.0, 2);
         if found.shortfall > SHORTFALL_MAX {
@@ -304,7 +307,7 @@ impl Bound {
             return Some(format!("{failed} % of the operations failed"));
         }
         let value = found.latency_ms.get(self.of).value;
-        // A lower bound within the limit does not keep to it: the true value is unknown.
+        // A lower bound within the limit is not enough, because the true value is unknown.
         if value.is_above(self.ms) != Some(false) {
             let (of, sign) = (self.of.words(), value.sign());
             let of = if self.of == Percentile::P50 {
@@ -327,13 +330,13 @@ impl Bound {
         }
     }
 
-    /// Returns true if the interval of the percentile lies on both sides of the limit.
+    /// Returns true if the interval of the percentile is on both sides of the limit.
     pub fn is_near(&self, found: &TrialOutcome) -> bool {
         let interval = found.latency_ms.get(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
     }
 
-    /// Returns it in words: `p99 within 10 ms`.
+    /// Describes the bound: `p99 within 10 ms`.
     pub fn words(&self) -> String {
         let pending = self.pending.map_or(String::new(), |most| {
             format!(" and at most {most} pending compactions")

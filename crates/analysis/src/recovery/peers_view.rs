@@ -1,62 +1,62 @@
-//! Analyses how the other nodes saw a fault: when they took a node for dead, which hints they kept
-//! for it, how much was streamed, and whether a repair is needed.
+//! Analyses the view of the other nodes of a fault: the time at which they considered a node dead,
+//! the hints that they kept for it, the amount of streamed data, and the need for a repair.
 
 use super::FaultTimes;
 use std::collections::BTreeMap;
 
-/// Readings of one node, look by look.
+/// Successive readings of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Looks {
-    /// Times of the looks, s since the trial's start line, in order.
+    /// Times of the readings, s since the trial's start line, in order.
     pub at_s: Vec<f64>,
-    /// Number of nodes that it could not reach, by time.
+    /// Number of nodes that this node could not reach, by time.
     pub unreachable: Vec<(f64, f64)>,
-    /// Number of nodes that it has hints for, by time.
+    /// Number of nodes for which this node has hints, by time.
     pub pending: Vec<(f64, f64)>,
-    /// Hints that it stored per second.
+    /// Hints that this node stored per second.
     pub stored_per_s: Vec<(f64, f64)>,
-    /// Hints that it delivered per second.
+    /// Hints that this node delivered per second.
     pub delivered_per_s: Vec<(f64, f64)>,
-    /// Hints that could not be delivered at that try, per second.
+    /// Hints that this node tried and failed to deliver, per second.
     pub undelivered_per_s: Vec<(f64, f64)>,
-    /// Bytes per second that were streamed to it.
+    /// Bytes per second that other nodes streamed to this node.
     pub streamed_per_s: Vec<(f64, f64)>,
 }
 
 /// Readings of all nodes, by name.
 pub type NodeReadings = BTreeMap<String, Looks>;
 
-/// Period in which other nodes took a node for dead.
+/// Period in which other nodes considered a node dead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Away {
-    /// Time from the injection until the first of them did, s.
+    /// Time from the injection until the first node did so, s.
     pub noticed_s: f64,
     /// Name of that first node.
     pub by: String,
-    /// Time from the first sight of it to the last, s.
+    /// Time from the first such observation to the last, s.
     pub seconds: f64,
-    /// True if all of them saw it alive again at the end.
+    /// True if all other nodes saw it alive again at the end.
     pub is_back: bool,
 }
 
-/// Hints that were kept while a fault was on and after it.
+/// Hints that nodes kept during a fault and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hints {
     /// Number of hints stored.
     pub stored: f64,
     /// Number of hints delivered.
     pub delivered: f64,
-    /// Number of tries that failed or timed out; they are repeated.
+    /// Number of attempts that failed or timed out. Nodes repeat them.
     pub undelivered: f64,
-    /// Time from the healing (or the injection, if it was not healed) until the last hint was gone,
-    /// s. `None` if some were left, or if the nodes were not watched long enough.
+    /// Time from the healing (or the injection, if it was not healed) until the last hint was
+    /// delivered, s. `None` if hints were left, or if the readings end too early.
     pub drained_s: Option<f64>,
 }
 
 /// Decision about a repair, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// Writes are missing that no hint brings.
+    /// Writes are missing that no hint will bring.
     Needed(String),
     /// Hints brought the missing writes.
     NotNeeded(String),
@@ -64,11 +64,11 @@ pub enum Repair {
     Untold(String),
 }
 
-/// Time without activity after which hints count as gone, s: nodes write hints to files every 10 s
-/// (`hints_flush_period`).
+/// Time without activity after which all hints count as delivered, s: nodes write hints to files
+/// every 10 s (`hints_flush_period`).
 const QUIET_S: f64 = 12.0;
 
-/// Returns how unbroken nodes took a node for dead. `None` if none of them did.
+/// Returns the period in which unbroken nodes considered a node dead. `None` if none of them did.
 pub fn away(
     watched: &NodeReadings,
     is_broken: impl Fn(&str) -> bool,
@@ -99,7 +99,7 @@ pub fn away(
     })
 }
 
-/// Returns the hints of a fault. `None` if they were not read.
+/// Returns the hints of a fault. `None` if there are no readings.
 pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option<Hints> {
     let span = [fault.injected_s, until_s];
     let looked: Vec<&Looks> =
@@ -129,26 +129,26 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     })
 }
 
-/// Returns the bytes streamed to nodes. `None` if they were not read.
+/// Returns the number of bytes streamed to nodes. `None` if there are no readings.
 pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option<f64> {
     let span = [fault.injected_s, until_s];
     let of = |looks: &Looks| sum(&looks.at_s, &looks.streamed_per_s, span);
     (!watched.is_empty()).then(|| watched.values().map(of).sum())
 }
 
-/// Decides whether a repair is needed after a fault; `window_s` is the time for which nodes keep
-/// hints for a dead node.
+/// Decides if a repair is needed after a fault. `window_s` is the time for which nodes keep hints
+/// for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
     let Some(hints) = hints else {
         return Repair::Untold("no probe read the hints".to_owned());
     };
     let Some(window_s) = window_s else {
-        return Repair::Untold("no node reports for how long it keeps hints".to_owned());
+        return Repair::Untold("no node reports how long it keeps hints".to_owned());
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
-        Some(_) => format!("taken for dead for {away_s:.0} s"),
-        None => "no node took it for dead".to_owned(),
+        Some(_) => format!("considered down for {away_s:.0} s"),
+        None => "no node considered it down".to_owned(),
     };
     let kept = match window_s {
         0.0 => "no hints are kept".to_owned(),
@@ -157,12 +157,12 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     match hints.drained_s {
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
         _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
-        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are gone")),
-        None => Repair::Untold("hints were left when the window ended".to_owned()),
+        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are delivered")),
+        None => Repair::Untold("hints remained at the end of the window".to_owned()),
     }
 }
 
-/// Integrates a rate between two times: each value covers the time since the previous look.
+/// Integrates a rate between two times. Each value covers the time since the previous reading.
 fn sum(looks: &[f64], rates: &[(f64, f64)], [from_s, to_s]: [f64; 2]) -> f64 {
     let begin = rates.partition_point(|at| at.0 <= from_s);
     let end = rates.partition_point(|at| at.0 <= to_s);

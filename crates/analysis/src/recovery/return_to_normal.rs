@@ -1,4 +1,5 @@
-//! A series over a fault: when it leaves its level, and when it is back.
+//! A series during a fault: the time at which it leaves its level, and the time at which it
+//! returns.
 
 use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN};
 use crate::autocorrelation;
@@ -8,17 +9,17 @@ use crate::autocorrelation;
 pub struct BaselineLevel {
     /// Median of its intervals.
     pub middle: f64,
-    /// Share by which one interval may be worse and still be normal.
+    /// Share by which one interval may be worse and still count as normal.
     pub within: f64,
     /// Robust standard deviation of an interval: as a share of the median if lower values are
-    /// worse, of the natural logarithm if higher ones are. Latencies scatter by factors, and their
-    /// distances above the median are larger than those below it.
+    /// worse, or of the natural logarithm if higher values are worse. Latencies scatter by factors,
+    /// and their distances above the median are larger than those below it.
     pub deviation: f64,
     /// Direction that is worse.
     pub worse: Worse,
     /// Number of its intervals.
     pub count: usize,
-    /// Number of its intervals that are outside all the same.
+    /// Number of these intervals that are outside of the level all the same.
     pub outside: usize,
     /// Number of its intervals that are far outside: at twice the distance.
     pub far_outside: usize,
@@ -33,12 +34,13 @@ pub enum Worse {
     Above,
 }
 
-/// Time at which a series was back, counted from a given time.
+/// Time at which a series returned to its level, counted from a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReturnTime {
-    /// Time until the first interval outside of its level, s. `None` if none was outside.
+    /// Time until the first interval outside of the level, s. `None` if no interval was outside.
     pub left_s: Option<f64>,
-    /// Time until it was normal for [`HOLD_S`] in a row, s. `None` if that was not seen.
+    /// Time until the series stayed normal for [`HOLD_S`], s. `None` if it did not during the
+    /// observation.
     pub back_s: Option<f64>,
     /// Length of the observation, s.
     pub watched_s: f64,
@@ -48,8 +50,8 @@ pub struct ReturnTime {
 const MEDIAN_ERROR: f64 = 1.2533;
 
 /// Standard error of the robust deviation of normal values, in deviations over the root of their
-/// number: 1 ÷ √(2 × 0.3674), of its asymptotic efficiency. Few values tell their deviation badly,
-/// so one such error is added.
+/// number: 1 ÷ √(2 × 0.3674), of its asymptotic efficiency. The deviation of few values is
+/// uncertain, so one such error is added.
 const DEVIATION_ERROR: f64 = 1.1665;
 
 impl BaselineLevel {
@@ -101,7 +103,7 @@ impl BaselineLevel {
         (expected + 2.0 * (expected * (1.0 + ratio)).sqrt()) as usize
     }
 
-    /// Returns the value at which the outside begins.
+    /// Returns the value beyond which an interval is outside of the level.
     pub fn edge(&self) -> f64 {
         edge_at(self.middle, self.within, self.worse)
     }
@@ -133,7 +135,7 @@ impl Worse {
         }
     }
 
-    /// Returns true if a value is worse than an edge.
+    /// Returns true if a value is worse than a limit.
     fn is_beyond(self, value: f64, edge: f64) -> bool {
         match self {
             Worse::Below => value < edge,
@@ -149,7 +151,7 @@ fn edge_at(middle: f64, share: f64, worse: Worse) -> f64 {
     }
 }
 
-/// A series, interval by interval.
+/// A series with one value for each interval.
 pub(super) struct IntervalSeries {
     points: Vec<Point>,
     level: BaselineLevel,
@@ -199,9 +201,9 @@ impl IntervalSeries {
         self.is_beyond(point.value, self.level.within)
     }
 
-    /// Returns when it was back, counted from `from_s`. It may leave its level until `leaves_by_s`,
-    /// and is observed until `until_s`. A single interval outside is not a departure if as many
-    /// were outside before the fault.
+    /// Returns the time at which the series returned to its level, counted from `from_s`. It may
+    /// leave its level until `leaves_by_s`; the observation ends at `until_s`. A single interval
+    /// outside is not a departure if as many were outside before the fault.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| (at_s - from_s).max(0.0);
@@ -223,8 +225,8 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns true for a stretch that is like those before the fault: as few intervals are outside
-    /// and far outside, and the medians of all and of the first ones are normal.
+    /// Returns true for a stretch that is like the intervals before the fault. As few intervals are
+    /// outside and far outside. The medians of all intervals and of the first ones are normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
         let far_share = self.level.worse.twice(self.level.within);
         let beyond = |share| stretch.iter().filter(|p| self.is_beyond(p.value, share)).count();
@@ -243,8 +245,8 @@ impl IntervalSeries {
         )
     }
 
-    /// Returns the shortfall between two times, which may lie in one interval. `None` if no
-    /// interval ends after the first.
+    /// Returns the shortfall between two times, which may be in one interval. `None` if no interval
+    /// ends after the first time.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: LoadSchedule) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
             [] => self.between(from_s, f64::INFINITY).get(..1)?,
@@ -254,7 +256,7 @@ impl IntervalSeries {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // At a rate, later operations make up for those that were not done in time.
+        // At a fixed rate, later operations compensate for late ones.
         let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {
@@ -275,10 +277,10 @@ impl IntervalSeries {
     }
 }
 
-/// Returns the first intervals that last [`HOLD_S`] together. `None` if they do not.
+/// Returns the first intervals that together last [`HOLD_S`]. `None` if all are shorter together.
 fn stretch(points: &[Point]) -> Option<&[Point]> {
     let from_s = points.first()?.from_s;
-    // Intervals end a little early or late.
+    // Intervals may end slightly early or late.
     let lasts = |point: &Point| point.to_s - from_s >= HOLD_S - 0.5;
     let last = points.iter().position(lasts)?;
     Some(&points[..=last])

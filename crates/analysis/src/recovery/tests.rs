@@ -1,9 +1,9 @@
-//! Tests dips whose depth, length and end are planted.
+//! Tests dips with planted depth, length and end.
 
 use super::*;
 use crate::test_series::Chance;
 
-/// A window of `seconds` seconds; `second` gives throughput and p99 as shares of the normal level.
+/// A window of `seconds` seconds. `second` gives throughput and p99 as shares of the normal level.
 fn slices(seconds: usize, mut second: impl FnMut(usize) -> (f64, f64)) -> Vec<Slice> {
     let slice = |at: usize| {
         let (ops, p99) = second(at);
@@ -75,9 +75,9 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
     );
 }
 
-/// Seconds of a p99 at a low rate have long tails. On a real cluster at 300 op/s a quarter of them
-/// lay outside of their level before a slow disk, which changed nothing; the report said that p99
-/// was not back for the rest of the window.
+/// Seconds of a p99 at a low rate have long tails. On a real cluster at 300 op/s, a quarter of them
+/// were outside of their level before a slow disk. The disk had no effect, but the report said that
+/// p99 was not normal for the rest of the window.
 #[test]
 fn a_series_with_as_many_spikes_as_before_is_normal() {
     let spikes = |at: usize| {
@@ -91,7 +91,7 @@ fn a_series_with_as_many_spikes_as_before_is_normal() {
     let p99 = alone(&slices(180, spikes)).p99.unwrap();
     assert_eq!(p99.injected, back(None, Some(0.0), 120.0));
     assert_eq!(p99.healed, Some(back(None, Some(0.0), 90.0)));
-    // Longer delays for 15 s are seen among the spikes.
+    // Longer delays for 15 s are detected among the spikes.
     let slow = |at: usize| match at {
         90..=104 => (1.0, 4.0),
         _ => spikes(at),
@@ -107,7 +107,7 @@ fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
         60..=64 | 91..=100 => (0.2, 1.0),
         _ => (1.0, 1.0),
     }));
-    // Five bad seconds, and not 30 good ones in a row before the next.
+    // There are five bad seconds, and fewer than 30 good ones in a row before the next bad one.
     assert_eq!(seen.throughput.unwrap().injected.back_s, Some(41.0));
     assert_eq!(
         seen.throughput.unwrap().healed,
@@ -177,7 +177,7 @@ fn an_unobserved_recovery_has_no_time() {
         Some(back(Some(0.0), None, 90.0))
     );
     assert_eq!(never.dip.unwrap().seconds, 120.0);
-    // Normal for 29 s, then the window ends; p99 never left.
+    // It is normal for 29 s, then the window ends. p99 was always normal.
     let short = alone(&slices(126, planted));
     assert_eq!(
         short.throughput.unwrap().healed,
@@ -190,7 +190,8 @@ fn an_unobserved_recovery_has_no_time() {
     );
 }
 
-/// In a shallow dip no second exceeds the noise, and a stretch that begins in it must not pass.
+/// In a shallow dip no second exceeds the noise, and a stretch that begins in it must not count as
+/// normal.
 #[test]
 fn noise_makes_no_false_time_of_recovery() {
     let mut chance = Chance::new(11);
@@ -204,13 +205,13 @@ fn noise_makes_no_false_time_of_recovery() {
         early += usize::from(healed < 16.0);
         late += usize::from(healed > 24.0);
     }
-    // The truth is 20 s.
+    // The true value is 20 s.
     assert!(early <= 6 && late <= 30, "{early} {late}");
 }
 
-/// A p99 of 300 operations per second scatters by half. On a real cluster a slow disk changed
-/// nothing, and the report said that p99 was not back, since fifteen seconds before it had a lower
-/// median than the thirty after it.
+/// A p99 of 300 operations per second scatters by half. On a real cluster, a slow disk had no
+/// effect. The report said that p99 was not normal, because fifteen seconds before the fault had a
+/// lower median than the thirty seconds after it.
 #[test]
 fn a_fault_without_effect_is_over_after_a_short_baseline() {
     const FAULT: FaultTimes = FaultTimes {
@@ -272,7 +273,8 @@ fn a_fault_without_enough_baseline_has_no_recovery() {
     assert!(recovery(&[], &[FAULT], LoadSchedule::Closed)[0].before.is_err());
 }
 
-/// A rate is done late: throughput comes to the same, and p99 shows the delay.
+/// Operations at a rate are completed late. Throughput is the same in total, and p99 shows the
+/// delay.
 #[test]
 fn at_a_rate_caught_up_work_is_not_lost_and_p99_gives_recovery() {
     let stall = |at: usize| match at {
@@ -341,7 +343,7 @@ fn seconds_of_another_fault_are_excluded_and_end_the_recovery() {
     };
     let bad = |at: usize| (60..80).contains(&at) || (200..215).contains(&at);
     let slices = slices(300, |second| (if bad(second) { 0.5 } else { 1.0 }, 1.0));
-    // Given out of order; the third overlaps the second.
+    // They are given out of order, and the third overlaps the second.
     let faults = [at(200.0), at(60.0), at(205.0)];
     let seen = recovery(&slices, &faults, LoadSchedule::Closed);
     let before = |at: usize| seen[at].before.as_ref().unwrap();
@@ -356,7 +358,7 @@ fn seconds_of_another_fault_are_excluded_and_end_the_recovery() {
         seen[1].throughput.unwrap().healed.unwrap().back_s,
         Some(10.0)
     );
-    // After a fault without a seen end, everything is affected.
+    // After a fault whose end was not observed, all seconds are affected.
     let open = FaultTimes {
         healing_s: None,
         whole_s: None,
@@ -391,7 +393,7 @@ fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> 
 fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
     let watched = NodeReadings::from([
-        // The broken node sees no other node either; it is not asked.
+        // The broken node also sees no other node, so it is not asked.
         ("node1".to_owned(), looks(gone(61.0, 99.0), 0.0, [0.0, 0.0])),
         (
             "node2".to_owned(),
@@ -444,7 +446,7 @@ fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     assert_eq!(streamed(&NodeReadings::new(), &FAULT, 180.0), None);
 }
 
-/// A node that was down has a look after a long gap, and its rate covers one second of it.
+/// A node that was down has a reading after a long gap, and its rate covers one second of it.
 #[test]
 fn a_rate_counts_for_the_time_since_the_look_before_it() {
     let looks = Looks {

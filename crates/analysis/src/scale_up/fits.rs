@@ -5,20 +5,19 @@
 //! counting its scale: with as many, any curve fits.
 //!
 //! Intervals of coefficients come from the growth of the squares of all trials when one coefficient
-//! is held elsewhere. That treats the trials of a block as independent, apart from the block's
-//! level. But the distance of a place from the curve is the same in every block. So the same is
-//! computed with places as the observations, and the wider ends are used. With trials alone,
-//! intervals contained the truth of 54 in 100 simulated machines (places 1 % off their law, five
-//! blocks of 0.3 % noise). From five blocks on, whole blocks are resampled as well, which may widen
-//! the interval.
+//! has another value. This treats the trials of a block as independent, apart from the block's
+//! level. But the distance of a place from the curve is the same in every block. So the module also
+//! computes the interval with places as the observations, and uses the wider ends. With trials
+//! alone, intervals contained the truth for 54 of 100 simulated machines (places 1 % off their law,
+//! five blocks of 0.3 % noise). With five blocks or more, the module also resamples whole blocks,
+//! which may widen the interval.
 //!
 //! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989). A trial
-//! is one observation, and each block has a level of its own. Blocks also show the noise. If the
-//! points are off the best curve by more than their noise, trials do not show which curve is
-//! better. Then no curve is called the best. With n trials and k fitted numbers (coefficients,
-//! levels, noise), AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the
-//! best count as equally good (Burnham and Anderson 2002, "Model selection and multimodel
-//! inference", 2.6).
+//! is one observation, and each block has its own level. Blocks also show the noise. If the points
+//! are off the best curve by more than their noise, trials do not show which curve is better. Then
+//! no curve is called the best. With n trials and k fitted numbers (coefficients, levels, noise),
+//! AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best count as
+//! equally good (Burnham and Anderson 2002, "Model selection and multimodel inference", 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{MachineSize, Point};
@@ -36,7 +35,7 @@ pub const RIVALS_WITHIN: f64 = 2.0;
 pub struct Fit {
     /// Law that was fitted.
     pub model: Model,
-    /// x1: throughput of one unit by the curve, op/s.
+    /// x1: throughput of one unit according to the curve, op/s.
     pub x1: f64,
     /// Its coefficients, in the order of [`Model::coefficients`].
     pub coefficients: Vec<Coefficient>,
@@ -44,16 +43,17 @@ pub struct Fit {
     pub points: usize,
     /// True if blocks were resampled for its intervals.
     pub from_blocks: bool,
-    /// Root of the mean square of ln (seen ÷ curve).
+    /// Root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// True if the points are off the curve by more than their noise.
     pub beyond_noise: bool,
-    /// Like `off`, of each point by a curve through the others. `None` if these give no curve.
+    /// Like `off`, but for each point with a curve through the other points. `None` if these give
+    /// no curve.
     pub left_out_off: Option<f64>,
     /// AICc of the curve. `None` with too few trials.
     pub aicc: Option<f64>,
-    /// Peak of the throughput, for the Universal Scalability Law. Amdahl's law has no peak, and in
-    /// the two-level model it would be one within a socket.
+    /// Peak of the throughput, for the Universal Scalability Law. Amdahl's law has no peak, and the
+    /// peak of the two-level model would be within a socket.
     pub peak: Option<Peak>,
 }
 
@@ -66,7 +66,8 @@ pub struct Coefficient {
     pub value: f64,
     /// Its 95 % confidence interval, if any.
     pub ci95: Option<[f64; 2]>,
-    /// True if it is held at 0, since the points cannot distinguish it from another coefficient.
+    /// True if the fit holds it at 0, because the points cannot distinguish it from another
+    /// coefficient.
     pub is_held: bool,
 }
 
@@ -85,7 +86,7 @@ impl Fit {
     }
 }
 
-/// Why the points give no such curve.
+/// Reason why the points do not give this curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFit {
     /// There are too few usable points with different numbers of units.
@@ -103,10 +104,10 @@ pub enum NoFit {
     OffCurve(f64),
 }
 
-/// Why no curve is the best.
+/// Reason why no curve is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBest {
-    /// No curve goes through the points.
+    /// No curve fits the points.
     NoCurve,
     /// There is one curve, with nothing to compare it with.
     OnlyOne,
@@ -139,8 +140,9 @@ pub fn fits(points: &[Point], machine: MachineSize) -> Vec<(Model, Result<Fit, N
     Model::ALL.map(|model| (model, of(model))).into()
 }
 
-/// Returns the places that are connected by blocks with a trial of several; of several such sets
-/// the largest. A block with one trial does not compare places.
+/// Returns the places that are connected: a block with trials of several places connects them. If
+/// there are several connected sets, returns the largest. A block with one trial does not compare
+/// places.
 fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
     let size = |set: usize| of.iter().filter(|one| **one == set).count();
@@ -222,8 +224,8 @@ fn two_level(places: &SeriesByPoint<'_, Vec<f64>>, machine: MachineSize) -> Resu
     if units < 2 {
         return Err(NoFit::OneLevelOfUnits);
     }
-    // Contention and coherency differ in how throughput bends within a socket: two numbers of units
-    // on it do not show that, nor do too few points.
+    // Contention and coherency differ in how throughput bends within a socket. Two numbers of units
+    // on a socket do not show this, and neither do too few points.
     let bends = units > 2 && seen.places.len() > 4;
     let held: FixedCoefficients<3> = [None, if bends { None } else { Some(0.0) }, None];
     let free = least_squares::free_count(&held);
@@ -236,7 +238,7 @@ fn two_level(places: &SeriesByPoint<'_, Vec<f64>>, machine: MachineSize) -> Resu
     Ok(raw.fit(Model::TwoLevel, None))
 }
 
-/// Checks that there are two points more than coefficients, not counting the scale.
+/// Checks that there are at least two points more than coefficients, not counting the scale.
 fn enough(points: usize, coefficients: usize) -> Result<(), NoFit> {
     let needed = coefficients + 2;
     if points >= needed {
@@ -250,7 +252,7 @@ fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
-/// Returns the number of different numbers of units.
+/// Returns the count of distinct numbers of units.
 fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);
@@ -258,7 +260,7 @@ fn different(seen: &Observations<'_, f64>) -> usize {
     units.len()
 }
 
-/// Returns the numbers of different numbers of sockets, and of units on a socket.
+/// Returns the counts of distinct numbers of sockets, and of distinct numbers of units on a socket.
 fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     let sockets = seen.places.iter().map(|at| at.len() as f64).collect();
     let units = seen.places.iter().flat_map(|at| *at).copied().collect();
@@ -269,10 +271,10 @@ fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     })
 }
 
-/// Tells whether observations give a curve.
+/// Decides if observations give a curve.
 type MakesOne<'f, A> = &'f dyn Fn(&Observations<'_, A>) -> bool;
 
-/// Raw fit of a curve of `P` coefficients.
+/// Raw fit of a curve with `P` coefficients.
 struct Raw<const P: usize> {
     found: least_squares::Fit<P>,
     held: FixedCoefficients<P>,
@@ -296,7 +298,8 @@ fn raw<const P: usize, C: Curve<P>>(
     if off > OFF_MAX {
         return Err(NoFit::OffCurve(off));
     }
-    // With connected places, and more of them than coefficients and a scale, both noises are known.
+    // If the places are connected and outnumber the coefficients and the scale, both kinds of noise
+    // are known.
     let more = "there are more places than coefficients";
     let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
@@ -402,7 +405,7 @@ fn left_out_off<const P: usize, C: Curve<P>>(
     Some((sum / seen.places.len() as f64).sqrt())
 }
 
-/// Returns AICc of a curve with a level for each block. `None` with too few trials.
+/// Returns the AICc of a curve with a level for each block. `None` with too few trials.
 fn aicc<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &least_squares::Fit<P>,

@@ -6,12 +6,12 @@
 //!   coherency (see [`crate::curves`]).
 //! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), n units on
 //!   each of s sockets. This is the law within a socket, with a cost of each further socket. The
-//!   model is this project's own. Sockets with unequal numbers of units each follow the formula
-//!   with their own number; all bear the cost of the others.
+//!   model is this project's own. If sockets have unequal numbers of units, each follows the
+//!   formula with its own number, and all bear the cost of the other sockets.
 //!
-//! One level cannot explain both 98 % within a socket of four units and 90 % of two such sockets.
-//! By Amdahl's law, the second would give 95 % for the first. Two levels can: σ₁ = 0.0068, κ₁ = 0
-//! and κ₂ = 0.089.
+//! One level cannot explain both 98 % within a socket of four units and 90 % for two of these
+//! sockets: by Amdahl's law, 90 % for two sockets means 95 % for one. Two levels can explain it: σ₁
+//! = 0.0068, κ₁ = 0 and κ₂ = 0.089.
 
 use crate::curves::{Law, slowing};
 use crate::least_squares::Curve;

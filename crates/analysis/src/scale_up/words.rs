@@ -7,10 +7,10 @@ use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
 impl Of {
-    /// Returns the words for the subject.
+    /// Returns the noun phrase for the subject.
     pub fn words(self) -> &'static str {
         match self {
-            Of::Unit => "one unit by itself",
+            Of::Unit => "one unit alone",
             Of::Point => "this number of units",
             Of::Socket => "one socket with all of its units",
             Of::System => "the machine with all of its units",
@@ -20,12 +20,12 @@ impl Of {
 }
 
 impl MissingRatio {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> String {
         match self {
             MissingRatio::OneSocket => "the machine has one socket".to_owned(),
             MissingRatio::UnitIsSocket => {
-                "a socket is the unit: there is nothing within it".to_owned()
+                "a socket is the unit, so there are no units within it".to_owned()
             }
             MissingRatio::NotMeasured(of) => format!("{} was not measured", of.words()),
             MissingRatio::NotUsable(of) => {
@@ -37,21 +37,21 @@ impl MissingRatio {
 }
 
 impl NoFit {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> String {
         match self {
             NoFit::FewPoints { points: 1, needed } => {
-                format!("there is 1 usable point, and it takes {needed}")
+                format!("there is 1 usable point, but the curve needs {needed}")
             }
             NoFit::FewPoints { points, needed } => {
-                format!("there are {points} usable points, and it takes {needed}")
+                format!("there are {points} usable points, but the curve needs {needed}")
             }
             NoFit::OneLevelOfSockets => "no two points are on different numbers of sockets".into(),
             NoFit::OneLevelOfUnits => {
                 "no two points have different numbers of units on a socket".into()
             }
             NoFit::OffCurve(off) => format!(
-                "the points lie off the best such curve by {} %, more than {:.0} %",
+                "the points are off the best such curve by {} %, more than {:.0} %",
                 significant(off * 100.0, 2),
                 OFF_MAX * 100.0
             ),
@@ -60,17 +60,17 @@ impl NoFit {
 }
 
 impl NoBest {
-    /// Returns the reason in words.
+    /// Describes the reason.
     pub fn words(self) -> &'static str {
         match self {
             NoBest::NoCurve => "there is no curve to choose from",
-            NoBest::OnlyOne => "there is one curve, and nothing to compare it with",
+            NoBest::OnlyOne => "there is one curve, and no other to compare it with",
             NoBest::FewTrials => {
                 "the curves cannot be compared: AICc is not defined for so few trials"
             }
             NoBest::BeyondNoise => {
-                "the points are off the one with the least AICc by more than their noise, so that \
-                 trials do not show which is better"
+                "the points are off the curve with the least AICc by more than their noise, so \
+                 that trials do not show which curve is better"
             }
         }
     }
@@ -116,7 +116,7 @@ impl ScaleUp {
         let usable = self.points.iter().filter(|point| point.blocks > 0);
         let most = usable.clone().map(|point| point.blocks).max();
         if most == Some(1) {
-            said.push("Each point has one block: no ratio has an interval.".to_owned());
+            said.push("Each point has one block, so no ratio has an interval.".to_owned());
         }
         let uneven = usable.filter(|point| point.split.is_none()).count();
         if uneven > 0 {
@@ -134,8 +134,8 @@ impl ScaleUp {
             self.points.iter().filter_map(above).map(|units| units.to_string()).collect();
         if !above.is_empty() {
             said.push(format!(
-                "With {} units, throughput is higher than in proportion to that of one unit by \
-                 itself. The reason is unknown: something else may have limited the single unit.",
+                "With {} units, throughput is higher than in proportion to the throughput of one \
+                 unit. The reason is unknown. Another resource may have limited the single unit.",
                 above.join(", ")
             ));
         }
@@ -174,8 +174,8 @@ impl ScaleUp {
             fitted().filter(|fit| fit.beyond_noise).map(|fit| fit.model.title()).collect();
         if !beyond.is_empty() {
             said.push(format!(
-                "The points are off {} by more than their noise: more blocks would not bring them \
-                 nearer.",
+                "The points are off {} by more than their noise, and more blocks would not change \
+                 that.",
                 beyond.join(" and ")
             ));
         }
@@ -183,7 +183,7 @@ impl ScaleUp {
         said
     }
 
-    /// Says, for the only curve, why the others are missing.
+    /// Explains, for the only curve, why the others are missing.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());
@@ -198,12 +198,12 @@ impl ScaleUp {
         let why = |(other, fit): &(Model, Result<Fit, NoFit>)| {
             let other = other.title();
             Some(match fit.as_ref().err()? {
-                NoFit::FewPoints { .. } => format!("{other} takes more points"),
-                NoFit::OneLevelOfSockets => format!("{other} takes points on more sockets"),
+                NoFit::FewPoints { .. } => format!("{other} needs more points"),
+                NoFit::OneLevelOfSockets => format!("{other} needs points on more sockets"),
                 NoFit::OneLevelOfUnits => {
-                    format!("{other} takes more numbers of units on a socket")
+                    format!("{other} needs more numbers of units on a socket")
                 }
-                NoFit::OffCurve(_) => format!("the points lie off {other}"),
+                NoFit::OffCurve(_) => format!("the points are off {other}"),
             })
         };
         let whys: Vec<String> = others().filter_map(why).collect();
@@ -214,7 +214,7 @@ impl ScaleUp {
         let near: Vec<&str> = rivals(&self.fits, best).into_iter().map(Model::title).collect();
         let title = capital(best.title());
         if near.is_empty() {
-            format!("{title} says most with least (AICc).")
+            format!("{title} explains most with the fewest coefficients (AICc).")
         } else {
             format!(
                 "{title} has the least AICc, but these points do not distinguish it from {}, which \
@@ -239,7 +239,7 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
     let untold = fit.coefficients.iter().filter(|of| of.ci95.is_some() && !of.is_told());
     for of in untold {
         said.push(format!(
-            "{} of {title} cannot be told from 0.",
+            "{} of {title} cannot be distinguished from 0.",
             symbol(of.name)
         ));
     }
@@ -255,8 +255,8 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
                 format!("{} or more", whole(low))
             };
             said.push(format!(
-                "By {title} the most is {} op/s at {} units (95 %: {most}), beyond which more \
-                 units bring less.",
+                "By {title} the highest throughput is {} op/s at {} units (95 %: {most}); with \
+                 more units it falls.",
                 whole(ops_per_s),
                 whole(units)
             ));
@@ -267,8 +267,8 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
             whole(units)
         )),
         Some(Peak::Beyond) => said.push(format!(
-            "The peak of {title} would lie beyond twice the last number of units, further than a \
-             curve says anything."
+            "The peak of {title} would be beyond twice the last number of units, where the curve \
+             is unreliable."
         )),
         Some(Peak::Untold) => said.push(format!("So {title} predicts no peak.")),
         None => {}

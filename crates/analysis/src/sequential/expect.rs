@@ -1,15 +1,16 @@
-//! Predicts the outcome of looking before anything is measured: how many blocks, and with which
+//! Predicts the outcome of looking before the first measurement: the number of blocks, and the
 //! answer.
 //!
-//! Simulated with a fixed sequence of draws: the same design and noise give the same numbers.
+//! The simulation uses a fixed sequence of draws, so the same design and noise give the same
+//! numbers.
 
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// When a comparison is looked at, and what answers it.
+/// Times at which a comparison is looked at, and the levels at which it is answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// When it is looked at.
+    /// Times of the looks.
     pub looks: Looks,
     /// Number of blocks at the first look, and at the last.
     pub blocks: [usize; 2],
@@ -22,7 +23,7 @@ pub struct Design {
 /// Expected outcome of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedOutcome {
-    /// Average number of blocks until it is answered, or until the last.
+    /// Average number of blocks until the answer, or until the last look.
     pub blocks: f64,
     /// Share of studies that find a difference.
     pub different: f64,
@@ -30,8 +31,8 @@ pub struct ExpectedOutcome {
     pub equivalent: f64,
 }
 
-/// Number of simulated studies, times the blocks of each: a fifth of a second in a build without
-/// optimization, milliseconds in one with it.
+/// Number of simulated studies, multiplied by the blocks of each. A simulation takes a fifth of a
+/// second in a build without optimization, and milliseconds in an optimized one.
 const DRAWS: usize = 40_000;
 
 impl Design {
@@ -62,7 +63,8 @@ impl Design {
         seed: u64,
     ) -> ExpectedOutcome {
         let [least, most] = self.blocks;
-        // By number of blocks: reach of the interval and of the word, in standard errors.
+        // By number of blocks: the half-width of the interval, and the distance for the word
+        // *different*, in standard errors.
         let reach = |level: f64, blocks: usize| {
             let reach = self.looks.reach(level, blocks, blocks as f64 - 1.0);
             reach.unwrap_or(f64::INFINITY)

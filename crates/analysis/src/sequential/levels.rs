@@ -4,9 +4,9 @@
 //! Student's t over the looks, with one look a block. Levels of 1 % and more are within 0.5 % of
 //! themselves, those of 0.1 % within 2 %; `the_levels_are_those_of_a_simulation` draws them again.
 
-/// Minimum number of blocks before the first look: an interval of two is far too wide.
+/// Minimum number of blocks before the first look: the interval of two blocks is far too wide.
 pub const BLOCKS_LEAST: usize = 3;
-/// Maximum number of blocks at the last look: more is not adaptive, it is a noisy machine.
+/// Maximum number of blocks at the last look: a machine that needs more is too noisy.
 pub const BLOCKS_MOST: usize = MAX[MAX.len() - 1];
 
 /// Overall levels.
@@ -15,8 +15,8 @@ const OVERALL: [f64; 6] = [0.3, 0.1, 0.05, 0.03, 0.01, 0.001];
 const MIN: [usize; 5] = [3, 4, 5, 6, 8];
 /// Blocks at the last look. Other numbers use the column of the next higher one, which is stricter.
 const MAX: [usize; 8] = [6, 8, 10, 12, 16, 20, 30, 50];
-/// Below the least overall level, ln(nominal) falls by this much for each ln(overall): above it by
-/// 1.05 to 1.15, so that this errs on the strict side.
+/// Below the least overall level, ln(nominal) falls by this much for each ln(overall). Above that
+/// level it falls by 1.05 to 1.15, so this factor errs on the strict side.
 const SLOPE_BELOW: f64 = 1.2;
 
 /// Nominal levels, by overall level, first look and last look. With one look, both are the same.
@@ -129,19 +129,19 @@ const NOMINAL: [[[f64; 8]; 5]; 6] = [
     ],
 ];
 
-/// Returns the level of each look at which all looks from `min` to `max` together have the
-/// `overall` one. Beyond [`BLOCKS_MOST`] it is that of the last column.
+/// Returns the level of each look with which all looks from `min` to `max` together have the
+/// `overall` level. Beyond [`BLOCKS_MOST`], it is the level of the last column.
 pub fn nominal_of(min: usize, max: usize, overall: f64) -> f64 {
     interpolated(&curve(min, max), overall)
 }
 
-/// Returns the overall level of looks at a `nominal` one: the inverse.
+/// Returns the overall level for the `nominal` level of each look: the inverse.
 pub fn overall_of(min: usize, max: usize, nominal: f64) -> f64 {
     let swapped = curve(min, max).map(|(overall, nominal)| (nominal, overall));
     interpolated(&swapped, nominal).min(1.0)
 }
 
-/// Returns points (overall, nominal), falling; from (1, 1) on.
+/// Returns points (overall, nominal), falling, starting at (1, 1).
 fn curve(min: usize, max: usize) -> [(f64, f64); OVERALL.len() + 2] {
     let row = MIN.partition_point(|first| *first <= min).saturating_sub(1);
     let column = MAX.partition_point(|last| *last < max).min(MAX.len() - 1);

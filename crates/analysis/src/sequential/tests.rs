@@ -1,4 +1,5 @@
-//! Tests looking with a known truth: the tables, the formulas, and how often the answer is wrong.
+//! Tests looks with known true effects: the tables, the formulas, and how often the answer is
+//! wrong.
 
 use super::*;
 use crate::compare::{Finding, Metric, compare_paired};
@@ -13,7 +14,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 #[test]
 fn the_levels_are_those_that_others_have_simulated() {
-    // 200,000 paths, error about 1 % of the level.
+    // There are 200,000 paths, with an error of about 1 % of the level.
     for (min, max, overall, nominal) in [
         (3, 6, 0.05, 0.0188),
         (3, 12, 0.05, 0.0105),
@@ -57,7 +58,7 @@ fn a_level_and_its_inverse_agree_and_never_turn_round() {
         assert_eq!(overall_of(min, max, 1.0), 1.0);
         assert!(overall_of(min, max, 0.0) < 1e-9);
     }
-    // One look is a look, and numbers between two columns use the stricter one.
+    // A single look has the plain level, and numbers between two columns use the stricter one.
     close(nominal_of(9, 9, 0.05), 0.05, 1e-12);
     assert_eq!(nominal_of(4, 11, 0.05), nominal_of(4, 12, 0.05));
     assert_eq!(nominal_of(7, 12, 0.05), nominal_of(6, 12, 0.05));
@@ -108,7 +109,7 @@ fn the_levels_are_those_of_a_simulation() {
     ]);
     let paths = 20_000;
     for (seen, (min, max, overall)) in left(paths, 11, &looks).into_iter().zip(looks) {
-        // One in a thousand by chance, for each; the seed is fixed.
+        // Chance alone gives one in a thousand for each, and the seed is fixed.
         let most = 3.5 * (overall * (1.0 - overall) / paths as f64).sqrt();
         assert!(
             (seen - overall).abs() <= most,
@@ -132,7 +133,7 @@ fn the_anytime_interval_is_that_of_the_paper() {
         close(at(blocks).unwrap(), reach, 5e-4);
     }
     assert_eq!([at(1), at(2), at(4)], [None; 3], "the whole line");
-    // p is the level of the interval that ends there.
+    // p is the level of the interval that ends at this value.
     for blocks in [5, 9, 40] {
         let p = Looks::Anytime.p(at(blocks).unwrap(), blocks, 0.0).unwrap();
         close(p, 0.05, 1e-9);
@@ -202,7 +203,7 @@ fn design(looks: Looks, blocks: [usize; 2], level: f64) -> Design {
     }
 }
 
-/// The evidence's table of costs: 20,000 studies there, 3,000 here.
+/// The table of costs in the evidence is from 20,000 studies. This test uses 3,000.
 #[test]
 fn simulated_costs_of_looking_match_published_ones() {
     let repeated = Looks::Repeated { min: 4, max: 20 };
@@ -243,7 +244,7 @@ fn equal_variants_differ_in_1_of_30_however_often_one_looks() {
         let design = Design::for_study(looks, blocks, 1);
         for noise in [0.01, 0.02, 0.05, 0.10] {
             let seen = design.simulate(Metric::THROUGHPUT, [noise, 0.0], 4000, 3);
-            // 3 %, and 3.5 times the error of 4,000 studies.
+            // This is 3 %, plus 3.5 times the error of 4,000 studies.
             assert!(seen.different <= 0.0395, "{looks:?}, {noise}: {seen:?}");
         }
     }

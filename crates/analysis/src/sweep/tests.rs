@@ -1,5 +1,4 @@
-//! Tests ladders with a known knee: whether it is found, and that none is found where there is
-//! none.
+//! Tests that the knee of a ladder is found, and that none is found on a ladder without a knee.
 
 use super::*;
 use crate::test_series::Chance;
@@ -49,7 +48,8 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     for point in &mut sweep[2..] {
         point.p99_ms = Known::AtLeast(point.p99_ms.least());
     }
-    // A case from a real run: 16 "was the most within 1.5 ms", and is at least 1.2 ms.
+    // In a real run, the report said 16 "was the most within 1.5 ms", although its p99 was only
+    // known to be at least 1.2 ms.
     let seen = read_sweep(&sweep, Some(1.5));
     assert_eq!(
         (
@@ -59,7 +59,7 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
         ),
         (Some(1), Some(2), Some(3))
     );
-    // With less throughput than the best one within the bound, it does not matter.
+    // With less throughput than the best point within the bound, it is not important.
     sweep[2].ops_per_s = vec![18_000.0];
     assert_eq!(read_sweep(&sweep, Some(1.5)).untold_within_bound, None);
     // No point is within the bound, and one is unknown.
@@ -95,7 +95,7 @@ fn a_knee_needs_a_p99_that_has_grown_for_certain() {
         read_sweep(&sweep, None).knee
     };
     assert_eq!((knee(None), knee(Some(3))), (Knee::At(0), Knee::At(0)));
-    // From 4 threads on it may not have grown at all; from 8 on it has.
+    // From 4 threads on, it may not have grown at all. From 8 threads on, it has.
     assert_eq!(knee(Some(0)), Knee::At(1));
 }
 
@@ -119,14 +119,14 @@ fn a_rising_sweep_has_no_knee_and_its_best_point_is_the_last() {
 
 #[test]
 fn flat_throughput_without_rising_latency_is_not_a_knee() {
-    // A client at its own limit, for example: V3 says so.
+    // An example is a client at its own limit, which V3 reports.
     let sweep = points(&[(4.0, 10_000.0, 1.0), (8.0, 10_050.0, 1.0)]);
     assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
 }
 
 #[test]
 fn steps_that_are_shorter_than_the_noise_show_no_knee() {
-    // A case from a real run: 64 "was the knee" of these, since 65 brought under 3 % more.
+    // In a real run, the report said that 64 "was the knee" of these, since 65 added less than 3 %.
     let sweep = points(&[
         (64.0, 50_000.0, 2.00),
         (65.0, 50_300.0, 2.05),
@@ -163,10 +163,10 @@ fn saturated_rates_are_read_and_not_passed_over() {
     assert_eq!((seen.knee, seen.saturated_from), (Knee::At(1), Some(2)));
     assert_eq!((seen.best, seen.best_within_bound), (Some(1), Some(1)));
     assert_eq!((seen.first_over_bound, seen.best_is_last), (Some(2), false));
-    // It kept up again beyond: then it was an incident, not the end.
+    // It kept up again at a higher load, so it was an incident, not the end.
     sweep[3].state = State::Kept;
     assert_eq!(read_sweep(&sweep, None).saturated_from, None);
-    // Saturated from the first on: its throughput is the best available.
+    // All points are saturated from the first on, so its throughput is the best available.
     sweep.iter_mut().for_each(|p| p.state = State::Saturated);
     assert_eq!(read_sweep(&sweep, None).best, Some(3));
 }
@@ -202,7 +202,8 @@ fn ladder(
     loads.iter().map(point).collect()
 }
 
-/// Returns the share of ladders with a knee; with `at`, with the knee there or at a neighbour.
+/// Returns the share of ladders with a knee. With `at`, returns the share with the knee at this
+/// point or at a neighbour.
 fn share(made: impl Iterator<Item = Vec<SweepStep>>, at: Option<usize>) -> f64 {
     let (mut found, mut all) = (0, 0);
     for points in made {

@@ -2,7 +2,7 @@
 //!
 //! Long because every command has some.
 //!
-//! Each is parsed by a test, so that none is wrong.
+//! A test parses each of them, so that none is wrong.
 
 use super::Args;
 use clap::{Command, CommandFactory};
@@ -305,7 +305,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts clean",
         &[(
             "cassay hosts clean lab.yaml --all",
-            "Removes everything of cassay there.",
+            "Removes all files of cassay there.",
         )],
     ),
     (
@@ -656,7 +656,7 @@ mod tests {
     use super::*;
     use clap::FromArgMatches;
 
-    /// Names of all commands, with those below others.
+    /// Names of all commands, including nested ones.
     fn paths(command: &Command, above: &str) -> Vec<String> {
         let mut found = Vec::new();
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {

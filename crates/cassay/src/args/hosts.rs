@@ -9,8 +9,8 @@ pub enum HostsCommand {
     /// Check that machines can run nodes: connection, free memory and disk, Java, clocks, settings,
     /// and leftovers of earlier commands.
     ///
-    /// Leaves nothing there but this program. Exits with 1 if a machine does not fit a node with
-    /// the default heap.
+    /// Leaves only this program there. Exits with 1 if a machine does not fit a node with the
+    /// default heap.
     Check {
         /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
         file: PathBuf,
@@ -42,14 +42,14 @@ pub enum KubernetesCommand {
     ///
     /// Creates a Job with the study in a ConfigMap and copies this program into its pod. The Job
     /// continues if this command is interrupted or killed; `kubectl delete job NAME` ends it. At
-    /// the end, the results are copied here and everything that was created is removed. If this
-    /// command is gone, they stay for one day, or permanently on a volume claim.
+    /// the end, cassay copies the results here and removes everything that it created. If this
+    /// command has ended, the results remain for one day, or permanently on a volume claim.
     Run(InsideArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct InsideArgs {
-    /// Study file, with the files that it names beside it.
+    /// Study file; the files that it names are in the same folder.
     pub study: PathBuf,
     /// Image of the pod. Needs `sh`, `head`, `chmod` and `tar`, such as an image of Cassandra.
     #[arg(long, value_name = "IMAGE")]
@@ -71,7 +71,7 @@ pub struct InsideArgs {
     /// `kubectl`.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub account: Option<String>,
-    /// Volume claim for the results, where they stay.
+    /// Volume claim that keeps the results.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub claim: Option<String>,
     /// Options of `cassay run` in the pod, such as -- --scale laptop --allow create=ks
@@ -103,7 +103,7 @@ pub struct RbacArgs {
     /// Secret that the role may read: the superuser's of a cluster. Repeatable.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub secret: Vec<String>,
-    /// User to bind the role to, by the name that the cluster knows.
+    /// User to bind the role to, by the name in the cluster.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
     /// Service account to create and bind the role to.

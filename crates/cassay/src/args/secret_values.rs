@@ -1,7 +1,8 @@
 //! Hides values of the command line in error messages.
 //!
 //! clap prints a refused value, which then appears in the log of a pipeline. The value of
-//! `NAME=VALUE` or of a target may contain a password. Of such a value only the name is printed.
+//! `NAME=VALUE` or of a target may contain a password. For these values, the message contains only
+//! the name.
 
 use clap::error::{ContextKind, ContextValue, Error};
 
@@ -9,7 +10,7 @@ use clap::error::{ContextKind, ContextValue, Error};
 /// `attach:HOST[:PORT]`, `TARGET`.
 const SECRET: [&str; 3] = ["=", "attach:", "TARGET"];
 
-/// Returns an error of the command line without the value that may contain a secret.
+/// Returns a command-line error without the value that may contain a secret.
 pub fn unseen(mut error: Error) -> Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;

@@ -15,7 +15,7 @@ pub enum MachineAt {
     Local,
     /// Remote machines by their ssh names.
     Ssh(Vec<String>),
-    /// Machines of the nodes of an attached cluster; the text as given.
+    /// Machines of the nodes of an attached cluster. Holds the text as given.
     Attach(String),
 }
 
@@ -91,7 +91,7 @@ pub struct SshArgs {
     /// Become root on remote machines with `sudo -n`, which never asks for a password.
     #[arg(long, requires = "target")]
     pub sudo: bool,
-    /// Folder on remote machines for this program, which stays there for later commands. Default:
+    /// Folder on remote machines for this program, which remains there for later commands. Default:
     /// your cache there (~/.cache/cassay/agents).
     #[arg(long, value_name = "FOLDER", requires = "target")]
     pub folder: Option<String>,
@@ -130,12 +130,12 @@ fn ssh_name(text: &str) -> Result<String, String> {
     checked.map(|_| name).map_err(|error| format!("{error:#}"))
 }
 
-/// Checks `attach:HOST[:PORT]` and returns it whole, for resolving studies and settings.
+/// Checks `attach:HOST[:PORT]` and returns the whole text, which studies and settings resolve.
 fn attached(text: &str) -> Result<String, String> {
     contact_point(text).map(|_| text.to_owned())
 }
 
-/// Parses `ssh:HOST`, `ssh://USER@HOST:PORT`, or as [`contact_point`].
+/// Parses `ssh:HOST` or `ssh://USER@HOST:PORT`. Parses any other text as [`contact_point`] does.
 pub(super) fn elsewhere(text: &str) -> Result<Elsewhere, String> {
     match text.strip_prefix("ssh:") {
         Some(name) => ssh_name(name).map(Elsewhere::Ssh),
@@ -145,7 +145,8 @@ pub(super) fn elsewhere(text: &str) -> Result<Elsewhere, String> {
     }
 }
 
-/// Parses `kept`, `local`, `ssh:HOST`, several as `ssh:HOST,HOST`, or as [`contact_point`].
+/// Parses `kept`, `local`, `ssh:HOST` or several as `ssh:HOST,HOST`. Parses any other text as
+/// [`contact_point`] does.
 pub(super) fn examined(text: &str) -> Result<MachineAt, String> {
     match (text, text.strip_prefix("ssh:")) {
         ("kept", _) => Ok(MachineAt::Kept),

@@ -35,7 +35,7 @@ pub struct DemoArgs {
 pub enum DemoTarget {
     /// One Cassandra node on this machine.
     Local,
-    /// Server inside cassay: needs no Java, and says nothing about Cassandra.
+    /// Server inside cassay: needs no Java, and does not measure Cassandra.
     Null,
 }
 

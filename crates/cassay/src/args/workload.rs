@@ -102,7 +102,7 @@ pub struct CheckArgs {
     pub secret: Vec<(String, SecretSource)>,
 }
 
-/// Checks `attach:HOST[:PORT]` and returns it whole.
+/// Checks `attach:HOST[:PORT]` and returns the whole text.
 fn attached(text: &str) -> Result<String, String> {
     contact_point(text).map(|_| text.to_owned())
 }

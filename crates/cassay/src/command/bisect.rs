@@ -1,7 +1,7 @@
 //! `cassay bisect`: finds the first build in a sequence that is worse than the first one.
 //!
-//! Each step is an ordinary run in a folder of its own, of the study with two variants: the good
-//! build and one more. Its results stay there, so that the same command resumes from them.
+//! Each step is an ordinary run in its own folder. It runs the study with two variants: the good
+//! build and one other. The results remain there, so that the same command can continue from them.
 
 mod builds;
 
@@ -23,13 +23,13 @@ use store::Run;
 use store::record::ComparisonRecord;
 use study::settings::Study;
 
-/// File that identifies the bisection of a folder.
+/// File that identifies the bisection in a folder.
 const FILE: &str = "bisect.json";
 
-/// Metrics for which higher is better; for latencies, lower is.
+/// Metrics for which higher is better; for latencies, lower is better.
 const HIGHER_IS_BETTER: [&str; 2] = ["ops_per_s", "peak"];
 
-/// Number of blocks before a comparison is evaluated for the first time.
+/// Number of blocks before the first evaluation of a comparison.
 const BLOCKS_MIN: usize = 4;
 
 /// Runs the command.
@@ -45,8 +45,8 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection makes two variants of a study, the good build and another one, but {} has {} \
-         already\nhint: remove `variants`, `matrix` and `procedure.grid`",
+        "a bisection makes two variants of a study, the good build and another one, but {} \
+         already has {}\nhint: remove `variants`, `matrix` and `procedure.grid`",
         study.name,
         study.variants.len()
     );
@@ -96,7 +96,7 @@ fn says_blocks(study: &Study) -> bool {
     root.is_some_and(|root| root.find("repeat.blocks").is_some())
 }
 
-/// Returns the identity of a bisection: steps of another one are not used.
+/// Returns the identity of a bisection. It does not use the steps of another bisection.
 fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::Value {
     let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
     json!({
@@ -146,8 +146,8 @@ struct Bisection<'a> {
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// True if the study states the number of blocks: then each step has that number, and no blocks
-    /// are added until it is answered.
+    /// True if the study states the number of blocks. Then each step has that number, and adds no
+    /// blocks until it is answered.
     has_blocks: bool,
 }
 
@@ -157,7 +157,7 @@ impl Bisection<'_> {
         // First the last build, then halves of the rest.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
-            "bisect: {} builds, {} if each comparison says enough",
+            "bisect: {} builds, {} if each comparison is conclusive",
             self.builds.len(),
             counted(1 + halvings as usize, "step")
         ));
@@ -173,7 +173,7 @@ impl Bisection<'_> {
             let again = match before {
                 0 => String::new(),
                 _ => format!(
-                    ", once more with twice the blocks ({} of {ATTEMPTS})",
+                    ", again with twice the blocks ({} of {ATTEMPTS})",
                     before + 1
                 ),
             };
@@ -187,7 +187,7 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // Without the last build the question has no subject.
+                // Without the last build, the question makes no sense.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: {name} is skipped: {why:#}"));
@@ -209,7 +209,7 @@ impl Bisection<'_> {
         self.folder.join(format!("{:02}-{name}-{}", build + 1, before + 1))
     }
 
-    /// Measures a step, or the rest of it.
+    /// Measures a step, or its remaining part.
     ///
     /// # Errors
     /// The build cannot be compared: it cannot be built, does not start, or too few trials are
@@ -245,7 +245,7 @@ impl Bisection<'_> {
         if matches!(exit, Exit::Interrupted | Exit::Usage) {
             return Ok(BisectStep::Ends(exit));
         }
-        // A run with a comparison may be read, even if it missed a requirement.
+        // A run with a comparison can be used, even if it missed a requirement.
         let run = store::find(out, "latest")?;
         let (metric, effect) = self.effect_of(&run, &self.builds[build].name)?;
         Ok(BisectStep::Compared(metric, effect))
@@ -318,7 +318,7 @@ impl Bisection<'_> {
                 "between",
                 format!(
                     "{} is worse than {}: {}, but one of the builds that cannot be compared may \
-                     be the first: {}; {} is the last that is not",
+                     be the first: {}; {} is the last that is not worse",
                     name(bad),
                     name(0),
                     of(effect),
@@ -366,7 +366,7 @@ impl Bisection<'_> {
         exit
     }
 
-    /// Prints the same as JSON.
+    /// Prints the result as JSON.
     fn tell(&self, end: Next, (kind, words): (&str, &str), metric: &str, seen: &[SeenBuild]) {
         let name = |build: usize| self.builds[build].name.as_str();
         let of_builds = self.builds.iter().zip(seen);

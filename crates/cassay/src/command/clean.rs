@@ -61,14 +61,14 @@ fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Resul
     }
     let node = cluster.nodes()[0].address;
     if !terminal::has_asker() {
-        terminal::say("nothing was dropped\nhint: add --yes to drop the listed tables");
+        terminal::say("cassay dropped no table\nhint: add --yes to drop the listed tables");
         return Ok(false);
     }
     let asks =
         format!("Send these statements ({statements}) to {node}? Rows will be lost. yes or no");
     let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
     if !is_yes {
-        terminal::say("nothing was dropped");
+        terminal::say("cassay dropped no table");
     }
     Ok(is_yes)
 }

@@ -1,4 +1,4 @@
-//! `cassay compare`: finished runs beside the first of them.
+//! `cassay compare`: compares finished runs with the first of them.
 
 use super::show::{print, say_notes};
 use crate::args::{Common, CompareArgs};
@@ -35,8 +35,8 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns true if any comparison in a page's data is `slower`, or `looks_different` for the worse.
-/// A comparison of runs that were not interleaved can say no more.
+/// Returns true if a comparison in the data of a page is `slower`, or `looks_different` in the
+/// worse direction. A comparison of runs that were not interleaved cannot say more.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),

@@ -54,7 +54,7 @@ fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
         return true;
     }
     if !terminal::has_asker() {
-        terminal::say("nothing was deleted\nhint: add --yes to delete the listed runs");
+        terminal::say("cassay deleted no run\nhint: add --yes to delete the listed runs");
         return false;
     }
     let asks = format!(
@@ -63,7 +63,7 @@ fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
     );
     let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
     if !is_yes {
-        terminal::say("nothing was deleted");
+        terminal::say("cassay deleted no run");
     }
     is_yes
 }

@@ -14,7 +14,7 @@ const STUDY: &str = "first-look";
 
 /// Note that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
-                            at once and stores nothing. It measures cassay on this machine; \
+                            immediately and stores no data. It measures cassay on this machine; \
                             `cassay demo` measures Cassandra";
 
 /// Runs the command.
@@ -60,12 +60,12 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     )
 }
 
-/// Returns true if `make` runs this: then the command to repeat is one of `make`.
+/// Returns true if `make` runs this command: then `make` must repeat it.
 fn is_made() -> bool {
     std::env::var_os("MAKELEVEL").is_some()
 }
 
-/// Prints the command that does the same again.
+/// Prints the command that runs the demo again.
 fn say_command(study: &Path, target: Option<&str>, scale: &str) {
     let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
     let study = study.display();

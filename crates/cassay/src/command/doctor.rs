@@ -54,7 +54,7 @@ fn examine_kept(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
     examine_cluster(&cluster)
 }
 
-/// Examines an attached cluster; its JVMs are asked if their MBeans are accessible.
+/// Examines an attached cluster. Asks its JVMs too, if their MBeans are accessible.
 fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     if cluster.can(Capability::Mbeans) {
         return examine_cluster(cluster);
@@ -80,7 +80,7 @@ struct Shared<'a> {
     on: Vec<&'a str>,
 }
 
-/// Returns all settings, the worst first, each once.
+/// Returns all settings without duplicates, the worst first.
 fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
     let mut all: Vec<Shared<'_>> = Vec::new();
     let is_alike = |a: &Finding, b: &Finding| {
@@ -131,7 +131,8 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
         text += &format!("{}: {}\n", host.host, host.about.join(", "));
     }
     if hosts.iter().any(|host| host.is_contained) {
-        text += "A container shares the kernel of its machine: change the settings there.\n";
+        text += "A container shares the kernel of its machine: change the settings on the \
+                 machine.\n";
     }
     let all = shared(hosts);
     let count = |level| all.iter().filter(|one| one.finding.level == level).count();
@@ -181,7 +182,7 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
     )
 }
 
-/// Returns the text below a row: the reason and the fix, or why the setting is not known.
+/// Returns the text below a row: the reason and the fix, or the reason why the setting is unknown.
 fn explained(finding: &Finding, columns: usize) -> String {
     match finding.level {
         Severity::Ok => String::new(),
@@ -192,13 +193,13 @@ fn explained(finding: &Finding, columns: usize) -> String {
                 check => format!(" Cassandra's own check at start: {check}."),
             };
             let why = format!("{}{check} ({})", finding.why, finding.source);
-            // A command is copied, so it is never wrapped.
+            // The user copies a command, so it is never wrapped.
             format!("{}{INDENT}fix: {}\n", wrapped(&why, columns), finding.fix)
         }
     }
 }
 
-/// Wraps a text to the width.
+/// Wraps a text to this width.
 fn wrapped(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(40);
     let mut lines: Vec<String> = Vec::new();

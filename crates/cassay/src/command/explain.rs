@@ -1,7 +1,7 @@
 //! `cassay explain`: explains a word of a study, a report or `findings.json`.
 //!
-//! This module contains no descriptions. The texts come from the tables that the program works by,
-//! from its records, and from the pages that define the numbers.
+//! This module contains no descriptions. The texts come from the program's own tables, from its
+//! records, and from the pages that define the numbers.
 
 mod meaning;
 mod pages;
@@ -14,10 +14,10 @@ use anyhow::{Result, bail};
 use meaning::{About, Meaning, indented};
 use yaml::near_name;
 
-/// Maximum number of matches before they are only listed by name.
+/// Maximum number of matches that are shown in full. More matches are listed by name.
 const SHOWN_MAX: usize = 14;
 
-/// Explains one thing, or lists all.
+/// Explains one word, or lists all.
 pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
     let all = all()?;
     if args.what.is_empty() {
@@ -35,7 +35,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
         let known = all.iter().flat_map(names).filter(|name| name.len() > 1);
         let near = near_name(&wanted, known);
         let hint = near.unwrap_or_else(|| "`cassay explain` lists all names".to_owned());
-        bail!("nothing is called `{wanted}`\nhint: {hint}");
+        bail!("`{wanted}` is unknown\nhint: {hint}");
     }
     if common.json {
         terminal::json(&found.iter().map(|meaning| meaning.to_json()).collect());
@@ -71,7 +71,8 @@ fn names(meaning: &Meaning) -> impl Iterator<Item = &str> {
     std::iter::once(meaning.name.as_str()).chain(meaning.also.iter().map(String::as_str))
 }
 
-/// Returns the meanings of a name: by its whole name, then by its last part.
+/// Returns the meanings of a name. It compares the whole name first, then the last part of each
+/// name.
 fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let wanted = wanted.trim().trim_matches('`');
     // `exit code 3` means the exit code 3.
@@ -85,15 +86,16 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let last = format!(".{wanted}");
     let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
-    // A word such as `window` does not mean every key that ends with it.
+    // A word such as `window` does not match every key that ends with it.
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }
     found
 }
 
-/// Returns the meanings that a person wants: for a common word, not the fields of files and the
-/// definitions with the same name. Those are shown if there is nothing else, and to programs.
+/// Returns the meanings that a person probably wants. For a common word, these do not include
+/// fields of files and definitions with the same name. It returns those only to programs, or if
+/// there are no others.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

@@ -49,7 +49,7 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns the requested table formats; an error if this build lacks one.
+/// Returns the requested table formats, or an error if this build lacks one of them.
 fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     let asked = [(args.csv, Format::Csv), (args.parquet, Format::Parquet)];
     let formats: Vec<Format> = asked

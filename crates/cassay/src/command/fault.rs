@@ -17,7 +17,7 @@ use std::time::Duration;
 use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options};
 use target_spec::{CapabilityStatus, DiskSpec, NO_HA_OF_MACHINES};
 
-/// Time that `test` holds a fault.
+/// Time for which `test` holds a fault.
 const TRIED_FOR: Duration = Duration::from_secs(3);
 
 /// Time limit until a tested fault is observed.
@@ -74,7 +74,7 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Returns the reasons why a kind is not possible; empty if it is.
+/// Returns the reasons why a kind of fault is not possible; empty if it is possible.
 fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
     let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
@@ -83,7 +83,7 @@ fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the same for a cluster, including acts that are not allowed on it.
+/// Returns the same for a cluster, including the acts that the user does not allow on it.
 fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     let mut refused = refused(kind, cluster.capabilities());
     let acts = kind.acts().into_iter().flatten();
@@ -176,7 +176,11 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             refused.push(IN_A_STUDY.to_owned());
         }
         if !refused.is_empty() {
-            terminal::say(&format!("{}: not here: {}", kind.name, refused.join("; ")));
+            terminal::say(&format!(
+                "{}: not possible here: {}",
+                kind.name,
+                refused.join("; ")
+            ));
             continue;
         }
         // The last node or host, which is not a seed.
@@ -196,12 +200,12 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
     finish(&done, common)
 }
 
-/// Reason why a kind is only possible in a study: a kept cluster keeps the state that it started
-/// with.
+/// Reason why a kind of fault is only possible in a study: a kept cluster keeps the state that it
+/// started with.
 const IN_A_STUDY: &str = "it is only possible in a study, whose nodes start from scratch \
                           afterwards: a downgrade is not possible";
 
-/// Returns the last target of a kind's sort.
+/// Returns the last possible target of this kind of fault.
 fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
@@ -246,7 +250,10 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let moves = options.ha_after.is_some() || options.ha_on.is_some();
     if moves && cluster.handles()?.switch.is_none() {
         let [why, _] = NO_HA_OF_MACHINES;
-        bail!("--ha-after {why}\nhint: remove it: the nodes start when their host is back");
+        bail!(
+            "--ha-after {why}\nhint: remove it: the nodes then start when their host is up \
+               again"
+        );
     }
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
@@ -264,7 +271,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     finish(&[done], common)
 }
 
-/// Returns the target of the arguments, as an index from 0.
+/// Returns the index of the target in the arguments, starting at 0.
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
@@ -299,7 +306,7 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
         }
         (FaultPlace::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
         (FaultPlace::Cluster, ..) => bail!(
-            "{} takes all nodes: remove --node, --host and --hosts",
+            "{} affects all nodes: remove --node, --host and --hosts",
             args.kind.name
         ),
         (FaultPlace::Node, ..) => bail!("which node? use --node NUMBER"),
@@ -334,10 +341,10 @@ fn listen() -> Result<()> {
     Ok(())
 }
 
-/// Time that a fault is held.
+/// Time for which a fault is held.
 #[derive(Clone, Copy)]
 enum HoldTime {
-    /// From its injection, or from its completion.
+    /// Counted from its injection, or from its completion.
     For(Duration),
     /// From its observation.
     AfterSeen(Duration),
@@ -361,7 +368,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // Step from which the fault is held.
+    // Step from which the time of the fault counts.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {
@@ -373,15 +380,15 @@ fn one(
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
             (HoldTime::For(length), what) if what == ::fault::holds_from(kind) => length,
-            // Injecting takes as long as it needs, or until Ctrl-C.
+            // The injection takes as long as it needs, or until Ctrl-C.
             (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (HoldTime::AfterSeen(length), what) if what == shown => length,
-            // It may never be observed.
+            // The fault may never be observed.
             (HoldTime::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
-            // Better healed too early than never.
+            // A fault that is healed too early is better than one that is never healed.
             order.heal();
         }
     });

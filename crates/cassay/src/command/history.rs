@@ -1,4 +1,5 @@
-//! `cassay history`: shows a study over its runs, where its results changed, and what else changed.
+//! `cassay history` shows a study over its runs, the places where its results changed, and the
+//! other changes at these places.
 
 use crate::args::{Common, HistoryArgs};
 use crate::command::page_file;
@@ -56,7 +57,7 @@ fn export(history: &History, folder: &Path) -> Result<()> {
     for (name, text) in &files {
         store::write_whole(&folder.join(name), text.as_bytes())?;
     }
-    // Each file but the configuration is named after its test.
+    // Each file except the configuration is named after its test.
     let tests: Vec<&str> = files.keys().filter_map(|name| name.strip_suffix(".csv")).collect();
     terminal::say(&format!(
         "for Apache Otava: otava analyze --config-file {} {}",

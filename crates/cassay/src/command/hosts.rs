@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// Default heap of a node, by which memory is checked here.
+/// Default heap of a node, which the memory check assumes here.
 const HEAP_BYTES: u64 = 1 << 30;
 
 /// Runs the command.
@@ -59,7 +59,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     )
 }
 
-/// A machine that cannot be reached, or does not describe itself.
+/// A machine that cannot be reached, or that does not describe itself.
 struct Away {
     name: String,
     why: String,
@@ -122,7 +122,7 @@ fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> R
     let unfit = judged.iter().filter(|one| !one.hindrances.is_empty()).count();
     text += &match unfit + away.len() {
         0 => format!(
-            "{} fit for nodes; a node with a heap of {} takes about {node}\n",
+            "{} fit for nodes; a node with a heap of {} needs about {node}\n",
             if seen.len() == 1 { "it is" } else { "all are" },
             bytes(HEAP_BYTES)
         ),
@@ -168,7 +168,7 @@ fn table(seen: &[MachineSeen]) -> String {
     terminal::table(&rows, &right)
 }
 
-/// Formats the precision of its clock, by which readings are aligned, and the offset of its wall
+/// Formats the precision of the machine's clock, which aligns readings, and the offset of its wall
 /// clock.
 fn clock(machine: &MachineSeen) -> String {
     let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {

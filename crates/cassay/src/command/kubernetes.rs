@@ -22,7 +22,7 @@ pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
 fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     ensure!(
         !common.json,
-        "a role is printed as YAML, which `kubectl apply -f -` takes"
+        "a role is printed as YAML, as input of `kubectl apply -f -`"
     );
     let subject = match &args.user {
         Some(user) => Subject::User(user.clone()),
@@ -77,14 +77,15 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     })?;
     begun
         .take_results(|archive| store::take_in(&common.out, archive))
-        .context("copy the results here")?;
+        .context("copy the results to this machine")?;
     begun.end()?;
     terminal::say(&format!("its results are in {}", common.out.display()));
     let ended = Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code);
     Ok(ended.unwrap_or(Exit::Error))
 }
 
-/// Copies the program there, and prints the run's output until it ends; returns its status.
+/// Copies the program to the pod, and prints the run's output until the run ends. Returns its
+/// status.
 fn followed(begun: &BegunRun) -> Result<i32> {
     // Starting an agent leaves the program in the agent's folder.
     drop(host::Agent::to(begun.destination())?);
@@ -101,14 +102,14 @@ fn followed(begun: &BegunRun) -> Result<i32> {
 struct Files {
     /// Texts of the study and of the files that it names, by name.
     texts: BTreeMap<String, String>,
-    /// True if it also names recorded traffic, which is not text.
+    /// True if the study also names recorded traffic, which is not text.
     has_recordings: bool,
 }
 
 /// Returns the study and the files that it names, or its mistakes.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
-    // Trust is checked where the study runs.
+    // The run in the pod checks if the study is trusted.
     overrides.granted.trust = true;
     let study = resolve::read(&args.study, &overrides)?;
     let mut texts = study.inputs;

@@ -1,4 +1,4 @@
-//! Reads files of machines that arguments name.
+//! Reads the files of machines that arguments name.
 
 use crate::args::Common;
 use crate::study_errors;
@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use foreign::FileKind;
 use std::path::Path;
 
-/// Returns the machines of a file, if one is named; `None` if it has mistakes, which were shown.
+/// Returns the machines of a file, if the arguments name one. `None` if the file has mistakes;
+/// these were already shown.
 ///
 /// # Errors
 /// The file cannot be read.

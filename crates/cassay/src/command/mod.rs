@@ -1,4 +1,4 @@
-//! The commands, one file each: they do the work between arguments and exit code.
+//! The commands, one file for each. A command does the work between arguments and exit code.
 
 pub mod bisect;
 pub mod clean;
@@ -47,7 +47,7 @@ use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Volume size for asking about this machine's capabilities: none depends on it.
+/// Volume size for a query of this machine's capabilities: no capability depends on the size.
 const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
@@ -68,15 +68,15 @@ fn machines(args: &StudyArgs) -> Option<String> {
     Some(format!("target.local.machines={}", json!(file)))
 }
 
-/// Attaches to the cluster of the command line, with its nodes' machines if they are named.
+/// Attaches to the cluster of the command line, and to its nodes' machines if they are named.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
     let target = target_from_args::parse_target(target, &way_in.set, &way_in.secret)
         .map_err(StudyError::Mistakes)?;
     ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }
 
-/// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
-/// `Err(Ok(exit))` means that its mistakes were shown.
+/// Reads and resolves the study of the arguments, and notes the missing capabilities of this
+/// machine. `Err(Ok(exit))` means that its mistakes have already been shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -95,7 +95,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(study_errors::refuse(&mistakes, json))),
-        // A wrong command line, as `exit code` of `cassay explain` says.
+        // The command line is wrong, in the sense of `exit code` in `cassay explain`.
         Err(error @ StudyError::Unreadable { .. }) => {
             let hint = hint(&args.study).map(|hint| format!("\nhint: {hint}"));
             terminal::say(&format!("error: {error}{}", hint.unwrap_or_default()));
@@ -104,7 +104,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     }
 }
 
-/// Returns a hint for a study file that cannot be read; `None` if the file exists.
+/// Returns a hint for a study file that does not exist. `None` if the file exists.
 fn hint(path: &Path) -> Option<String> {
     if path.is_dir() {
         return Some("it is a folder: name the study in it".to_owned());
@@ -131,7 +131,8 @@ fn hint(path: &Path) -> Option<String> {
     }))
 }
 
-/// Prints what was adapted and what the run will do without; the plan and the report have it too.
+/// Prints the adaptations of the study, and the measurements that the run will lack. The plan and
+/// the report contain them too.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));
@@ -147,7 +148,7 @@ fn dirs() -> Result<Dirs> {
     };
     let folder = |own: &str, base: &str, default: &str| -> Result<PathBuf> {
         if let Some(own) = set(own) {
-            // A JVM in another folder must find it too.
+            // A JVM in another folder must find the path too.
             return std::path::absolute(&own)
                 .with_context(|| format!("make the path {} absolute", own.display()));
         }
@@ -165,8 +166,8 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// Returns the capabilities of a local cluster on this machine, with hosts that have volumes, so
-/// that capabilities of such hosts are included.
+/// Returns the capabilities of a local cluster on this machine. It assumes hosts with volumes, so
+/// that their capabilities are included.
 fn capabilities_here() -> Vec<CapabilityStatus> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),
@@ -183,10 +184,10 @@ fn capabilities_here() -> Vec<CapabilityStatus> {
     }))
 }
 
-/// Ends what a killed run has left. Prints something only if it found something.
+/// Ends all processes and resources that a killed run has left. Prints only if there were any.
 pub fn clear_leftovers() {
-    // Without a folder for clusters there are no leftovers; a command that needs the folder reports
-    // that.
+    // Without a folder for clusters, there can be no leftovers. A command that needs the folder
+    // reports that it is missing.
     let Ok(dirs) = dirs() else { return };
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {

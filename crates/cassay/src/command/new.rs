@@ -1,4 +1,4 @@
-//! `cassay new`: writes a study from a template, with comments that say what to change next.
+//! `cassay new` writes a study from a template, with comments that explain the next changes.
 //!
 //! The study can be planned. An existing file is never overwritten. Nothing is written before all
 //! questions are answered, so Ctrl-C leaves nothing.
@@ -25,7 +25,7 @@ use study::settings::{Overrides, Study};
 use template::TEMPLATES;
 use yaml::{Diagnostics, did_you_mean};
 
-/// Name of the schema file beside a study, for editors.
+/// Name of the schema file next to a study, for editors.
 const SCHEMA: &str = "study.schema.json";
 
 /// Returns the template with a name.
@@ -53,7 +53,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
         .to
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.yaml", template.name)));
-    // Checked before any question.
+    // The file is checked before any question.
     if path.exists() {
         return Err(is_there(&path));
     }
@@ -88,7 +88,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Answers the questions that the command line leaves open: by asking, or with defaults.
+/// Answers the questions that the command line leaves open, by asking the user or with defaults.
 fn answer_all(template: &Template, place: &TargetChoice, answers: &mut Answers, asks: bool) {
     let gaps = text::filled(template, place, &Answers::new());
     for question in template.questions {
@@ -127,7 +127,7 @@ fn list(common: &Common) {
     terminal::say("next: cassay new peak");
 }
 
-/// Returns the answers that the command line gives.
+/// Returns the answers on the command line.
 fn set(template: &Template, set: &[String]) -> Result<Answers> {
     let mut answers = Answers::new();
     for one in set {
@@ -142,7 +142,7 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
                 template.name
             );
         };
-        // A value is one line; a line break would start another key.
+        // A value is one line, because a line break would start another key.
         if value.contains(['\n', '\r']) {
             bail!("--set {key}: a value must be one line");
         }
@@ -172,7 +172,7 @@ fn ask_place(template: &Template) -> TargetChoice {
     }
 }
 
-/// Asks until the answer makes a valid study with the answers so far.
+/// Asks until the answer, together with the earlier ones, makes a valid study.
 fn ask(
     template: &Template,
     place: &TargetChoice,
@@ -184,7 +184,7 @@ fn ask(
         let answer = terminal::ask(&question.question(place), &usual);
         let mut with = answers.clone();
         with.insert(question.key, answer.clone());
-        // Sides without defaults are asked for next.
+        // The next questions are about sides without defaults.
         let is_open = complete(template, place, &mut with);
         if template.compares()
             && !is_open
@@ -196,13 +196,13 @@ fn ask(
         let text = text::filled(template, place, &with);
         match resolve::resolve(question.key, &text, &Overrides::default()) {
             Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
-            // A mistake in a default is reported at the end.
+            // The end of the command reports a mistake in a default.
             _ => return answer,
         }
     }
 }
 
-/// Fills in the defaults of all open questions. Returns true if one has none.
+/// Fills in the defaults of all open questions. Returns true if a question has no default.
 fn complete(template: &Template, place: &TargetChoice, answers: &mut Answers) -> bool {
     let mut is_open = false;
     for question in template.questions {

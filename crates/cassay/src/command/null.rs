@@ -44,7 +44,7 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     } else {
         terminal::data(&server.address().to_string());
     }
-    terminal::say("answers every CQL statement at once; press Ctrl-C to stop");
+    terminal::say("answers every CQL statement immediately; press Ctrl-C to stop");
     while !interrupt.load(Ordering::Relaxed) {
         clock::sleep(LOOK_EVERY);
     }

@@ -1,8 +1,8 @@
 //! `cassay stress|nb|ycsb|easy`: another tool's command line, run as a study.
 //!
-//! It separates cassay's own options from the tool's words, and compiles the rest, so that mistakes
-//! end here. Then it writes a study with the command line and runs it like any other, so that
-//! results, reports and `resume` are the same.
+//! The command separates cassay's own options from the tool's words. It compiles the words first,
+//! so that mistakes end the command here. Then it writes a study with the command line and runs it
+//! like any other study, so results, reports and `resume` are the same.
 
 mod definition;
 mod words;
@@ -118,7 +118,7 @@ fn overrides_of(options: &ImportOptions) -> Overrides {
     }
 }
 
-/// Prints the first operations of each step, as they would be sent.
+/// Prints the first operations of each step, as the run would send them.
 fn print_samples(import: &Import, count: u64, common: &Common) {
     let of = |step: &ImportStep| {
         let (program, stage) = (&step.program, step.stage);
@@ -139,7 +139,7 @@ fn print_samples(import: &Import, count: u64, common: &Common) {
     }
 }
 
-/// Merges cassay's options before the words with those among them.
+/// Merges cassay's options before the tool's words with those among the words.
 fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     ImportOptions {
         target: before.target.clone().or(among.target),
@@ -159,7 +159,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the tool's words: known ones with two dashes.
+/// Separates cassay's options from the words for the tool. cassay's options are known options with
+/// two dashes.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -187,7 +188,7 @@ fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<Strin
     Ok((options, theirs))
 }
 
-/// Our options, wherever they stand.
+/// cassay's options, at any position.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true)]
 struct ImportOptionsOnly {
@@ -211,7 +212,7 @@ impl ImportOptionsOnly {
     }
 }
 
-/// The import or its mistakes, and the files that were read.
+/// The import, or its mistakes, and the files that it has read.
 type ImportResult = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
 
 fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult {
@@ -225,10 +226,10 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     (import, inputs.into_read())
 }
 
-/// A password in the command line. It stays in memory: the written study only has a name for it.
+/// A password on the command line. It remains in memory: the written study has only a name for it.
 struct Secret {
     password: Option<String>,
-    /// A file that the user names instead.
+    /// A file that the user names instead of the password.
     named: Option<PathBuf>,
 }
 
@@ -236,7 +237,7 @@ struct Secret {
 const SECRET: &str = "password";
 
 impl Secret {
-    /// Returns the words without the password, and without those of keystores.
+    /// Returns the words without the password, and without the passwords of keystores.
     fn hidden_in(&self, tool: Tool, words: &[String]) -> Vec<String> {
         let words: Vec<String> =
             words.iter().map(|word| imports::without_store_passwords(word)).collect();
@@ -340,7 +341,7 @@ fn study_text(
     )
 }
 
-/// Returns the number of workers of a run: the one set, or a study's default.
+/// Returns the number of workers of a run: the number that was set, or a study's default.
 fn workers(set: &[String]) -> u32 {
     let said = set
         .iter()
@@ -350,7 +351,7 @@ fn workers(set: &[String]) -> u32 {
     said.unwrap_or_else(|| workers_auto() as u32).max(1)
 }
 
-/// Returns a note on connections, which the tool shares among threads, and workers do not share.
+/// Returns a note on connections: the tool's threads share them, but workers do not.
 fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let asked = connection.connections_per_node.filter(|_| workers > 1)?;
     let each = asked.div_ceil(workers);
@@ -361,8 +362,8 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "the tool shares {asked} connections to each node among its threads; here each of \
-         {workers} workers has {each} of its own{more}"
+        "the tool shares {asked} connections to each node among its threads; in cassay, each of \
+         {workers} workers has {each} separate ones{more}"
     ))
 }
 
@@ -384,10 +385,15 @@ mod tests {
         };
         for (asked, workers, each, said) in [
             (8, 1, 8, None),
-            (8, 4, 2, Some("each of 4 workers has 2 of its own")),
-            (3, 2, 2, Some("2 of its own, 4 in all instead of 3")),
-            (1, 8, 1, Some("1 of its own, 8 in all instead of 1")),
-            (1000, 2, 500, Some("each of 2 workers has 500 of its own")),
+            (8, 4, 2, Some("each of 4 workers has 2 separate ones")),
+            (3, 2, 2, Some("2 separate ones, 4 in all instead of 3")),
+            (1, 8, 1, Some("1 separate ones, 8 in all instead of 1")),
+            (
+                1000,
+                2,
+                500,
+                Some("each of 2 workers has 500 separate ones"),
+            ),
         ] {
             let connection = Connection {
                 connections_per_node: Some(asked),

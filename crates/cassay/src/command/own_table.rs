@@ -1,4 +1,4 @@
-//! Reads the existing tables of a study, before the study can run.
+//! Reads the existing tables that a study uses, before the study can run.
 
 use super::dirs;
 use crate::exit::Exit;
@@ -11,19 +11,19 @@ use study::compile_workload;
 use study::resolve;
 use study::settings::{KEYS_MAX, Study};
 
-/// Number of keys that a plan reads: enough to see that there are some.
+/// Number of keys that a plan reads: enough to show that there are some.
 const KEYS_TO_PLAN: u64 = 20;
 
 /// Returns the study with the workloads of its tables, ready to run.
 ///
 /// # Errors
-/// A table cannot be read. `Err(Ok(exit))` means that its workload does not fit the study, which
-/// was shown.
+/// A table cannot be read. `Err(Ok(exit))` means that its workload does not fit the study, and that
+/// this was already shown.
 pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study, KEYS_MAX, json)
 }
 
-/// Returns the same for display: a few keys are enough.
+/// Returns the same for display, which needs only a few keys.
 ///
 /// # Errors
 /// As for `to_run`.

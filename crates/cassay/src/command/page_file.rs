@@ -1,7 +1,7 @@
 //! Writes a page about several runs as a file, with links to their reports.
 //!
-//! A folder with the page and the runs can be moved as a whole. So a link from page to report is
-//! relative; if they have only the root in common, the page has no link.
+//! A folder with the page and the runs can be moved as a whole. So a link from the page to a report
+//! is relative. If the two paths have only the root in common, the page has no link.
 
 use crate::args::Common;
 use crate::terminal;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use store::Run;
 
-/// Writes a page, and its figure beside it; prints its path.
+/// Writes a page, and its figure beside it. Prints the path of the page.
 pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
     let figure = report::figure_file(page);
     store::write_report(to, &report::html(page), figure.as_deref())?;
@@ -26,13 +26,13 @@ pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
 }
 
 /// Returns the link from a page's file to the report of a run. `None` without a page file, or if
-/// the run has no report, or a report elsewhere.
+/// the run has no report or has it elsewhere.
 pub fn way(page: Option<&Path>, run: &Path) -> Option<String> {
     way_to(page?, &Run::look(run).ok()?.report()?)
 }
 
 /// Returns the link from a page's file to another file. `None` if the file does not exist, or if
-/// the two have only the root in common.
+/// the two paths have only the root in common.
 pub fn way_to(page: &Path, file: &Path) -> Option<String> {
     let folder = match page.parent() {
         Some(folder) if folder != Path::new("") => folder,

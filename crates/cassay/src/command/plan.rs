@@ -16,7 +16,7 @@ use study::settings::Study;
 use study::timeline;
 use study::units;
 
-/// Shows the plan, and asks the study's cluster if the study can run there; starts nothing.
+/// Shows the plan, and asks the study's cluster if the study can run on it. Starts nothing.
 ///
 /// # Errors
 /// The cluster cannot be asked: the reasons and the messages are those of a run.
@@ -48,7 +48,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     ask(study, &plan, common)
 }
 
-/// Does the same for a command line that is only checked: the cluster may be out of reach.
+/// Does the same for a command line that is only to be checked: the cluster may be unreachable.
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common).or_else(|why| {
@@ -115,7 +115,7 @@ fn clusters(found: &Preflight) -> Exit {
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
-    // Faults are drawn instead.
+    // The phase drawing shows faults instead.
     let is_said = |condition: &Condition| condition.about != "faults";
     let conditions: Vec<Condition> =
         conditions::conditions(study).into_iter().filter(is_said).collect();
@@ -129,7 +129,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if !conditions.is_empty() {
         text.push('\n');
     }
-    // Trials whose points are still to be found differ only in their numbers.
+    // Trials whose points are still unknown differ only in their numbers.
     let is_alike = |one: &Turn, next: &Turn| {
         let name = |turn| trial_name(study, turn);
         one.point.is_none() && name(one) == name(next) && one.phases == next.phases
@@ -163,7 +163,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let estimate = &plan.estimate;
     if estimate.memory_bytes > 0 {
         text += &format!(
-            "; the target takes about {} of memory and up to {} of disk",
+            "; the target needs about {} of memory and up to {} of disk",
             measure::number::bytes(estimate.memory_bytes),
             measure::number::bytes(estimate.disk_bytes)
         );
@@ -172,7 +172,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     text + &time_use(plan)
 }
 
-/// Describes the measured share of the time, and the steps that take the rest.
+/// Describes the share of the time that is measured, and the steps that take the rest.
 fn time_use(plan: &Plan) -> String {
     let estimate = &plan.estimate;
     if estimate.seconds <= 0.0 {
@@ -191,7 +191,7 @@ fn time_use(plan: &Plan) -> String {
     format!("Measured windows take {share:.0} % of that time{rest}.\n")
 }
 
-/// Returns the sentences that say when the uncertain trials run, each once.
+/// Returns the sentences on the conditions of uncertain trials, without duplicates.
 fn decided_by(study: &Study) -> Vec<String> {
     let mut said = Vec::new();
     for variant in &study.variants {
@@ -208,7 +208,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     said
 }
 
-/// Describes the number and length of trials: a range if a procedure decides.
+/// Describes the number and length of trials, as a range if a procedure decides.
 fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();

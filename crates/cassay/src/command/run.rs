@@ -1,4 +1,4 @@
-//! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
+//! `cassay run` and `cassay resume`: run a study or the rest of a run, up to its report.
 
 use super::{dirs, own_table, page_file, read_study};
 use crate::args::{
@@ -23,8 +23,8 @@ use study::settings::Study;
 
 /// Runs a study.
 ///
-/// 1. Read and plan it: mistakes end here, before anything starts. 2. Clear what a killed run has
-///    left. 3. Run. 4. Write the report. 5. Say the answer.
+/// 1. Read and plan it: mistakes end the command here, before anything starts. 2. Clear the
+///    leftovers of killed runs. 3. Run. 4. Write the report. 5. Print the answer.
 pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     let read = read_study(&args.study, common.json);
     let study = match read.and_then(|study| own_table::to_run(study, common.json)) {
@@ -34,8 +34,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo, which has succeeded when there is a report: the last lines say how
-/// weak its numbers are, and `again` is the command that repeats it.
+/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines say how
+/// weak the numbers are. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -52,7 +52,7 @@ pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     })
 }
 
-/// Runs a study that was resolved; `compat` speaks for another tool, instead of us.
+/// Runs a resolved study. `compat` prints in the format of another tool, instead of cassay's.
 pub fn run_study(
     study: &Study,
     common: &Common,
@@ -84,7 +84,7 @@ pub fn run_study(
     Ok(exit)
 }
 
-/// Runs the study that confirms what a screening chose.
+/// Runs the study that confirms the settings that a screening chose.
 pub fn confirm(args: &ConfirmArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
     let study = engine::confirming(&run, args.trust.granted())?;
@@ -95,7 +95,7 @@ pub fn confirm(args: &ConfirmArgs, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Does the rest of a run.
+/// Runs the remaining trials of a run.
 pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     let found = store::salvage(&common.out, &args.name.run)?;
     let mut interrupted = InterruptedRun::read(&found, VERSION, args.trust.granted())?;
@@ -104,13 +104,13 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     }
     let path = &found.run.path;
     if interrupted.is_done() {
-        // The disk may have been full when it was to be written.
+        // The disk may have been full at the first attempt.
         if found.run.report().is_none() {
             let report = write_report(path, &args.shown.summaries)?;
             terminal::say(&format!("report: {}", report.path.display()));
         }
         terminal::say(&format!(
-            "every trial of {} is finished; nothing is left to do",
+            "every trial of {} is finished, so there are no trials to run",
             path.display()
         ));
         return Ok(Exit::Done);
@@ -180,7 +180,7 @@ fn with_options(
     })
 }
 
-/// Returns an error that ended a run, with the command that continues the run: results so far are
+/// Returns an error that ended a run, with the command that continues it. The results so far are
 /// kept.
 fn to_go_on(error: &Error, path: &Path) -> Error {
     let is_full = error.chain().any(|cause| {
@@ -221,8 +221,7 @@ impl End<'_> {
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
             terminal::say(&format!(
-                "interrupted; everything that was started is stopped. To continue: cassay resume \
-                 {}",
+                "interrupted; all started processes are stopped. To continue: cassay resume {}",
                 path.display()
             ));
             return Ok(Exit::Interrupted);
@@ -300,8 +299,8 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     if !engine::may_be_believed(findings) {
         if engine::misses_a_requirement(findings) {
             terminal::say(&format!(
-                "the run is invalid and missed a requirement; the exit code is that of an invalid \
-                 run ({}, not {})",
+                "the run is invalid and missed a requirement; the exit code means an invalid run \
+                 ({}, not {})",
                 Exit::Invalid.code(),
                 Exit::Missed.code()
             ));
@@ -314,7 +313,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     }
 }
 
-/// Report that was written.
+/// Report that the command has written.
 pub struct WrittenReport {
     /// Its file.
     pub path: PathBuf,
@@ -347,7 +346,7 @@ pub fn write_summaries(
         terminal::say(&format!("JUnit XML: {}", to.display()));
     }
     if let Some(to) = &summaries.markdown {
-        // Links are relative to the summary, so that they work when its folder is moved.
+        // Links are relative to the summary, so that they still work after its folder is moved.
         let link = page_file::way_to(to, report);
         let figure = page_file::way_to(to, &store::figure_of(report));
         let text = report::markdown(page, link.as_deref(), figure.as_deref());

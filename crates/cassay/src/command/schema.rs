@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 /// Schema of `findings.json`, which `cargo xtask docs` generates from the records.
 pub const FINDINGS: &str = include_str!("../../../../docs/schema/findings.schema.json");
 
-/// Schema of `plan.json`, likewise.
+/// Schema of `plan.json`, also generated.
 const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
 
-/// Schema of a line of `intervals.ndjson`, likewise.
+/// Schema of a line of `intervals.ndjson`, also generated.
 pub const INTERVAL: &str = include_str!("../../../../docs/schema/interval.schema.json");
 
 /// Prints or writes one schema.
@@ -39,7 +39,7 @@ pub fn run(args: &SchemaArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Parses a schema that is in the program.
+/// Parses a schema that the program contains.
 pub fn parsed(text: &str) -> Result<Value> {
     serde_json::from_str(text).context("read a schema of this program")
 }

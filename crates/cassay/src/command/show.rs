@@ -30,7 +30,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     let names: Vec<String> = trials.iter().map(|trial| name_of(trial, has_blocks)).collect();
-    // Names and causes are complete: data is never shortened.
+    // Names and causes are shown in full: data is never shortened.
     let columns = FigureColumns::for_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {
@@ -69,8 +69,7 @@ fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
     }
 }
 
-/// Prints what was left out in reading a run, and what could not be verified; returns an exit code
-/// for damage.
+/// Prints the parts of a run that could not be read or verified. Returns an exit code for damage.
 pub(super) fn say_notes(run: &Run) -> Exit {
     for note in &run.notes {
         terminal::say(&format!("note: {note}"));

@@ -53,7 +53,7 @@ pub fn run(command: &StudiesCommand, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns everything that is shipped, in the order of the list.
+/// Returns every shipped study and workload, in the order of the list.
 fn shipped() -> Vec<ShippedFile> {
     let below = STUDIES.dirs().map(Some);
     let folders = std::iter::once(None).chain(below);
@@ -132,16 +132,16 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Shipped files that were written.
+/// Shipped files that the command has written.
 struct CopiedFiles {
     kind: StudyFileKind,
     /// Path of the study or workload itself.
     path: PathBuf,
-    /// Path of that file, and of those that it needs.
+    /// Paths of that file, and of the files that it needs.
     files: Vec<PathBuf>,
 }
 
-/// Writes the requested files: all of them, or none of them.
+/// Writes the requested files: either all of them, or none.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&ShippedFile| {
@@ -217,7 +217,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
     match std::fs::File::create_new(path) {
         Ok(mut file) => std::io::Write::write_all(&mut file, contents).with_context(what),
-        // It has the same content: see above.
+        // The file has the same content: see above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
             "{}: {error}\nhint: run it in a folder that you can write to",

@@ -151,7 +151,7 @@ fn import(args: &SupplyImportArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Runs a long task. Progress is shown in a line that is rewritten, or, without a terminal, in one
+/// Runs a long task. It shows progress in a line that it rewrites. Without a terminal, it prints a
 /// line for each quarter.
 fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<T> {
     if !terminal::has_reader() || terminal::is_dumb() {

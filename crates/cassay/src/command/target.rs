@@ -90,7 +90,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     host::process::heed(Arc::clone(&interrupt));
     let cluster = match kept_cluster::up(&spec, dirs, &mut |text| terminal::say(text)) {
         Err(_) if interrupt.load(Ordering::Relaxed) => {
-            terminal::say("interrupted; everything that was started is stopped");
+            terminal::say("interrupted; all started processes are stopped");
             return Ok(Exit::Interrupted);
         }
         cluster => cluster?,

@@ -1,5 +1,5 @@
-//! Builds a target for commands without a study: its access is written as in a study, and read by
-//! the same rules.
+//! Builds a target for commands without a study. The command line describes its access as a study
+//! does, and the same rules read it.
 
 use std::path::PathBuf;
 use study::resolve;
@@ -11,7 +11,7 @@ use yaml::Diagnostics;
 /// secrets.
 ///
 /// # Errors
-/// Mistakes in them.
+/// Mistakes in these arguments.
 pub(super) fn parse_target(
     target: &str,
     set: &[String],
@@ -24,7 +24,7 @@ pub(super) fn parse_target(
             secrets: secrets.iter().cloned().collect(),
             ..GrantedPermissions::default()
         },
-        // Paths on the command line are the user's own.
+        // Paths on the command line belong to the user.
         files: Some(Folder {
             path: PathBuf::new(),
             open: true,

@@ -79,7 +79,7 @@ fn show(args: &MachineArgs, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the single machine that is planned for.
+/// Returns the single machine that the plan is for.
 fn one(args: &MachineArgs) -> Result<Machine> {
     let mut machines = machines(args)?;
     let names: Vec<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
@@ -117,7 +117,7 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
 
 fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     let (machine, plan) = planned(args)?;
-    // The placement of a script that ignores the topology.
+    // Placement by a script that ignores the topology.
     let naive = ::topology::naive(&machine, &plan.wish);
     let naive = ::topology::costs(&machine, &naive, &[]);
     if common.json {
@@ -178,7 +178,7 @@ fn list(numbers: &[u32]) -> String {
     set.to_string()
 }
 
-/// Formats the topology that guests see, by each rule.
+/// Formats the topology that guests see under each rule.
 fn guests(plan: &Plan) -> String {
     let is_of = |profile| {
         if plan.wish.profile == profile {
@@ -194,7 +194,7 @@ fn guests(plan: &Plan) -> String {
         row(is_of(Profile::Vsphere7), "vSphere 7", &plan.vsphere7),
         row(is_of(Profile::Vsphere8), "vSphere 8", &plan.vsphere8),
     ];
-    // Equal ones are printed once.
+    // Equal topologies are printed once.
     let mut known: Vec<&VirtualTopology> = Vec::new();
     for instance in &plan.instances {
         if !known.contains(&&instance.pinned) {
@@ -209,7 +209,7 @@ fn guests(plan: &Plan) -> String {
     terminal::table(&rows, &[false, false, false])
 }
 
-/// Formats the start options of each instance; equal ones are printed once.
+/// Formats the start options of each instance. Equal options are printed once.
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;
@@ -291,13 +291,17 @@ fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     for format in &FORMATS {
         match export::export(source, format) {
             Ok(some) => files.extend(some),
-            Err(error) => terminal::say(&format!("note: {} is left out: {error}", format.name)),
+            Err(error) => terminal::say(&format!(
+                "note: cassay leaves out {}: \
+                                                  {error}",
+                format.name
+            )),
         }
     }
     Ok(files)
 }
 
-/// Writes them; existing files are not overwritten.
+/// Writes the files. Existing files are not overwritten.
 fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     for file in files {
@@ -332,7 +336,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     }
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
-        terminal::data("it places nothing: no CPU is pinned, and no memory is bound\n");
+        terminal::data("it pins no CPU and binds no memory\n");
         return Ok(Exit::Done);
     }
     let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);

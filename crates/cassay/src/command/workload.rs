@@ -111,7 +111,7 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
     Ok(workload::compile_file(name, &text, &spec, &beside(name)))
 }
 
-/// Returns a reader of the files that a workload file names: they lie beside it.
+/// Returns a reader for the files that a workload file names. They are in the same folder.
 fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
     let folder = Folder {
         path: Path::new(name).parent().map(Path::to_owned).unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! Draws a curve of a figure over the last seconds, in braille: two seconds and four steps per
-//! character, from 0 up, with an axis of numbers.
+//! Draws a curve of the last seconds in braille. Each character shows two seconds and four steps.
+//! The axis has numbers and starts at 0.
 
 use super::state::Second;
 use crate::terminal::{Line, Tone};
@@ -13,7 +13,7 @@ const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]]
 /// The braille character without dots.
 const EMPTY: u32 = 0x2800;
 
-/// A figure to draw.
+/// A quantity to draw.
 pub struct Curve {
     /// Title, with the unit.
     pub title: &'static str,
@@ -59,8 +59,8 @@ pub fn course(
     lines
 }
 
-/// Returns the maximum of the axis. During a measurement only measured seconds count, since rows
-/// are loaded and read back much faster. Higher values end at the top.
+/// Returns the maximum of the axis. During a measurement, only measured seconds count, because
+/// loading and reading back rows is much faster. Higher values are cut off at the top.
 fn most<'s>(curve: &Curve, seconds: impl DoubleEndedIterator<Item = &'s Second> + Clone) -> f64 {
     let of_now = seconds.clone().next_back().is_some_and(|newest| newest.is_measured);
     let same = seconds.filter(|second| second.is_measured || !of_now);
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Loading reached 5,000 operations a second, and 300 are measured. On a common axis, a fault
-    /// in the measured part would be invisible.
+    /// Loading reached 5,000 operations per second, but the measurement only 300. On a common axis,
+    /// a fault in the measured part would be invisible.
     #[test]
     fn the_axis_is_that_of_what_is_measured() {
         let second = |ops_per_s: f64, is_measured: bool| Second {

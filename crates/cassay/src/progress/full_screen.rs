@@ -15,20 +15,20 @@ use measure::clock::SECOND_NS;
 use measure::number::{count, significant, whole};
 use study::units;
 
-/// Minimum size: below it, lines say more than a screen.
+/// Minimum size of the screen. On a smaller one, lines show more.
 const LEAST: Size = Size {
     columns: 60,
     rows: 16,
 };
 /// Minimum width for messages beside the trials.
 const WIDE: usize = 140;
-/// Minimum width for a phase's progress bar, and for the time of the run's end.
+/// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;
 /// Minimum height for empty lines between the parts, and for the CPUs.
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Number of future trials that are shown before earlier ones are left out.
+/// Number of future trials that remain visible before earlier ones are left out.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
@@ -50,7 +50,7 @@ pub struct Now {
     pub local: Zoned,
     /// True if the user asked the run to end.
     pub is_ending: bool,
-    /// True if the keys are explained.
+    /// True if the screen explains the keys.
     pub has_help: bool,
 }
 
@@ -59,15 +59,15 @@ pub fn has_room(size: Size) -> bool {
     size.columns >= LEAST.columns && size.rows >= LEAST.rows
 }
 
-/// Returns as many lines as the screen has rows, each as wide as the screen.
+/// Returns one line for each row of the screen, with the width of the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // With little room, no line is left empty.
+    // With little room, no line remains empty.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
-    // Half of the rest, so that trials and messages stay visible.
+    // Half of the rest, so that trials and messages remain visible.
     let room = size.rows.saturating_sub(lines.len() + 1) / 2;
     lines.extend(machines(state, size.columns, room));
     lines.extend(space);
@@ -101,7 +101,7 @@ fn title(state: &RunState, size: Size, now: &Now) -> Line {
         _ => String::new(),
     };
     let right = match (now.is_ending, state.current.is_some()) {
-        (true, _) => "stopping everything that was started".to_owned(),
+        (true, _) => "stopping all started processes".to_owned(),
         (false, true) => format!("{} left{ends}", units::seconds_for_people(left_s)),
         (false, false) => String::new(),
     };
@@ -208,7 +208,7 @@ fn nodes(state: &RunState) -> Line {
         line = match state.taken_by(name) {
             Some(fault) => line.with(
                 Tone::Warn,
-                &format!("{name} away ({}) · ", fault.planned.kind),
+                &format!("{name} lost ({}) · ", fault.planned.kind),
             ),
             None => line.with(Tone::Bad, &format!("{name} has ended · ")),
         };
@@ -271,8 +271,8 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
     )
 }
 
-/// Returns as much of the table of trials as fits: the current trial, the ones before it, and a few
-/// after it.
+/// Returns the part of the table of trials that fits: the current trial, trials before it, and a
+/// few after it.
 fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();
@@ -317,7 +317,7 @@ fn row(figures: &FigureColumns, trial: &TrialState, is_current: bool, columns: u
     }
 }
 
-/// Returns the newest messages, one below the other.
+/// Returns the newest messages, one per line.
 fn messages(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let first = state.messages.len().saturating_sub(rows);
     let said = state.messages.iter().skip(first);
@@ -336,13 +336,13 @@ fn keys(now: &Now) -> Line {
 
 fn help() -> Vec<Line> {
     [
-        "q       leave this screen; the run goes on, and is shown as lines",
+        "q       leave this screen; the run continues, and is shown as lines",
         "?       this help",
         "Ctrl-C  stop the run and all that it started; it can be resumed later",
         "",
         "Curves: a column is two seconds, the newest right, from 0 up.",
-        "A verdict is valid, suspect (read its reasons) or invalid (nothing is concluded).",
-        "Reasons stand in the report, and in: cassay show --trials",
+        "A verdict is valid, suspect (read its reasons) or invalid (no conclusions).",
+        "Reasons are in the report, and in: cassay show --trials",
     ]
     .map(Line::from_text)
     .into()

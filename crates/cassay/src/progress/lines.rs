@@ -1,4 +1,4 @@
-//! Formats a run as lines: a status line, plain lines for logs, and one for each finished trial.
+//! Formats a run as lines: a status line, plain lines for logs, and a line for each finished trial.
 
 use super::state::{RunState, TrialFigures};
 use crate::terminal::{Line, Tone, shortened_name};
@@ -11,11 +11,11 @@ use store::record::TrialFinding;
 use study::units;
 use unicode_width::UnicodeWidthStr;
 
-/// Minimum width of a name, kept before other parts are shortened.
+/// Minimum width of a name. Other parts are shortened first.
 const NAME_LEAST: usize = 16;
-/// Columns of op/s, p50, p99, errors and verdict on a line of its own, with units.
+/// Columns of op/s, p50, p99, errors and verdict on a separate line, with units.
 const LINE_FIGURES: usize = 59;
-/// The same in a table, whose header has the units.
+/// The same columns in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
 /// Indentation of a trial's line.
 const INDENT: &str = "  ";
@@ -45,8 +45,8 @@ fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> Stri
     )
 }
 
-/// Returns the line of a phase in progress: with its figures once there are some, otherwise with
-/// its elapsed time.
+/// Returns the line of a phase in progress: with its figures if there are any, otherwise with its
+/// elapsed time.
 pub fn still(state: &RunState, now_ns: u64) -> String {
     let phase = &state.phase;
     if let Some(progress) = phase.progress {
@@ -70,8 +70,8 @@ fn left(state: &RunState, now_ns: u64) -> String {
     units::seconds_for_people(state.left_s(now_ns))
 }
 
-/// Returns the status line, at most `columns` wide. Figures and time left are never shortened; the
-/// trial's name is, and the phase is left out before the name is.
+/// Returns the status line, at most `columns` wide. Figures and the time left are never shortened.
+/// The trial's name is, but the phase is left out first.
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {

@@ -1,5 +1,5 @@
-//! Formats the clients and hosts of a run for the full screen: a table of each. Without room for
-//! all of them, the worst come first; with hardly any room, one line names the worst.
+//! Formats the clients and hosts of a run for the full screen, with a table for each. If there is
+//! no room for all, the worst come first. If there is hardly any room, one line names the worst.
 
 use super::state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -8,18 +8,18 @@ use fleet::ClientNow;
 use measure::number::{count, significant, whole};
 use std::cmp::Reverse;
 
-/// Columns of the word before a section.
+/// Columns of the label before a section.
 const NAMED: usize = 8;
-/// Columns of a client's figures, or of a host's with a few of its nodes.
+/// Columns of a client's figures, or of a host's figures with a few of its nodes.
 const CLIENT_FIGURES: usize = 44;
 const HOST_FIGURES: usize = 50;
 /// Maximum width of a name.
 const NAME_MOST: usize = 40;
 /// Columns of a client's name in a sentence.
 const NAME_IN_SENTENCE: usize = 18;
-/// Minimum lines of a table: a header, one entry, and the number of other entries.
+/// Minimum number of lines of a table: a header, one entry, and the number of other entries.
 const TABLE_LEAST: usize = 3;
-/// Time after which a client counts as silent, s: it reports its clock twice a second, and its load
+/// Time after which a client counts as silent, s. It reports its clock twice a second, and its load
 /// once.
 const SILENT_S: f64 = 2.0;
 
@@ -54,14 +54,14 @@ struct Section<'m, T> {
     word: &'static str,
     all: &'m [T],
     head: Line,
-    /// Formats a row of the table.
+    /// Formats one row of the table.
     row: &'m dyn Fn(&T) -> Line,
-    /// Formats the same as a sentence.
+    /// Formats the row as a sentence.
     sentence: &'m dyn Fn(&T) -> Line,
 }
 
 impl<T> Section<'_, T> {
-    /// Returns all in order if there is room; otherwise the worst first.
+    /// Returns all machines in order if there is room; otherwise the worst come first.
     fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
         let mut sorted: Vec<&T> = self.all.iter().collect();
         let room = rows.saturating_sub(1);
@@ -95,7 +95,7 @@ impl<T> Section<'_, T> {
     }
 }
 
-/// Returns the badness of a client; higher is worse: lost, silent, late, slow.
+/// Returns the badness of a client. Higher is worse: lost, silent, late, slow.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;
@@ -108,7 +108,8 @@ fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     )
 }
 
-/// Returns the badness of a host; higher is worse: nodes away, a busy disk, busy CPUs.
+/// Returns a measure of the problems of a host: nodes that are down, a busy disk, busy CPUs. A
+/// higher value means more problems.
 fn badness_of_host(host: &HostNow, has_away: bool) -> (bool, u64, u64) {
     let cpu = match host.cpu {
         Some(HostCpu::OfMachine(percent)) => percent,
@@ -150,7 +151,7 @@ fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
     if client.is_lost {
         Some((Tone::Bad, "lost".to_owned()))
     } else if client.silent_s >= SILENT_S {
-        let text = format!("not heard of for {:.0} s", client.silent_s);
+        let text = format!("no message for {:.0} s", client.silent_s);
         Some((Tone::Bad, text))
     } else if client.second.is_none() {
         Some((Tone::Faint, "begins".to_owned()))
@@ -197,7 +198,7 @@ fn host_head(columns: usize) -> Line {
     head("Hosts", columns, HOST_FIGURES, &text)
 }
 
-/// Returns CPU usage, and bytes and busy time of its disks.
+/// Returns the CPU usage of a host, and the bytes and busy time of its disks.
 fn host_figures(host: &HostNow) -> [String; 3] {
     let cpu = host.cpu.map(|cpu| match cpu {
         HostCpu::OfMachine(percent) => format!("{percent:.0} %"),
@@ -208,7 +209,7 @@ fn host_figures(host: &HostNow) -> [String; 3] {
     [cpu, disk, busy].map(|figure| figure.unwrap_or_else(|| "?".to_owned()))
 }
 
-/// Describes the state of its nodes.
+/// Describes the state of a host's nodes.
 fn nodes_of(host: &HostNow, state: &RunState) -> (Tone, String) {
     let away: Vec<String> = host.nodes.iter().filter(|name| state.is_away(name)).cloned().collect();
     match (away.is_empty(), host.nodes.len()) {

@@ -1,4 +1,4 @@
-//! State of a run for display, built from its events only.
+//! State of a run for display. It is built only from the run's events.
 
 use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
 use fleet::ClientNow;
@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::record::{TrialFinding, Verdict};
 
-/// Number of seconds of the curve that are kept: more than any screen shows.
+/// Number of seconds that the curve keeps: more than any screen shows.
 const COURSE_MAX: usize = 1200;
-/// Number of messages that are kept.
+/// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
 
 /// Current state of a run.
@@ -24,7 +24,7 @@ pub struct RunState {
     pub current: Option<usize>,
     /// The current phase.
     pub phase: PhaseState,
-    /// Expected length of the trials after this one, seconds.
+    /// Expected total length of the later trials, seconds.
     pub rest_s: f64,
     /// The last intervals, oldest first.
     pub course: VecDeque<Second>,
@@ -32,11 +32,11 @@ pub struct RunState {
     pub errors: BTreeMap<&'static str, u64>,
     /// Names of the target's nodes; empty until it is ready.
     pub nodes: Vec<String>,
-    /// Nodes that have ended by themselves.
+    /// Nodes that have ended without a command.
     pub died: Vec<String>,
     /// Use of the machine's CPUs.
     pub cpu: Option<CpuShares>,
-    /// The clients of a load with several clients, while they offer it.
+    /// The clients of a shared load, while they offer it.
     pub clients: Vec<ClientNow>,
     /// The hosts of the nodes, while load is offered and displayed.
     pub hosts: Vec<HostNow>,
@@ -60,13 +60,13 @@ pub struct TrialState {
 /// Result of a trial.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
-    /// It has its finding.
+    /// The trial has its finding.
     Finished(TrialFigures),
     /// An earlier attempt finished it.
     Earlier,
-    /// It failed, with the reason.
+    /// The trial failed. Holds the reason.
     Failed(String),
-    /// It was left out, with the reason.
+    /// The trial was left out. Holds the reason.
     LeftOut(String),
 }
 
@@ -106,19 +106,19 @@ impl TrialFigures {
 pub struct PhaseState {
     /// `measure`, `target`, …; empty before the first.
     pub name: &'static str,
-    /// Work of the phase, in words.
+    /// Description of the phase's work.
     pub what: String,
     /// Expected length, seconds.
     pub seconds: f64,
-    /// Expected length of the trial's phases after it, seconds.
+    /// Expected total length of the trial's later phases, seconds.
     pub seconds_after: f64,
     /// Start, monotonic clock, ns.
     pub begin_ns: u64,
-    /// Totals of its intervals, once it has some.
+    /// Totals of its intervals, once there are any.
     pub progress: Option<Progress>,
 }
 
-/// A second of the curve.
+/// One second of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Second {
     /// Successful operations per second.
@@ -127,7 +127,7 @@ pub struct Second {
     pub p99_ms: f64,
     /// True if operations failed.
     pub has_errors: bool,
-    /// True if it belongs to the measured load, and not to loading or reading back rows.
+    /// True if this second belongs to the measured load, instead of loading or reading back rows.
     pub is_measured: bool,
 }
 
@@ -136,7 +136,7 @@ pub struct Second {
 pub struct FaultState {
     /// The planned fault.
     pub planned: PlannedFault,
-    /// The stage reached, and since when on the monotonic clock, ns; `None` before it begins.
+    /// The present stage, and its start on the monotonic clock, ns. `None` before the fault begins.
     pub reached: Option<(FaultStage, u64)>,
 }
 
@@ -222,7 +222,7 @@ impl RunState {
     }
 
     /// Returns the expected time left in the run, seconds. The planned time of the phase counts
-    /// down; the estimate ignores an overrun, unless the phase's progress tells its length.
+    /// down. The estimate ignores an overrun, unless the phase's progress shows its true length.
     pub fn left_s(&self, now_ns: u64) -> f64 {
         let gone_s = self.phase_gone_s(now_ns);
         let planned_s = (self.phase.seconds - gone_s).max(0.0);
@@ -242,13 +242,13 @@ impl RunState {
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// Returns the fault that has taken a node away, if any.
+    /// Returns the fault because of which a node is down, if any.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))
     }
 
-    /// Returns true if a node is away, by a fault or by itself.
+    /// Returns true if a node is down, because of a fault or without one.
     pub fn is_away(&self, node: &String) -> bool {
         self.died.contains(node) || self.taken_by(node).is_some()
     }
@@ -270,7 +270,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search chooses its point as it goes, which changes the name.
+            // A search chooses its points during the run, which changes the name.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

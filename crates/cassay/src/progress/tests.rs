@@ -1,4 +1,4 @@
-//! Tests of screens and lines for made-up events.
+//! Tests screens and lines for invented events.
 
 use super::*;
 use engine::{CpuShares, FaultStage, HostCpu, HostNow, PlannedFault, Progress};
@@ -151,7 +151,7 @@ fn picture(state: &RunState, columns: usize, rows: usize, now: &Now) -> String {
     lines.iter().map(|line| line.plain().trim_end().to_owned() + "\n").collect()
 }
 
-/// Returns the file beside this one that contains a picture.
+/// Returns the file in the folder of this test that contains a picture.
 fn snapshot(name: &str) -> ExpectFile {
     expect_file![format!("snapshots/{name}.txt")]
 }
@@ -248,7 +248,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
     ];
     assert!(order.map(of).is_sorted(), "{shown}");
     assert!(
-        shown.contains("lost") && shown.contains("not heard of for 3 s"),
+        shown.contains("lost") && shown.contains("no message for 3 s"),
         "{shown}"
     );
     let lines = shown.lines().filter(|line| line.trim_start().starts_with("client")).count();
@@ -256,7 +256,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
         shown.contains(&format!("and {} more", 100 - lines)),
         "{shown}"
     );
-    // They are gone with their load.
+    // They have ended with their load.
     state.event(&Event::ClientsNow(Vec::new()), 181 * SECOND_NS);
     assert_eq!(
         picture(&state, 120, 40, &now(180)),
@@ -278,14 +278,14 @@ fn the_screen_says_when_nothing_is_measured_yet_or_it_stops() {
     };
     let stopping = picture(&state, 80, 24, &ending);
     assert!(
-        stopping.contains("stopping everything that was started"),
+        stopping.contains("stopping all started processes"),
         "{stopping}"
     );
     let helping = Now {
         has_help: true,
         ..now(5)
     };
-    assert!(picture(&state, 80, 24, &helping).contains("the run goes on, and is shown as lines"));
+    assert!(picture(&state, 80, 24, &helping).contains("the run continues, and is shown as lines"));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn of_a_hundred_trials_those_around_the_current_one_are_shown() {
 #[test]
 fn a_node_that_a_fault_took_away_is_back_after_the_fault() {
     let mut state = in_the_middle();
-    assert!(picture(&state, 80, 24, &now(180)).contains("cassay2 away (node-kill)"));
+    assert!(picture(&state, 80, 24, &now(180)).contains("cassay2 lost (node-kill)"));
     state.event(&Event::FaultReached(0, FaultStage::Over), 199 * SECOND_NS);
     let shown = picture(&state, 80, 24, &now(200));
     assert!(

@@ -1,8 +1,8 @@
-//! The full screen: taking it, painting it, and restoring the terminal.
+//! Takes the full screen, paints it, and restores the terminal.
 //!
-//! The terminal is restored once the screen is dropped, once anything panics, and when a signal
-//! ends the process at once. So [`give_back`], which restores it, uses only two system calls and
-//! settings saved before.
+//! The terminal is restored when the screen is dropped, when a thread panics, and when a signal
+//! ends the process immediately. So [`give_back`], which restores it, uses only two system calls
+//! and settings saved before.
 //!
 //! Only lines that have changed since the last time are painted.
 
@@ -23,7 +23,7 @@ const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// Keyboard settings before; empty if the keyboard was not changed.
+/// Keyboard settings before the screen was taken; empty if they were not changed.
 static KEYBOARD: OnceLock<Termios> = OnceLock::new();
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HEED_PANICS: Once = Once::new();
@@ -58,7 +58,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the screen. `None` if stderr is not a terminal, or a dumb one, or if this is a
+    /// Takes the screen. `None` if stderr is not a terminal or is a dumb one. Also `None` for a
     /// background job, which may not touch the terminal.
     pub fn take() -> Option<Screen> {
         if !has_reader() || is_dumb() || !is_foreground() {
@@ -83,8 +83,8 @@ impl Screen {
         })
     }
 
-    /// Paints lines from the top, which are as wide as the screen. Does nothing if the screen was
-    /// given back meanwhile.
+    /// Paints lines as wide as the screen, starting at the top. Does nothing if the screen was
+    /// already given back.
     pub fn paint(&mut self, lines: &[Line], size: Size) {
         if !is_full() {
             return;
@@ -110,7 +110,7 @@ impl Screen {
         }
     }
 
-    /// Waits at most `wait` for a key; returns the first one pressed.
+    /// Waits at most `wait` for a key. Returns the first key pressed.
     pub fn key(&self, wait: Duration) -> Option<char> {
         let stdin = rustix::stdio::stdin();
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
@@ -159,8 +159,8 @@ fn is_foreground() -> bool {
     owner.is_ok_and(|owner| owner == rustix::process::getpgrp())
 }
 
-/// Sets the keyboard so that keys arrive at once and are not echoed; returns true on success.
-/// Ctrl-C stays a signal. Other keys that would stop or end the process become normal keys.
+/// Sets the keyboard so that keys arrive immediately and are not echoed. Returns true on success.
+/// Ctrl-C remains a signal. Other keys that would stop or end the process become normal keys.
 fn listen_for_keys() -> bool {
     let stdin = rustix::stdio::stdin();
     let Ok(before) = termios::tcgetattr(stdin) else {

@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Marks the place where a text was cut.
 const CUT: &str = "…";
 
-/// Style of a piece of text. A colour is never its only sign: the words have the same meaning.
+/// Style of a piece of text. The words always express the same meaning as the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Normal text.
@@ -98,12 +98,12 @@ impl Line {
         cut.with(Tone::Plain, &" ".repeat(left))
     }
 
-    /// Returns its text without tones.
+    /// Returns the text without tones.
     pub fn plain(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// Returns its text with escape sequences for a terminal.
+    /// Returns the text with escape sequences for a terminal.
     pub fn ansi(&self, has_colour: bool) -> String {
         let piece = |(tone, text): &(Tone, String)| match tone.code() {
             Some(code) if has_colour => format!("\x1b[{code}m{text}\x1b[0m"),

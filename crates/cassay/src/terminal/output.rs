@@ -1,7 +1,7 @@
 //! Coordinates the use of the terminal: messages, a status line below them, or a full screen.
 //!
-//! Messages are written above the status line. While the screen is full they are kept, and written
-//! in order when the screen is left.
+//! Messages appear above the status line. While there is a full screen, the module keeps them, and
+//! writes them in order when the screen is left.
 
 use super::line::Line;
 use super::tty::{columns_of, has_colour};
@@ -19,7 +19,7 @@ enum Stage {
     Lines,
     /// A status line, as sent to the terminal.
     Moving(String),
-    /// A full screen, with the messages kept meanwhile.
+    /// A full screen, with the messages that arrived since it was taken.
     Full(Vec<String>),
 }
 
@@ -28,12 +28,12 @@ static STAGE: Mutex<Stage> = Mutex::new(Stage::Lines);
 /// Time of the last message, monotonic clock, ns; 0 before the first.
 static LAST_LINE_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the stage. A thread that panicked while it held the lock left the stage consistent.
+/// Returns the stage, which is consistent even if a thread panicked while it held the lock.
 fn stage() -> MutexGuard<'static, Stage> {
     STAGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a text. If that fails, no message could report it.
+/// Writes a text. If this fails, no message could report it.
 pub(super) fn write(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
@@ -54,13 +54,13 @@ pub fn last_line_ns() -> u64 {
     LAST_LINE_NS.load(Ordering::Relaxed)
 }
 
-/// Shows another status line. A full screen shows the same in its own way.
+/// Shows another status line. A full screen shows this information in its own way.
 pub fn show_moving(line: &Line) {
     let mut stage = stage();
     if matches!(*stage, Stage::Full(_)) {
         return;
     }
-    // The last column stays free: a terminal may wrap after it.
+    // The last column remains free, because a terminal may wrap after it.
     let columns = columns_of(rustix::stdio::stderr()).saturating_sub(1);
     let text = line.clone().fitted(columns).ansi(has_colour());
     write(&format!("{CLEAR_LINE}{}", text.trim_end()));
@@ -82,7 +82,7 @@ pub(super) fn begin_full() {
     *stage() = Stage::Full(Vec::new());
 }
 
-/// Writes the kept messages: the screen has been left.
+/// Writes the kept messages, after the screen was left.
 pub(super) fn end_full() {
     let mut stage = stage();
     let ended = std::mem::replace(&mut *stage, Stage::Lines);

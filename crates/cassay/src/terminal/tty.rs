@@ -1,9 +1,9 @@
-//! Properties of the terminal: whether a person reads it, its colours, and its size.
+//! Properties of the terminal: its reader (a person or a program), its colours and its size.
 
 use rustix::fd::AsFd;
 use std::io::IsTerminal;
 
-/// Default number of columns, for a pipe or a terminal that does not report it.
+/// Default number of columns, for a pipe or for a terminal that does not report its width.
 const COLUMNS: usize = 80;
 
 /// Default number of rows.
@@ -31,7 +31,7 @@ pub fn has_reader() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Returns true if stderr shows colours: a terminal on which they are not disabled.
+/// Returns true if stderr is a terminal on which colours are not disabled.
 pub fn has_colour() -> bool {
     has_reader() && wants_colour()
 }

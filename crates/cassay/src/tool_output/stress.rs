@@ -1,4 +1,5 @@
-//! Prints the output of cassandra-stress: a line per interval, the results, the table of a ladder.
+//! Prints the output of cassandra-stress: a line per interval, the results, and the table of a
+//! rising number of threads.
 
 use super::settings;
 use crate::exit::Exit;
@@ -10,12 +11,12 @@ use measure::{Histogram, Interval, KindCount, KindInterval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
 use report::compat::stress_means;
 
-/// Commands whose operations the tool names in capitals.
+/// Commands whose operations the tool prints in capitals.
 const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];
 
 /// Collects the measurements, and prints them line by line.
 pub struct Stress {
-    /// Names of the kinds in the tool, and whether they write.
+    /// For each kind, its name in the tool, and true if it writes.
     kinds: Vec<(String, bool)>,
     /// Average number of partitions that an operation touches.
     partitions: f64,
@@ -23,14 +24,14 @@ pub struct Stress {
     is_fixed: bool,
     limit: StepLimit,
     warmup: u64,
-    /// Threads of each run.
+    /// Number of threads of each run.
     threads: Vec<u32>,
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
     /// True if the results are printed after a run.
     has_summary: bool,
-    /// Settings that are listed before the first run.
+    /// Settings that the tool lists before the first run.
     settings: String,
     uncertainty: Uncertainty,
     measuring: bool,
@@ -180,7 +181,7 @@ impl Stress {
         }
     }
 
-    /// Returns the times of all operations, including failed ones, as the tool does.
+    /// Returns the latencies of all operations, including failed ones, as the tool does.
     fn latency_of(&self, kind: &KindInterval) -> Histogram {
         let mut latency = Histogram::default();
         latency.add(if self.is_fixed {
@@ -192,7 +193,7 @@ impl Stress {
         latency
     }
 
-    /// Returns the times of one client of several.
+    /// Returns the latencies of one of several clients.
     fn sample_of(&self, client: &ClientTimes) -> Sample {
         let mut sample = Sample::default();
         for ((name, _), kind) in self.kinds.iter().zip(client.population.kinds()) {
@@ -228,7 +229,7 @@ impl Stress {
     }
 
     pub fn end(&mut self, exit: Exit) {
-        // The rest of an aborted run.
+        // The remaining intervals of an aborted run.
         let (last, _) = self.lines.end();
         if !last.is_empty() {
             terminal::data(&last);

@@ -18,19 +18,21 @@ const WHOLE: &str = "READ-MODIFY-WRITE";
 /// YCSB's default percentiles.
 const PERCENTILES: &str = "50,95,99";
 
-/// Sums of one kind.
+/// Sums for one kind of operation.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     name: String,
     ok: u64,
     errors: u64,
-    /// Reads that found no row: they were answered, but YCSB counts them as failures.
+    /// Number of reads that found no row. The server answered them, but YCSB counts them as
+    /// failures.
     missing: u64,
-    /// Latency of the errors, from the intended time: the time from the send is not measured.
+    /// Latency of the errors, from the intended time, because the time from the send is not
+    /// measured.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
-    /// For `timeseries`: by time in ms, the sum of latencies in µs and their number.
+    /// For `timeseries`: by time in ms, the sum of the latencies in µs and their number.
     units: BTreeMap<u64, (f64, u64)>,
     /// For `raw`: time in unix ms, latency in µs, number.
     points: Vec<(u64, u64, u64)>,
@@ -53,7 +55,7 @@ pub struct Ycsb {
     granularity: u64,
     files: Files,
     exporter: Exporter,
-    /// `exportfile`: receives the end of the output instead of stdout.
+    /// `exportfile`: the file that receives the end of the output instead of stdout.
     file: Option<String>,
     kinds: Vec<Sum>,
     /// Measurements of each client, if there are several.
@@ -130,7 +132,7 @@ impl Ycsb {
         }
     }
 
-    /// Returns the times of one client of several.
+    /// Returns the latencies of one of several clients.
     fn sums_of(&self, client: &ClientTimes) -> Vec<Sum> {
         let kinds = self.kinds.iter().zip(client.population.kinds());
         let sum = |(sum, kind): (&Sum, KindInterval)| Sum {
@@ -195,7 +197,7 @@ impl Ycsb {
         let Some(file) = &self.file else {
             return terminal::data(&text);
         };
-        // Measurements must not be lost because of an invalid path.
+        // An invalid path must not lose measurements.
         if let Err(error) = std::fs::write(file, &text) {
             terminal::say(&format!(
                 "exportfile {file}: {error}; the results are on stdout"
@@ -204,7 +206,7 @@ impl Ycsb {
         }
     }
 
-    /// Writes the single values, if `raw` asks for them.
+    /// Writes the single values, if `raw` requests them.
     fn write_raw(&self) {
         let Some(file) = &self.files.raw else { return };
         let kinds = self.kinds.iter().filter(|sum| !sum.points.is_empty());
@@ -226,7 +228,7 @@ impl Ycsb {
         }
     }
 
-    /// Writes a histogram log for each series, if `hdrhistogram.fileoutput` asks for them.
+    /// Writes a histogram log for each series, if `hdrhistogram.fileoutput` requests them.
     fn write_histograms(&self, series: &[Series]) {
         let Some(prefix) = &self.files.histograms else {
             return;
@@ -258,8 +260,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
-        // Only reads by key can miss a row. Rows that a read-modify-write missed are counted by the
-        // whole operation.
+        // Only reads by key can miss a row. A read-modify-write counts the rows that its read
+        // missed.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,
@@ -276,7 +278,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, (&sum.service, &sum.latency));
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // Values of a read-modify-write's parts are merged with the operation's own.
+            // The values of a read-modify-write's parts are merged with those of the operation.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }

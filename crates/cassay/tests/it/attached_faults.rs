@@ -73,7 +73,7 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
     assert_eq!(verdicts, expected, "{run}");
     let evidence = faults[0]["evidence"].as_str().unwrap();
     assert!(
-        evidence.contains("test -e ./broken calls it broken"),
+        evidence.contains("test -e ./broken reports it as broken"),
         "{evidence}"
     );
     let during = &faults[0]["recovery"]["during"]["ops"];
@@ -117,7 +117,7 @@ fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
     ];
     let said = lab.cassay(&[&words[..], &[&target]].concat());
     said.ended_with(0).says(&[
-        "node-pause: not here",
+        "node-pause: not possible here",
         "`attach: {hosts: {ssh: [HOST, …]}}`",
     ]);
     let said = lab.cassay(&["fault", "test", "node-pause", "--target", "10.0.0.1"]);

@@ -200,7 +200,7 @@ fn explanations_and_schemas_are_data() {
     assert!(lag.contains("release lag (word)"), "{lag}");
     let said = lab.cassay(&["explain", "window.warmupp"]).ended_with(1);
     said.says(&[
-        "nothing is called `window.warmupp`",
+        "`window.warmupp` is unknown",
         "did you mean `window.warmup`",
     ]);
     let study = lab.cassay(&["schema", "study"]).ended_with(0).json();

@@ -93,7 +93,7 @@ fn a_keyspace_that_a_killed_check_has_left_is_named_and_stays() {
     session(&server).query(left).expect(left);
     let said = lab.cassay(&check(&target, &[])).ended_with(0);
     said.says(&[
-        "the keyspace cassay_check_0123 is",
+        "the keyspace cassay_check_0123 belongs to another check",
         "DROP KEYSPACE cassay_check_0123",
     ]);
     assert_eq!(keyspaces(&server), 1);
@@ -111,7 +111,7 @@ fn values_are_compared_with_the_types_of_existing_tables() {
     }
     let said = lab.cassay(&check(&target, &[])).ended_with(2);
     said.says(&[
-        "error: the server takes int here, and `v` is made as text",
+        "error: the server requires int here, but `v` is generated as text",
         " --> w.yaml:6:43",
         "6 |   write: INSERT INTO t (a, v) VALUES (:a, :v)",
         "1 mistake",
@@ -127,7 +127,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
         lab.cassay(arguments).ended_with(code).says(parts);
     };
     let plain = ["workload", "check", "w.yaml", "--target", &target];
-    refused(&plain, 1, &["wants a user and password"]);
+    refused(&plain, 1, &["requires a user and password"]);
     let with = |more: &[&'static str]| [&plain[..], more].concat();
     refused(
         &with(&["--set", "window.measure=1s"]),
@@ -155,7 +155,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // Nobody listens there.
+    // No process listens there.
     let check = [
         "workload",
         "check",

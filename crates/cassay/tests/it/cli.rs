@@ -22,7 +22,10 @@ fn check_mistakes(study: &str, expect: Expect) -> Said {
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
     expect.assert_eq(&said.stderr);
     assert_eq!(said.stdout, "", "mistakes are conversation");
-    assert!(!lab.path().join("results").exists(), "nothing was started");
+    assert!(
+        !lab.path().join("results").exists(),
+        "the run was not started"
+    );
     said
 }
 
@@ -97,7 +100,7 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
         (["--scale", "huge"], "huge"),
     ] {
         let said = lab.cassay(&[&["plan", "study.yaml"], &arguments[..]].concat()).ended_with(2);
-        said.says(&[part, "nothing was started"]);
+        said.says(&[part, "the run was not started"]);
     }
 }
 
@@ -139,7 +142,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; `cassay workload list` shows those there are
+        error: no workload is named "standard2"; `cassay workload list` shows all workloads
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}
@@ -169,7 +172,7 @@ window: {warmup: auto, measure: 60}
           |
         help: write a duration with its unit, such as 10s or 250ms
 
-        5 mistakes; nothing was started
+        5 mistakes; the run was not started
 
     "#]],
     );
@@ -187,9 +190,9 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: a text with `: ` in it stands in quotes, or on lines of its own under `|`
+            help: a text with `: ` in it must be in quotes, or on separate lines under `|`
 
-            1 mistake; nothing was started
+            1 mistake; the run was not started
 
         "#]],
     );
@@ -204,7 +207,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
           |
         help: `cassay new` writes one
 
-        1 mistake; nothing was started
+        1 mistake; the run was not started
 
     "#]],
     );
@@ -247,13 +250,13 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
               |
             help: for example: procedure: {fixed: {threads: 16}}
 
-            error: `study` stands here a second time; the first is in line 1
+            error: `study` appears here a second time; the first is in line 1
              --> study.yaml:2:1
               |
             2 | study: b
               | ^^^^^
 
-            5 mistakes; nothing was started
+            5 mistakes; the run was not started
 
         "#]],
     );

@@ -296,7 +296,7 @@ fn reads_are_compared_with_what_the_seed_says() {
     }
 }
 
-/// The server goes away in the middle and comes back on the same port. Operations in flight have
+/// The server stops in the middle and comes back on the same port. Operations in flight have
 /// failed, those due meanwhile were dropped or sent late, and nothing is counted twice.
 #[test]
 fn a_node_that_leaves_and_returns_costs_operations_but_no_count() {

@@ -60,7 +60,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     said.says(&["are not in the cache", "`cassay supply fetch` does it now"]);
     let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed["jars"][0]["state"], "absent");
-    // Nobody listens there.
+    // No process listens there.
     let nobody = [
         "supply",
         "fetch",
@@ -76,7 +76,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     let other = ["supply", "fetch", "--cassandra", "5.0.6"];
     let said = fresh(&lab, &other).ended_with(1);
     said.says(&[
-        "no mvn is in PATH",
+        "PATH contains no mvn",
         "cassay supply export FILE --cassandra 5.0.6",
     ]);
 }
@@ -88,8 +88,8 @@ fn a_file_that_is_no_bundle_is_refused_with_the_reason() {
     said.says(&[
         "import study.yaml",
         "it is not a tar",
-        "`cassay supply export` wrote",
+        "from `cassay supply export`",
     ]);
     let said = fresh(&lab, &["supply", "export", "study.yaml"]).ended_with(1);
-    said.says(&["study.yaml is there already, and is kept"]);
+    said.says(&["study.yaml already exists, and is kept"]);
 }

@@ -144,7 +144,10 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     fs::write(machines.near("known"), "").unwrap();
     told(
         "db1",
-        &["its host key is not known here", "run `ssh db1` once"],
+        &[
+            "its host key is unknown on this machine",
+            "run `ssh db1` once",
+        ],
     );
     keygen(&machines.folder("db1").join("other"));
     machines.know("db1", "other.pub");
@@ -152,7 +155,10 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
         "`ssh-keygen -f {} -R 'db1'`",
         machines.near("known").display()
     );
-    told("db1", &["not the one that this machine knows", &forget]);
+    told(
+        "db1",
+        &["differs from the one that this machine knows", &forget],
+    );
     fs::write(machines.near("known"), known).unwrap();
     told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
     fs::remove_file(machines.near("key")).unwrap();
@@ -163,14 +169,14 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     told(
         "off",
         &[
-            "nothing listens for ssh there",
+            "no sshd listens there",
             &format!("port {nobody}"),
             "check address",
         ],
     );
     told(
         "ssh://nowhere.invalid:22",
-        &["its name is not known here", "HostName"],
+        &["its name is unknown on this machine", "HostName"],
     );
 }
 
@@ -302,8 +308,8 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
         .ended_with(1);
     said.says(&[
         "2 of 5 machines are not reached",
-        "db2: nothing listens for ssh there",
-        "nowhere.invalid: its name is not known here",
+        "db2: no sshd listens there",
+        "nowhere.invalid: its name is unknown on this machine",
     ]);
     assert_eq!(said.stderr.matches("hint: ").count(), 2, "{said}");
     for name in ["db1", "db3", "db5"] {
@@ -371,7 +377,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
     let length = format!("\\{:o}\\0\\0\\0", hello.len());
     script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
-    show().ended_with(1).says(&[file.to_str().unwrap(), "is of another build"]);
+    show().ended_with(1).says(&[file.to_str().unwrap(), "is from another build"]);
     let real = machines.near("bin/cassay");
     script(&file, &format!("exec {} \"$@\"", real.display()));
     show().ended_with(0);
@@ -405,7 +411,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     assert_eq!(seen[0]["root"], false);
     assert!(seen[0]["clock_bound_ns"].as_u64() > Some(0), "{seen:#}");
     let said = cassay(&["hosts", "check", "lab.yaml"]).to_string();
-    assert!(said.contains("has left files there (host1)"), "{said}");
+    assert!(said.contains("has left files on it (host1)"), "{said}");
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["the cluster 1a2b-3c is removed"]);

@@ -115,7 +115,7 @@ fn a_comment_with_two_possible_ends_is_always_refused() {
         &["nb", "nb.yaml", "default"],
     ] {
         let said = lab.cassay(command).ended_with(2);
-        said.says(&["a carriage return ends this comment for Cassandra"]);
+        said.says(&["this comment ends at a carriage return for Cassandra"]);
     }
     assert!(!lab.path().join("results").exists());
 }

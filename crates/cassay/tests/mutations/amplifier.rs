@@ -1,9 +1,9 @@
 //! Makes inputs that repeat a small part many times: valid text that could make a reader use all
 //! memory or time.
 //!
-//! Every text is amplified in the same ways, whatever its language. Each part is repeated up to a
-//! size (unchanged, or with another number each time), nested, or made longer, and each number is
-//! replaced by a large one.
+//! Every text is amplified in the same ways, regardless of its language. Each part is repeated up
+//! to a size (unchanged, or with another number each time), nested, or made longer, and each number
+//! is replaced by a large one.
 
 use crate::mutator::Mutator;
 

@@ -46,7 +46,7 @@ impl InputKind {
         }
     }
 
-    /// A file of a run, alone and within the run of an earlier version that must stay readable.
+    /// A file of a run, alone and within the run of an earlier version that must remain readable.
     fn run_file(
         name: &'static str,
         weight: u64,
@@ -398,7 +398,7 @@ fn read_placement(bytes: &[u8]) {
     }
 }
 
-/// The run of an earlier version that must stay readable.
+/// The run of an earlier version that must remain readable.
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look/20261120T232909Z"

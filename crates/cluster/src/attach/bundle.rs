@@ -21,24 +21,24 @@ use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Largest accepted file of a bundle, and largest answer of the metadata service. Real ones have
-/// less than 10 kB.
+/// Maximum size of a file in a bundle, and of an answer of the metadata service. Actual sizes are
+/// below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Study key that names the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
-/// Connection data obtained from a bundle and its metadata service.
+/// Connection data from a bundle and its metadata service.
 #[derive(Debug)]
 pub(super) struct BehindProxy {
     pub tls: Tls,
     pub moves: NodeAddressMap,
-    /// Host ids of the nodes, with each of which a session can be opened.
+    /// Host ids of the nodes. A session can be opened with each of them.
     hosts: Vec<String>,
     datacenter: Option<String>,
 }
 
-/// Used fields of the bundle's `config.json`.
+/// Fields of the bundle's `config.json` that cassay uses.
 #[derive(Debug, Deserialize)]
 struct BundleConfig {
     host: String,
@@ -84,10 +84,13 @@ impl BehindProxy {
             usable(&material).with_context(|| format!("use the secure connect bundle {place}"))?;
         let url = format!("https://{}:{}/metadata", config.host, config.port);
         let metadata = ask(&url, &config, &material)
-            .with_context(|| format!("ask {url}, of the bundle {place}, which nodes there are"))?;
+            .with_context(|| format!("ask {url}, of the bundle {place}, for the nodes"))?;
         let said = metadata.contact_info;
         if let Some(kind) = said.kind.filter(|kind| kind != "sni_proxy") {
-            bail!("{url} says that nodes are reached by {kind:?}, and only \"sni_proxy\" is known");
+            bail!(
+                "{url} requires connections of the kind {kind:?}, but only \"sni_proxy\" is \
+                   supported"
+            );
         }
         let Some(first) = said.contact_points.first() else {
             bail!("{url} names no node");
@@ -115,20 +118,20 @@ impl BehindProxy {
     }
 }
 
-/// Returns the nodes that have joined, the queried one first. Each is known by its address in the
-/// cluster, and to the proxy by its host id.
+/// Returns the nodes that have joined, the queried one first. The cluster knows each by its
+/// address, and the proxy by its host id.
 pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
     let columns = "host_id, data_center, rack, tokens, release_version";
     let mut all = Vec::new();
     for (address, table) in [("broadcast_address", "local"), ("peer", "peers")] {
         let found = session
             .query(&format!("SELECT {address}, {columns} FROM system.{table}"))
-            .context("ask which nodes there are")?;
+            .context("ask for the nodes")?;
         all.extend(nodes_of(&found, |row| {
             let at = SocketAddr::new(ip_of(row.first())?, CQL_PORT);
             match row.get(1) {
                 Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
-                other => bail!("the node {at} has no id, by which it is asked for: {other:?}"),
+                other => bail!("the node {at} has no id, with which it is requested: {other:?}"),
             }
             Ok(session.first_address(at))
         })?);
@@ -141,7 +144,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     let file = foreign::open(FileKind::ConnectBundle, bundle)?;
     let mut archive = zip::ZipArchive::new(file).context("it is not a zip archive")?;
     let mut entry = |name: &str| -> Result<(String, Vec<u8>)> {
-        let read = || format!("there is no {name} in it that can be read; name `{KEY}` anew");
+        let read = || format!("it contains no readable {name}; name `{KEY}` again");
         let file = archive.by_name(name).with_context(read)?;
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).with_context(read)?;
@@ -154,7 +157,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     // Errors must not contain the passwords of this file.
     let config: BundleConfig = serde_json::from_slice(&config)
         .ok()
-        .context("its config.json does not say `host` and `port`")?;
+        .context("its config.json does not contain `host` and `port`")?;
     let material = TlsMaterial {
         roots: Some(entry("ca.crt")?),
         verify: true,
@@ -169,8 +172,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. No command mends a file inside a bundle, so the hint differs from
-/// that for a file of its own.
+/// Builds the TLS configuration. No command can repair a file inside a bundle, so the hint differs
+/// from the one for a separate file.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");
@@ -212,11 +215,11 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
     let body = response.body_mut().with_config().limit(FILE_BYTES_MAX).read_to_string()?;
     if status != 200 {
         bail!(
-            "it answered HTTP {status}; a database that hibernates has to be resumed first, and a \
-             bundle of one that was deleted leads nowhere"
+            "it answered HTTP {status}; resume a hibernating database first, and use no bundle of \
+             a deleted database"
         );
     }
-    serde_json::from_str(&body).context("understand what it says")
+    serde_json::from_str(&body).context("parse its answer")
 }
 
 #[cfg(test)]
@@ -253,7 +256,7 @@ mod tests {
             let mut some = whole.to_vec();
             some.remove(missing);
             let said = format!("{:#}", read(bundle(&some).path()).unwrap_err());
-            assert!(said.contains(&format!("no {name} in it")), "{said}");
+            assert!(said.contains(&format!("no readable {name}")), "{said}");
         }
         let mut other = whole;
         other[0].1 = "{\"host\": 7, \"password\": \"hunter2\"}";
@@ -271,7 +274,7 @@ mod tests {
             BehindProxy::read(bundle(&whole).path()).unwrap_err()
         );
         assert!(
-            said.contains("certificates of authorities must be here")
+            said.contains("it must contain certificates of authorities")
                 && said.contains("hint: download the bundle again")
                 && !said.contains("hunter2"),
             "{said}"

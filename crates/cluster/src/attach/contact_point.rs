@@ -1,4 +1,4 @@
-//! Contact points: addresses by which an attached cluster is named.
+//! Contact points: addresses by which the user names an attached cluster.
 
 use crate::address_map::CQL_PORT;
 use anyhow::{Context, Result, bail};
@@ -20,7 +20,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
         let port = match rest.strip_prefix(':') {
             Some(digits) => port_of(digits)?,
             None if rest.is_empty() => CQL_PORT,
-            None => bail!("the contact point {text:?} goes on behind its bracket"),
+            None => bail!("the contact point {text:?} has text after its bracket"),
         };
         return Ok((host.to_string(), port));
     }

@@ -1,5 +1,5 @@
-//! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that
-//! healing runs even if this process is killed.
+//! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that it
+//! heals even if this process is killed.
 
 use super::contact_point::addresses_of;
 use super::hosts::{AttachedHosts, ReachedHost};
@@ -34,7 +34,7 @@ pub(crate) struct AttachedControl {
     pub agents: Vec<Agent>,
     /// Access to the Jolokia agents.
     jolokia: Option<JolokiaAccess>,
-    /// Snapshots that were taken, by node and snapshot name.
+    /// Existing snapshots, by node and snapshot name.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
     /// Contact points, by which a study counts the nodes.
     points: Vec<String>,
@@ -148,8 +148,8 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes, each given by its address with its tables. It lasts until it
-    /// is undone or this program ends.
+    /// Performs an operation on nodes, which are given by address and with their tables. Its effect
+    /// lasts until it is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,
@@ -171,8 +171,8 @@ impl AttachedControl {
         Some(NodeControl(agent.clone()))
     }
 
-    /// Returns the internode addresses by CQL address. They are needed only for MBean queries and
-    /// faults that concern other nodes. Nodes that do not report them are left out.
+    /// Returns the internode addresses by CQL address. Only MBean queries, and faults that concern
+    /// other nodes, need them. Nodes that do not report them are left out.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
@@ -199,14 +199,14 @@ impl AttachedControl {
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
         let agent =
             host::Agent::start_on_machine(&id, &folder).context("start an agent that heals")?;
-        // From now on its undo list is also on disk. Leftovers were already reported when cassay
-        // attached.
+        // From now on, its undo list is also on disk. The attach step has already reported
+        // leftovers.
         let _ = agent.mend(None);
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
 }
 
-/// Builds the handle of machine number `index`.
+/// Builds the handle of the machine with this index.
 fn host_handle(
     index: usize,
     host: &ReachedHost,

@@ -1,5 +1,4 @@
-//! Discovers an attached cluster from its Kubernetes service, and completes its description from
-//! that.
+//! Discovers an attached cluster from its Kubernetes service, and completes its description.
 
 use super::pods::{self, Pods};
 use anyhow::{Context, Result};
@@ -60,15 +59,19 @@ pub(super) fn spec(
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // Metrics that are read are reported elsewhere, with the port that answers.
+    // The metrics that cassay reads are reported elsewhere, with the port that answers.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "its pods may offer metrics at port {port}, which `metrics` of \
              `target.attach.kubernetes` would read"
         )
     });
-    let management = first(|node| node.management_port)
-        .map(|port| format!("its pods have a management API at port {port}, which is not asked"));
+    let management = first(|node| node.management_port).map(|port| {
+        format!(
+            "its pods have a management API at port {port}, which cassay does not \
+                             use"
+        )
+    });
     metrics.into_iter().chain(management).collect()
 }
 
@@ -88,7 +91,12 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
 
 /// Returns the pod of a node as a host.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
-    let no_pod = || format!("{} is not a pod: no agent can be started there", node.point);
+    let no_pod = || {
+        format!(
+            "{} is not a pod, so no agent can be started in it",
+            node.point
+        )
+    };
     let pod = node.pod.as_ref().with_context(no_pod)?;
     let container = match &agents.container {
         Some(name) => name.clone(),

@@ -1,7 +1,7 @@
 //! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
-//! Invariants: all machines are contacted in parallel, and unreachable ones are reported together.
-//! Nothing is changed there, and files that agents write are removed with them.
+//! Invariants: cassay contacts all machines in parallel, and reports the unreachable ones together.
+//! It changes nothing there, and the agents' own files disappear with the agents.
 
 use crate::log_position::Marks;
 use crate::node::NodeInfo;
@@ -31,7 +31,8 @@ pub(crate) struct AttachedHosts {
 struct Home {
     /// Index of its machine.
     host: usize,
-    /// Log folder and the lengths of its files when cassay attached, or why it cannot be read.
+    /// Log folder, with the lengths of its files at the time of attaching. Otherwise, the reason
+    /// why it cannot be read.
     logs: Result<(PathBuf, Marks), String>,
 }
 
@@ -42,7 +43,8 @@ pub(crate) struct ReachedHost {
     pub name: String,
     pub agent: Arc<Agent>,
     spec: AttachedHost,
-    /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, why not.
+    /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, the
+    /// reason why not.
     pub undoes: Result<(), String>,
     /// True if a leftover of an earlier command was undone.
     is_mended: bool,
@@ -108,8 +110,8 @@ impl AttachedHosts {
         self.of_nodes.get(node)?.as_ref().map(|home| home.host)
     }
 
-    /// Returns the log folder of a node and the first lengths of its files, or why it cannot be
-    /// read. `None` if its machine is unknown.
+    /// Returns the log folder of a node and the initial lengths of its files, or the reason why it
+    /// cannot be read. `None` if its machine is unknown.
     pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
         let home = self.of_nodes.get(node)?.as_ref()?;
         let logs = home.logs.as_ref().map_err(String::clone);
@@ -130,7 +132,7 @@ impl AttachedHosts {
         let host = self.for_node(node).ok_or("its machine is not among `hosts`")?;
         match host.agent.find(&host.service(address)) {
             Ok(Some(process)) => Ok(process),
-            Ok(None) => Err(format!("nothing serves {address} on {}", host.name)),
+            Ok(None) => Err(format!("no process serves {address} on {}", host.name)),
             Err(error) => Err(format!("{}: {error:#}", host.name)),
         }
     }
@@ -145,7 +147,7 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Checks `of` for every node with its machine. Returns the failures of all nodes.
+    /// Calls `of` for every node with its machine. Returns the failures of all nodes.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -169,7 +171,7 @@ impl AttachedHosts {
     /// Ends all agents in parallel. Each undoes its changes first.
     ///
     /// # Errors
-    /// The first failure. The other agents have ended all the same.
+    /// The first failure. All other agents have still ended.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
@@ -225,11 +227,11 @@ impl ReachedHost {
             is_mended: undone.as_ref().is_ok_and(|undone| !undone.is_empty()),
             undoes: undone
                 .map(drop)
-                .map_err(|error| format!("what is done there could not be undone: {error:#}")),
+                .map_err(|error| format!("changes on the machine could not be undone: {error:#}")),
         }
     }
 
-    /// Returns the service of a node, by which the agent finds, stops and starts it.
+    /// Returns the service of a node. The agent uses it to find, stop and start the node.
     pub fn service(&self, address: SocketAddr) -> Service {
         let control = self.spec.control.as_ref();
         Service {
@@ -243,7 +245,7 @@ impl ReachedHost {
         let said = self.spec.logs.as_deref();
         let folder = said
             .map(|folder| folder_of_node(folder, node))
-            .ok_or("`hosts` does not say where its logs are (`logs`)")?;
+            .ok_or("`hosts` does not name the folder of its logs (`logs`)")?;
         self.agent.lend(&folder).map_err(|error| format!("{error:#}"))?;
         let marks = Marks::read(&self.agent, &folder);
         Ok((folder, marks))
@@ -258,9 +260,9 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    /// The study names none.
+    /// The study names no such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
-        let missing = "`hosts` does not say what stops and starts it (`control`)";
+        let missing = "`hosts` does not name the program that stops and starts it (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
         Ok(control.programs(address.ip()).map(|words| words.join(" ")))
     }
@@ -291,7 +293,7 @@ fn names(specs: &[AttachedHost]) -> Vec<String> {
     all.iter().zip(specs).map(or_whole).collect()
 }
 
-/// Assigns nodes to machines, by the given addresses or else by the addresses of the machine's
+/// Assigns nodes to machines, by the given addresses, or else by the addresses of the machines'
 /// interfaces.
 ///
 /// # Errors
@@ -319,7 +321,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     for (name, own) in names.iter().zip(theirs) {
         if !own.iter().any(|address| known.contains(address)) {
             wrong.push(format!(
-                "{name} has none of the addresses that the cluster has for its nodes: {}",
+                "{name} has no address that the cluster reports for a node: {}",
                 list(known)
             ));
         }
@@ -338,13 +340,13 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
         return Ok(());
     }
     bail!(
-        "which nodes run where is not clear:\n  {}\nhint: say with each machine of `{KEY}` which \
-         of these are its nodes': {{ssh: HOST, address: ADDRESS}}",
+        "it is unclear which nodes run on which machine:\n  {}\nhint: state the addresses of its \
+         nodes for each machine of `{KEY}`: {{ssh: HOST, address: ADDRESS}}",
         wrong.join("\n  ")
     )
 }
 
-/// Checks that the command which stops a node stops no other node.
+/// Checks that the command that stops a node stops no other node.
 fn check_controls(
     all: &[ReachedHost],
     of_nodes: &[Option<usize>],
@@ -356,8 +358,8 @@ fn check_controls(
         let control = host.spec.control.as_ref();
         if own.len() > 1 && control.is_some_and(|control| !control.tells_nodes_apart()) {
             bail!(
-                "`control` of {} says one thing for {}\nhint: write {} where the node's address is \
-                 to stand, as in {{systemd: 'cassandra@{}'}}",
+                "`control` of {} is the same for {}\nhint: write {} in place of the node's \
+                 address, as in {{systemd: 'cassandra@{}'}}",
                 host.name,
                 own.join(" and "),
                 target_spec::NODE_PLACE,
@@ -408,7 +410,7 @@ mod tests {
         let said = assigned(&["db1", "db2", "db3"], &theirs, &known).unwrap_err().to_string();
         for part in [
             "10.0.0.2 is an address of db1 and of db2",
-            "db3 has none of the addresses that the cluster has for its nodes: 10.0.0.1, 10.0.0.2",
+            "db3 has no address that the cluster reports for a node: 10.0.0.1, 10.0.0.2",
             "{ssh: HOST, address: ADDRESS}",
         ] {
             assert!(said.contains(part), "{said}");

@@ -1,5 +1,5 @@
-//! Capabilities on the machines of an attached cluster: expected ones from a description, and
-//! actual ones once the machines are reached.
+//! Capabilities on the machines of an attached cluster: the expected ones from a description, and
+//! the actual ones once the machines are reached.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus};
 
 /// Sources of the capabilities, as their statuses name them.
-const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents there";
+const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
-const LOGS: &str = "files of the nodes' machines, by agents there";
-const SIGNALS: &str = "by agents there, where the command line says --allow signal";
-const NETWORK: &str = "the packet filters and sockets of the nodes' machines, where the command \
-                       line says --allow network";
-const CONTROL: &str = "by `control` on the nodes' machines, where the command line says --allow \
+const LOGS: &str = "files of the nodes' machines, by agents on them";
+const SIGNALS: &str = "by agents there, if the command line has --allow signal";
+const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if the command line \
+                       has --allow network";
+const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
                        restart";
 
-/// Returns the capabilities expected of such machines before they are reached.
+/// Returns the capabilities to expect from these machines before they are reached.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts
@@ -31,7 +31,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
             Ok(())
         } else {
             Err(format!(
-                "`hosts` does not say `{key}` of {}",
+                "`hosts` does not contain `{key}` of {}",
                 without.join(", ")
             ))
         }
@@ -80,16 +80,16 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
-            "its process is the first of its container, and the kernel lets no process within \
-             stop or kill it\nhint: share process ids in its pod (`shareProcessNamespace: true`), \
-             or let another program start it"
+            "its process is the first of its container, and the kernel does not let processes \
+             in the container stop or kill it\nhint: share process ids in its pod \
+             (`shareProcessNamespace: true`), or let another program start it"
                 .to_owned(),
         );
     }
     Ok(())
 }
 
-/// Returns what the machines permit for network faults. All machines are asked in parallel.
+/// Returns the capabilities of the machines for network faults. All machines are asked in parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

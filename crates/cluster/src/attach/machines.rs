@@ -10,13 +10,13 @@ impl AttachedHosts {
     /// Returns the machines, by name.
     ///
     /// # Errors
-    /// An agent is gone, or a kernel does not describe its machine.
+    /// An agent has ended, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         let of_host = |host: &ReachedHost| {
             let machine = host
                 .agent
                 .machine()
-                .with_context(|| format!("read what {} looks like", host.name))?;
+                .with_context(|| format!("read the topology of {}", host.name))?;
             Ok((host.name.clone(), machine))
         };
         self.all.iter().map(of_host).collect()
@@ -26,7 +26,7 @@ impl AttachedHosts {
     /// folders of the nodes on each machine.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     pub fn settings(
         &self,
         question: &Question,

@@ -8,7 +8,7 @@ use target_spec::NodeAct;
 
 impl Cluster {
     /// Checks that an action on the node processes is permitted: the nodes are managed, or the
-    /// command line names it.
+    /// command line names the action.
     ///
     /// # Errors
     /// It is not permitted.

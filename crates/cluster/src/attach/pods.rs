@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::PodPlace;
 
-/// Means of deleting and isolating pods, for capabilities.
+/// Ways to delete and isolate pods, as capabilities name them.
 pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the command line \
                                      allows it";
 
-/// Reason for missing pods.
-pub(crate) const NO_PODS: &str = "nothing says that the nodes are pods; \
-     `attach: {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}` would";
+/// Reason why there are no pods.
+pub(crate) const NO_PODS: &str = "it is unknown that the nodes are pods; add `attach: \
+                                  {kubernetes: {service: NAME}}` or `local: {pods: {image: \
+                                  NAME}}`";
 
 /// Time limit for a metrics endpoint to accept a connection.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);
@@ -49,7 +50,7 @@ impl Pods {
         }
     }
 
-    /// Names nodes after their pods, because pod names stay when addresses change.
+    /// Names nodes after their pods, because pod names do not change when addresses change.
     pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {
@@ -61,7 +62,7 @@ impl Pods {
     }
 
     /// Returns the metrics endpoints by node name: for each node the first port that accepts a
-    /// connection. All nodes are tried in parallel.
+    /// connection. The function tries all nodes in parallel.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],

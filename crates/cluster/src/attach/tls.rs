@@ -16,8 +16,8 @@ use target_spec::TlsSpec;
 pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
-             nothing: leave out one of the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
+             one of the two",
             path.display()
         );
     }
@@ -82,13 +82,13 @@ impl ClientIdentity {
     /// Returns the certificate chain, the client's own certificate first.
     ///
     /// # Errors
-    /// The file has no certificate, or something else.
+    /// The file has no certificate, or other content.
     pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
         let (place, pem) = &self.certificates;
         tls_file::certificates(Role::Certificate, place, pem)
     }
 
-    /// Returns the private key. Errors never contain anything of its file.
+    /// Returns the private key. Errors never contain text from its file.
     ///
     /// # Errors
     /// The file has no key, several keys, or an encrypted one.
@@ -97,7 +97,7 @@ impl ClientIdentity {
         tls_file::private_key(place, pem)
     }
 
-    /// Explains why certificate and key cannot be used together.
+    /// Explains why a certificate and its key cannot be used together.
     fn refusal(&self, error: rustls::Error) -> anyhow::Error {
         let (certificate, key) = (&self.certificates.0, &self.key.0);
         if !matches!(error, rustls::Error::InconsistentKeys(_)) {
@@ -166,8 +166,8 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// Usual verification, except that every certificate must carry one fixed name, whatever name was
-/// asked for.
+/// The usual verification, except that every certificate must contain one fixed name. The requested
+/// name is ignored.
 #[derive(Debug)]
 struct OneName {
     usual: Arc<rustls::client::WebPkiServerVerifier>,
@@ -228,8 +228,8 @@ impl ServerCertVerifier for OneName {
     }
 }
 
-/// Accepts any certificate, as `verify: false` asks, for laboratories with self-signed ones.
-/// Signatures of the handshake are still checked.
+/// Accepts any certificate, as `verify: false` requests, for laboratories with self-signed
+/// certificates. It still checks the signatures of the handshake.
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 
@@ -334,12 +334,12 @@ mod tests {
             (
                 &key,
                 &key,
-                "k.pem looks like a private key; the client's certificate must be",
+                "k.pem looks like a private key; it must contain the client's certificate",
             ),
             (
                 &cert,
                 &cert,
-                "c.pem looks like a certificate; a private key without",
+                "c.pem looks like a certificate; it must contain a private key without",
             ),
             (&cert, &file("o.pem", &other), "their public keys differ"),
             (&turned, &key, "belongs to certificate 2 of"),

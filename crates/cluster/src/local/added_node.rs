@@ -1,5 +1,5 @@
-//! Plans one more node on a host that has others: its layout and its start command. Nothing is
-//! created until the node is added.
+//! Plans another node on a host that already has nodes: its layout and its start command. Nothing
+//! is created until the node is added.
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
@@ -11,11 +11,15 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{LocalSpec, memory_bytes};
 
-/// Returns why no node can be added to a cluster of `spec` on hosts.
+/// Returns the reason why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
-        return Some("its tokens are those of an export, and one node more would have none".into());
+        return Some(
+            "its tokens come from an export, and an additional node would have \
+                     none"
+                .into(),
+        );
     }
     let limit = hosts.host.memory_bytes?;
     let count = spec.nodes_per_host() + 1;
@@ -23,7 +27,7 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let mib = |bytes: u64| bytes >> 20;
     (limit < need).then(|| {
         format!(
-            "{count} nodes with a heap of {} MiB need about {} MiB, and a host has {} MiB: give \
+            "{count} nodes with a heap of {} MiB need about {} MiB, but a host has {} MiB: give \
              hosts more (`host: {{memory: …}}`)",
             mib(spec.heap_bytes),
             mib(need),
@@ -55,7 +59,7 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a machine it shares the others' address, with ports of its own.
+        // On a machine, it shares the address of the other nodes, but has its own ports.
         let ports = if hosts.are_machines() {
             beside.ports.for_slot(slot)
         } else {
@@ -114,7 +118,7 @@ mod tests {
         assert_eq!(refusal(&spec(None)), None);
         let mut like = spec(None);
         like.tokens = vec![vec![1], vec![2], vec![3]];
-        assert!(refusal(&like).unwrap().contains("those of an export"));
+        assert!(refusal(&like).unwrap().contains("come from an export"));
         assert_eq!(refusal(&spec(Some(2 << 30))), None);
         let why = refusal(&spec(Some(1 << 30))).unwrap();
         assert!(

@@ -1,9 +1,9 @@
 //! Assigns hosts, addresses, racks and folders to nodes: isolated hosts where this machine permits
 //! them, otherwise loopback addresses.
 //!
-//! Nodes are dealt to the hosts in turn. Tokens are dealt to the nodes in turn as well. So
-//! neighbours on the ring are on different hosts and racks, and every node owns the same share of
-//! the data, whatever the number of replicas.
+//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
+//! the ring are on different hosts and racks. Every node owns the same share of the data,
+//! regardless of the number of replicas.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -21,7 +21,7 @@ use target_spec::{
     Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes,
 };
 
-/// Refuses a number of nodes that does not fit the hosts.
+/// Refuses a number of nodes that does not fit the number of hosts.
 ///
 /// # Errors
 /// The spec has no host, or the nodes cannot be spread evenly.
@@ -33,7 +33,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
         if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
             bail!(
-                "{} nodes are not what the machines take by their `nodes`",
+                "{} nodes are not the number that the machines state with `nodes`",
                 spec.nodes
             );
         }
@@ -44,7 +44,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
         );
     }
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
-        bail!("hosts have networks of their own, so the address of the first node cannot be set");
+        bail!("hosts have separate networks, so the address of the first node cannot be set");
     }
     let most = spec.nodes_per_host();
     let used = memory_bytes(most, spec.heap_bytes);
@@ -61,7 +61,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns the hosts to create for `spec`, if it asks for any and this machine permits them.
+/// Returns the hosts to create for `spec`, if it requests any and this machine permits them.
 ///
 /// # Errors
 /// Isolation is requested but not available.
@@ -87,13 +87,13 @@ pub(super) fn wanted<'a>(
             Ok(None)
         }
         Some(why) => bail!(
-            "hosts that are kept apart cannot be made on this machine: {why}\nhint: run as root, \
-             or take `isolation: auto`, which falls back to loopback addresses"
+            "isolated hosts cannot be created on this machine: {why}\nhint: run as root, or use \
+             `isolation: auto`, which falls back to loopback addresses"
         ),
     }
 }
 
-/// Returns why there can be no isolated hosts.
+/// Returns the reason why isolated hosts are impossible.
 fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     let network = capabilities.iter().find(|one| one.capability == Capability::Hosts);
     match network {
@@ -139,14 +139,14 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
-        let how = "beside the others of a host, with an address and tokens of its own";
+        let how = "on the host of other nodes, with its own address and tokens";
         let addition = match (all.get(&Capability::Hosts), added_node::refusal(spec)) {
             (Some(Err(why)), _) => Err(why.clone()),
             (_, Some(why)) => Err(why),
             _ => Ok(how.to_owned()),
         };
         all.insert(Capability::AnotherNode, addition);
-        let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
+        let why = "the hosts have no separate volume (`host: {volume: 20GiB}`)";
         match all.get(&capability) {
             Some(_) if has_volumes => {}
             _ => drop(all.insert(capability, Err(why.to_owned()))),
@@ -154,8 +154,8 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, An
     }
 }
 
-/// Derives the layout of each node from the spec and its host. `folder` is the cluster's; `places`
-/// are the addresses and ports of the nodes in order.
+/// Derives the layout of each node from the spec and its host. `folder` is the cluster's folder.
+/// `places` are the addresses and ports of the nodes in order.
 ///
 /// # Errors
 /// The size of a disk cannot be determined.
@@ -221,8 +221,8 @@ fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
 }
 
 /// Returns addresses and ports of the nodes on hosts. A simulated host has its own address for its
-/// first node, and further addresses on the same link for others. A machine has one address, and
-/// different ports for each node.
+/// first node, and further addresses on the same link for other nodes. A machine has one address,
+/// and different ports for each node.
 ///
 /// # Errors
 /// The network has no free address, the kernel refuses, or no ports are free.
@@ -320,7 +320,7 @@ mod tests {
         check(&kinds(4)).unwrap();
         let error = check(&kinds(5)).unwrap_err().to_string();
         assert!(
-            error.contains("5 nodes are not what the machines take"),
+            error.contains("5 nodes are not the number that the machines state"),
             "{error}"
         );
         let address = |n| (Ipv4Addr::new(127, 0, 7, n), super::super::ports::CHOICES[0]);

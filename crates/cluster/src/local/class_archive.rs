@@ -1,13 +1,13 @@
 //! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive that was
-//! dumped once, instead of loading them at every start. This saves a fifth of a start's CPU time.
-//! The bytecode and the JIT compilers stay the same. See
+//! dumped once, instead of loading them at every start. This saves a fifth of the CPU time of a
+//! start. The bytecode and the JIT compilers remain the same. See
 //! `docs/decisions/029-class-data-sharing.md`.
 //!
 //! There is one archive per Java build and set of jars. The JVM itself refuses an archive of
-//! another build, or of jars with another size or date, and then starts without it. A node that is
-//! started for this purpose dumps the archive under a temporary name, which is then renamed. Its
-//! digest is checked like those of the jars. Each JVM is asked if it has mapped the archive: see
-//! [`super::settings_check`].
+//! another build, or of jars with another size or date, and then starts without it. A node that
+//! starts only for this purpose dumps the archive under a temporary name. Then cassay renames the
+//! archive, and checks its digest as it does for jars. It asks each JVM if it has mapped the
+//! archive: see [`super::settings_check`].
 
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
@@ -25,7 +25,7 @@ pub(super) const PREFIX: &str = "cassandra-classes-";
 /// Heap of the node that dumps an archive. The archive does not depend on it.
 pub(super) const HEAP_BYTES: u64 = 512 << 20;
 
-/// Time limit for dumping the archive at exit: 6 s were seen on a quiet machine.
+/// Time limit for dumping the archive at exit. It took 6 s on a quiet machine.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Refuses class sharing where no JVM would map the archive.
@@ -34,13 +34,13 @@ pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 /// The collector or the heap needs uncompressed pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     match class_sharing_refusal(spec) {
-        Some(why) => bail!("{why}\nhint: leave class_sharing out"),
+        Some(why) => bail!("{why}\nhint: remove class_sharing"),
         None => Ok(()),
     }
 }
 
 impl Program {
-    /// Enables or disables class sharing for nodes that are started from now on, as the spec asks.
+    /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
     pub(super) fn share_classes(
         &mut self,
         spec: &LocalSpec,
@@ -66,7 +66,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     if is_checked(&path) {
         return Ok(path);
     }
-    // If two commands need it, one dumps it while the other waits. No JVM inherits the lock.
+    // If two commands need the archive, one dumps it while the other waits. No JVM inherits the
+    // lock.
     let lock = path.with_extension("lock");
     let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
     lock.lock().context("wait for another command's archive")?;
@@ -77,8 +78,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// Returns the name of the archive. It depends on the Java build and the jars, so that others get
-/// another file.
+/// Returns the name of the archive. It depends on the Java build and the jars, so that other builds
+/// and jars get another file.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
@@ -94,8 +95,8 @@ pub(super) fn file_name(text: &str) -> String {
     format!("{PREFIX}{}.jsa", &digest[..12])
 }
 
-/// Returns the path of the file beside an archive with its digest, and its metadata when the digest
-/// was last checked.
+/// Returns the path of the file next to an archive. The file contains the digest of the archive,
+/// and the metadata of the archive at the last check of the digest.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }
@@ -149,7 +150,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
         let said = nodes.node(0).log_tail();
-        bail!("the JVM has written none; it says:\n{said}");
+        bail!("the JVM has not written an archive; its output:\n{said}");
     }
     nodes.stop()?;
     let digest = supply::digest_of(&written).context("read the archive")?;
@@ -177,7 +178,7 @@ mod tests {
         std::fs::write(stamp_path(&archive), &stamp).unwrap();
         assert!(is_checked(&archive));
 
-        // For a new file with the same bytes, the digest is compared once, then its metadata
+        // For a new file with the same bytes, the digest is compared once. After that, its metadata
         // suffices.
         std::fs::remove_file(&archive).unwrap();
         std::fs::write(&archive, "classes").unwrap();

@@ -67,12 +67,14 @@ fn effect(value: &Value, row: &str) -> Effect {
         _ => false,
     };
     if is_left_to_it {
-        return Effect::NotShown(format!("the server shows what it has chosen: {row}"));
+        return Effect::NotShown(format!(
+            "the server shows the value that it has chosen: {row}"
+        ));
     }
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("not every part of it stands in {row}")),
+        None => Effect::NotShown(format!("{row} does not contain every part of it")),
     }
 }
 
@@ -212,8 +214,8 @@ pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
     JvmOption::Other
 }
 
-/// Returns true if a flag has the requested value. Sizes are rounded up to the heap's granularity,
-/// which is at most the largest G1 region, 32 MiB.
+/// Returns true if a flag has the requested value. The JVM rounds sizes up to the heap's
+/// granularity, which is at most the largest G1 region, 32 MiB.
 pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {
@@ -236,7 +238,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // Values that change all the time are no configuration.
+        // Values that change all the time are not configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -391,15 +393,16 @@ mod tests {
         assert!(memtable("SkipListMemtable").ends_with("} yes"));
         assert!(memtable("TrieMemtable").ends_with("} no"));
         assert!(check("disk_access_mode", json!("mmap_index_only")).ends_with("mmap no"));
-        // For settings left to the server, it shows its choice, not that it had a choice.
+        // If the server chose a setting itself, the report shows the chosen value, but not that the
+        // server chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
-            sized.ends_with("? the server shows what it has chosen: 32"),
+            sized.ends_with("? the server shows the value that it has chosen: 32"),
             "{sized}"
         );
         let auto = check("disk_access_mode", json!("auto"));
         assert!(
-            auto.ends_with("? the server shows what it has chosen: mmap"),
+            auto.ends_with("? the server shows the value that it has chosen: mmap"),
             "{auto}"
         );
     }

@@ -41,7 +41,7 @@ impl Nodes {
         })
     }
 
-    /// Returns the pod of a host, if it is one.
+    /// Returns the pod of a host, if the host is a pod.
     fn pod_of(&self, host: &host::Host) -> Result<Option<PodHandle>> {
         let machines = self.spec.hosts.as_ref().map(|hosts| &hosts.machines);
         let machine = machines.and_then(|all| all.get(host.number().checked_sub(1)?));

@@ -18,12 +18,13 @@ use topology::Machine;
 pub struct HostInfo {
     /// Name such as `host1`. For an attached node, its address.
     pub name: String,
-    /// Address of the host. If it is only an address, that of its first node.
+    /// Address of the host. A host that is only an address has the address of its first node.
     pub address: String,
     /// Machine name for ssh, with the machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
-    /// Kernel limits in words, by name: `cpus`, `cpu_quota` (cores), `cpu_weight` (equivalent
-    /// number of busy threads), `memory`, `link_rate`, `link_delay`. Absent keys are not limited.
+    /// Descriptions of kernel limits, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
+    /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. Absent keys are
+    /// not limited.
     pub limits: BTreeMap<String, String>,
     /// Size of its own volume in bytes, as reported by the file system. `None` without a volume.
     pub volume_bytes: Option<u64>,
@@ -32,7 +33,7 @@ pub struct HostInfo {
 }
 
 impl Cluster {
-    /// Returns the hosts of the nodes, each once, in node order.
+    /// Returns the hosts of the nodes, without duplicates, in node order.
     ///
     /// # Errors
     /// The kernel does not report the limits of a managed host.
@@ -58,7 +59,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the agents' process ids on this machine, whose load counts as cassay's own.
+    /// Returns the process ids of the agents on this machine. Their load counts as cassay's own.
     pub fn host_agents(&self) -> Vec<u32> {
         if self.is_on_machines() {
             return Vec::new();
@@ -83,19 +84,19 @@ impl Cluster {
     /// Returns the machines of the hosts by name, as processes on them see them.
     ///
     /// # Errors
-    /// An agent is gone, no host is reachable, or a kernel does not describe its machine.
+    /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         if let Some(hosts) = self.attached_hosts() {
             return hosts.machines();
         }
         let nodes = self.local().context(
-            "the machines of an attached cluster cannot be reached; `attach: {hosts: …}` would \
-             bring them, and --target ssh:HOST asks one of them",
+            "cassay cannot reach the machines of an attached cluster; `attach: {hosts: …}` would \
+             add them, and --target ssh:HOST reads one of them",
         )?;
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
             let machine =
-                agent.machine().with_context(|| format!("read what {name} looks like"))?;
+                agent.machine().with_context(|| format!("read the topology of {name}"))?;
             Ok((name.to_owned(), machine))
         };
         nodes.agents().into_iter().map(of_host).collect()
@@ -106,7 +107,7 @@ impl Cluster {
     /// cluster whose machines are not reachable.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     pub fn host_settings(
         &self,
         question: &Question,
@@ -139,7 +140,7 @@ impl Cluster {
 }
 
 impl HostInfo {
-    /// Describes hosts that are only the addresses of their nodes, each once.
+    /// Describes hosts that are only the addresses of their nodes, without duplicates.
     fn from_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
         let mut seen = BTreeSet::new();
         let first = nodes.iter().filter(|node| seen.insert(&node.host));

@@ -1,11 +1,11 @@
 //! Command line of a node's JVM.
 //!
 //! The options are those of Apache's scripts for a server, for the same performance. They are the
-//! same for all Cassandra lines, so that nothing else differs between them. Each Java version gets
-//! the module options that it needs (`java_options`). Our own options come first and a study's
-//! last, so that the study's win. Omitted are preloading of jemalloc, which only some machines
-//! have, and JMX over RMI, which cassay does not use. The collector is G1 with the options for Java
-//! 11 and 17, on every Java version. Apache's options for 21 use ZGC, which a study selects by
+//! same for all Cassandra lines, so that only the lines differ. Each Java version gets the module
+//! options that it needs (`java_options`). cassay's own options come first and a study's last, so
+//! that the study's options win. cassay omits the preloading of jemalloc, which only some machines
+//! have, and JMX over RMI, which it does not use. The collector is G1 with the options for Java 11
+//! and 17, on every Java version. Apache's options for 21 use ZGC, which a study selects by
 //! `collector`.
 
 use super::java_options::{G1, JavaOptions};
@@ -29,8 +29,8 @@ const TUNING: [&str; 12] = [
     "-Xss256k",
     "-ea",
     "-da:net.openhft...",
-    // On out of memory the node exits, which is noticed. No heap dump, because it would fill the
-    // disk.
+    // If memory runs out, the node exits, and cassay detects that. There is no heap dump, because
+    // it would fill the disk.
     "-XX:+ExitOnOutOfMemoryError",
     "-Dio.netty.allocator.useCacheForAllThreads=true",
     "-Dio.netty.allocator.maxOrder=11",
@@ -42,7 +42,7 @@ const PROPERTIES: [&str; 6] = [
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
     "-Dcassandra-foreground=yes",
-    // A fresh ring has nothing to learn from gossip; waiting until it settles would take 8 s.
+    // A new ring needs no information from gossip, and waiting until gossip settles would take 8 s.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     // Applies to the HTTP server of the Jolokia agent. Without it, every answer on a kept
     // connection waits 40 ms for the peer's delayed acknowledgement.
@@ -50,8 +50,8 @@ const PROPERTIES: [&str; 6] = [
 ];
 
 /// Gossip quarantine of a node that has left the ring, in ms: twice the ring delay, which is the
-/// server's default. It is set explicitly because a seed's ring delay is short. A node that is
-/// heard of for the first time is forgotten after half of this.
+/// server's default. cassay sets it explicitly, because a seed's ring delay is short. Half of it
+/// passes before the ring forgets a node of which it has heard only once.
 const QUARANTINE_MS: u32 = 20_000;
 
 /// Time between announcing a join and streaming, in ms. By then, all nodes accept gossip of a node
@@ -79,8 +79,7 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let other = spec.jvm_options.iter().find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
-            "the collector is {}, and the JVM option {other} chooses another: leave one of them \
-             out",
+            "the collector is {}, but the JVM option {other} chooses another: remove one of them",
             collector.name()
         ),
         None => Ok(()),
@@ -93,7 +92,7 @@ pub(super) fn is_collector(option: &str) -> bool {
     name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
 }
 
-/// Builds the command for the `start`th start of `node`, counted from 1, with the options of its
+/// Builds the command for start number `start` of `node`, counted from 1, with the options of its
 /// placement. With `anew`, the node has no data and streams it from the others.
 pub(crate) fn command(
     program: &Program,
@@ -124,8 +123,8 @@ pub(crate) fn command(
     }
     command.args(java.others);
     command.args(PROPERTIES);
-    // Ring delay: time that a node waits for gossip before it joins. A seed is alone if all nodes
-    // are started anew, so its delay is short. A node that has found no other by then exits. It
+    // Ring delay: time that a node waits for gossip before it joins. If all nodes start anew, the
+    // seed is alone, so its delay is short. A node that has found no other node by then exits. It
     // retries only every 5 s, and the first connection may take that long on a busy machine.
     let ring_delay_ms = match anew {
         Some(RestartMode::Joining) => JOINING_DELAY_MS,
@@ -142,18 +141,18 @@ pub(crate) fn command(
     command.args(super::roles::options(spec));
     let config = anew.map_or(settings::CONFIG, |_| settings::JOINING);
     add_files(&mut command, program, node, config);
-    // Logs all pauses of any collector, and all safepoints. One file per start, because the JVM
-    // overwrites existing files.
+    // Logs all pauses of any collector, and all safepoints. Each start has its own file, because
+    // the JVM overwrites existing files.
     command.arg(format!(
         "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(placed).args(&spec.jvm_options);
-    // Only jars: class data sharing refuses folders in the class path.
+    // Only jars, because class data sharing refuses folders in the class path.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
-    // As Apache's scripts do: more arenas only fragment native memory.
+    // Apache's scripts do the same: more arenas only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
     // Options from the environment would be missing in plan and report.
     for name in ["JAVA_TOOL_OPTIONS", OPTIONS_VARIABLE, "_JAVA_OPTIONS"] {
@@ -173,7 +172,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     let (folder, conf) = (node.folder.display(), node.conf());
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
-        // Otherwise the JVM prints every hint to its output, where errors are looked for.
+        // Otherwise the JVM prints every hint to its output, where cassay looks for errors.
         command.arg("-XX:CompileCommand=quiet");
         command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
     }
@@ -183,7 +182,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
         format!("-Dcassandra.storagedir={folder}"),
         format!("-Dcassandra.logdir={folder}/logs"),
         format!("-Dlogback.configurationFile={conf}/logback.xml"),
-        // Native libraries are unpacked here, and are removed with the node.
+        // The JVM unpacks native libraries here, and they disappear with the node.
         format!("-Djava.io.tmpdir={folder}/tmp"),
         format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"),
     ]);
@@ -195,7 +194,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     // The JVM considers archives dumped with agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
     if let Some(jolokia) = supply.jolokia.as_ref().filter(|_| !is_archived) {
-        // The password is in the file, because `ps` would show it here.
+        // The password is in a file, because `ps` would show it on the command line.
         let config = format!("config={conf}/jolokia.properties");
         command.arg(format!("-javaagent:{}={config}", jolokia.display()));
     }

@@ -1,5 +1,6 @@
-//! Remote machines as hosts of managed nodes: their capabilities, and the programs that nodes there
-//! are started from. Jars are uploaded once, named by content, and stay for the next cluster.
+//! Remote machines as hosts of managed nodes: their capabilities, and the programs from which their
+//! nodes start. cassay uploads jars once, names them by content, and leaves them for the next
+//! cluster.
 
 use super::assign_hosts;
 use super::program::{Classes, Program};
@@ -16,15 +17,15 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason for missing link capabilities on machines: others use the link, too.
-const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
+/// Reason for missing link capabilities on machines: other programs also use the link.
+const LINKS: &str = "the hosts are separate machines, whose links cassay does not change";
 
 /// Capabilities that change a link.
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
 /// Returns the host capabilities expected of machines before they are reached.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
-    let asked = "as its machine permits, which is asked when it is reached";
+    let asked = "depends on the machine, which is asked when it is reached";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
     let mut all = with_own(spec, answers.collect());
     all.extend(claimed(spec, &[]));
@@ -54,8 +55,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     all
 }
 
-/// Reports, for hosts that are pods, if each has a disk of its own. That is the volume that it
-/// claimed, unless it is part of a larger one.
+/// Reports, for hosts that are pods, if each has its own disk. That is the volume that the pod
+/// claimed, unless this volume is part of a larger one.
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
@@ -86,7 +87,7 @@ fn with_own(
     spec: &LocalSpec,
     mut all: BTreeMap<Capability, Answer>,
 ) -> BTreeMap<Capability, Answer> {
-    all.insert(Capability::Hosts, Ok("machines of their own".to_owned()));
+    all.insert(Capability::Hosts, Ok("separate machines".to_owned()));
     for capability in OF_LINKS {
         all.insert(capability, Err(LINKS.to_owned()));
     }
@@ -128,14 +129,14 @@ pub(super) fn programs(
             say(&format!("note: {}: {why}", host.agent().name()));
         }
         if sent > 0 {
-            say(&format!("{}: {sent} jars put there", host.agent().name()));
+            say(&format!("{}: {sent} jars sent", host.agent().name()));
         }
         programs.push(program);
     }
     Ok(programs)
 }
 
-/// Refuses nodes that do not fit on their machines. None of them may run yet.
+/// Refuses nodes that do not fit on their machines. No such node may run yet.
 ///
 /// # Errors
 /// All machines with too little memory or disk.
@@ -164,7 +165,7 @@ fn java_of(found: host::remote_host::FoundJava) -> Java {
     }
 }
 
-/// File that nodes are started from, and its name on every machine.
+/// File from which nodes start, and its name on every machine.
 struct Jar {
     file: PathBuf,
     name: String,

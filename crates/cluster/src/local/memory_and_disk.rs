@@ -1,5 +1,5 @@
-//! Checks for enough memory and disk before anything starts: a machine that swaps, or a node that
-//! the kernel kills during a run, costs the run.
+//! Checks for enough memory and disk space before the start. A machine that swaps, or a node that
+//! the kernel kills, would ruin the run.
 
 use anyhow::{Context, Result, bail};
 use host::memory;
@@ -18,7 +18,7 @@ const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 /// Refuses a cluster that does not fit.
 ///
 /// # Errors
-/// Too little memory or disk is free. The message has both numbers and what to change.
+/// Too little memory or disk is free. The message has both numbers and a remedy.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
@@ -29,7 +29,7 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
 /// the disk of `data`, in bytes.
 ///
 /// # Errors
-/// They do not fit. The message has both numbers and what to change.
+/// They do not fit. The message has both numbers and a remedy.
 pub(super) fn fits(
     nodes: usize,
     heap_bytes: u64,
@@ -92,9 +92,9 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
     )
 }
 
-/// Returns the total size of a node's commit log segments in MiB. It is set explicitly because the
-/// server's default depends on the disk. The rule is the server's own: Apache's 8 GiB, or a quarter
-/// of a smaller disk of `disk_bytes`, which `nodes` nodes share.
+/// Returns the total size of a node's commit log segments in MiB. cassay sets it explicitly,
+/// because the server's default depends on the disk. The rule is the server's own: Apache's 8 GiB,
+/// or a quarter of a smaller disk of `disk_bytes`, which `nodes` nodes share.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }
@@ -109,8 +109,8 @@ pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, and {} MiB are \
-         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop something else",
+        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, but {} MiB are \
+         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop another program",
         counted(nodes, "node"),
         heap_bytes / MIB,
         need / MIB,
@@ -125,8 +125,8 @@ pub(crate) fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "too little disk: a node needs at least {} MiB before any data is loaded, and {} has {} \
-         MiB free for {}\nhint: make room, or put cassay's data folder elsewhere",
+        "too little disk: a node needs at least {} MiB before data is loaded, but {} has {} MiB \
+         free for {}\nhint: free some space, or use another data folder",
         DISK_BYTES_PER_NODE / MIB,
         data.display(),
         free / MIB,

@@ -1,8 +1,8 @@
 //! Managed clusters: Cassandra nodes that cassay starts, on simulated hosts, remote machines or
 //! loopback addresses.
 //!
-//! A cluster has one folder with a state file, see [`state`]. Its nodes end with this process,
-//! however it ends, unless the cluster is kept. The central type is in [`nodes`]. Operations are in
+//! A cluster has one folder with a state file, see [`state`]. Unless the cluster is kept, its nodes
+//! end with this process, however that ends. The central type is in [`nodes`]. Operations are in
 //! separate files, which depend on that type and not vice versa.
 
 mod added_node;

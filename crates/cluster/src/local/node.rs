@@ -10,16 +10,16 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
-/// Log lines in an error: enough for an exception with its cause.
+/// Number of log lines in an error: enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
-/// Characters of a log line in an error.
+/// Number of characters of a log line in an error.
 const LOG_CHARS_SHOWN: usize = 300;
 
-/// Bytes read from the end of a log for these lines. A single line may have 15 kB.
+/// Number of bytes read from the end of a log for these lines. A single line may have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
-/// Signals by which other processes end this one.
+/// Signals with which other processes end this node.
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
@@ -32,7 +32,7 @@ pub(crate) struct LocalNode {
     pub host: Arc<Agent>,
     /// Process of the node. `None` before its start, and while it is stopped.
     pub process: Option<Identity>,
-    /// Number of starts. `None` if only its logs tell.
+    /// Number of starts. `None` if only the logs show it.
     pub starts: Option<usize>,
 }
 
@@ -41,14 +41,14 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Returns how the process ended, if it did.
+    /// Returns the description of the process's end. `None` if it has not ended.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
                 let complaints = match status.signal() {
-                    // Another process ended it, so its log says nothing about the reason.
+                    // Another process ended it, so its log does not contain the reason.
                     Some(SIGKILL | SIGTERM) => String::new(),
                     _ => complaints(&log_tail),
                 };
@@ -62,7 +62,7 @@ impl LocalNode {
                 self.gone(format!("has ended with the agent of its host ({why})"))
             }
             ProcessEnd::OutOfReach(why) => self.lost(&format!(
-                "the connection to {} is broken ({why}); there it ends by itself within {} s",
+                "the connection to {} is broken ({why}); the node ends by itself within {} s",
                 self.layout.host,
                 host::agent::LEASE_S
             )),
@@ -157,13 +157,13 @@ fn complaints(log: &str) -> String {
 /// Describes the exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
-        "; another process killed it, perhaps the kernel for want of memory: see `dmesg`"
+        "; another process killed it, perhaps the kernel because of too little memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
         "; its heap or direct memory was too small: give it a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {
         "; the machine has too little memory for the heap"
     } else if log_tail.contains("Address already in use") {
-        "; another process has taken one of its ports since they were chosen: try again"
+        "; another process now uses one of its ports: try again"
     } else if log_tail.contains("Unrecognized VM option")
         || log_tail.contains("Unrecognized option")
     {
@@ -194,8 +194,8 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("at ") || line.starts_with("... ") || line.starts_with('\u{2026}')
 }
 
-/// Returns the message of the innermost cause in a Java stack trace. It names the problem, while
-/// the outer ones only say where it was noticed.
+/// Returns the message of the innermost cause in a Java stack trace. It names the problem. The
+/// outer causes only name the places that caught it.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;
@@ -203,9 +203,9 @@ fn innermost_cause(log: &str) -> Option<&str> {
     (!message.is_empty()).then_some(message)
 }
 
-/// Returns the key of cassandra.yaml that the server rejects, and the reason, if its log has both.
-/// The text comes from the YAML parser for a value of the wrong type, or from the server's own
-/// checks, which begin with the key.
+/// Returns the key of cassandra.yaml that the server rejects, and the reason, if its log contains
+/// both. The text comes from the YAML parser for a value of the wrong type, or from the server's
+/// own checks, which begin with the key.
 fn refused_setting(log: &str) -> Option<(String, String)> {
     const SIGNS: [&str; 3] = [
         "Cannot create property=",
@@ -218,7 +218,7 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
         let Some(rest) = rest else {
             continue;
         };
-        // The reason follows in the same line, or a line or two below.
+        // The reason follows in the same line, or one or two lines below.
         let same = rest.split_once("; ").map(|(_, why)| why);
         let below = lines[index + 1..].iter().map(|line| line.trim());
         let mut below =
@@ -245,7 +245,7 @@ fn key_of(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// After a node was killed, 25 lines of routine statistics hid the relevant one.
+    /// After a node was killed, 25 lines of routine statistics hid the relevant line.
     #[test]
     fn of_a_node_that_has_died_only_complaints_are_repeated() {
         let usual = "  INFO  [x] StatusLogger.java:65 - MutationStage 0\n    and more of it";
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(last_lines(&[jvm, String::new()]), "  from the JVM");
     }
 
-    /// The error for a wrong value was only a Java stack trace.
+    /// The error message for a wrong value was only a Java stack trace.
     #[test]
     fn the_key_that_the_server_refuses_is_named_first() {
         use std::os::unix::process::ExitStatusExt;
@@ -330,7 +330,7 @@ mod tests {
     fn an_exit_status_is_explained_where_the_log_tells_why() {
         use std::os::unix::process::ExitStatusExt;
         let status = std::process::ExitStatus::from_raw;
-        assert!(explain(status(9), "").contains("for want of memory"));
+        assert!(explain(status(9), "").contains("because of too little memory"));
         let in_chroot = "x.ConfigurationException: Unable check disk space in '/data'. Perhaps";
         assert!(explain(status(3 << 8), in_chroot).contains("mount --bind"));
         let text = explain(

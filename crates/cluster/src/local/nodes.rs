@@ -46,9 +46,9 @@ pub(crate) struct Nodes {
     pub(super) access: Access,
     /// True if dropping this value removes the cluster.
     pub(super) armed: bool,
-    /// Lock held while a command works on a kept cluster, which keeps other commands out.
+    /// Lock that a command holds while it works on a kept cluster. It keeps other commands out.
     pub(super) _lock: Option<std::fs::File>,
-    /// Pods that were created as the cluster's hosts. Dropped last.
+    /// Pods that cassay created as the cluster's hosts. They are dropped last.
     pub(super) _pods: Option<PodSet>,
 }
 
@@ -98,7 +98,7 @@ impl Nodes {
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
         let before = &self.nodes[index];
         let starts = before.starts;
-        // MBean connections to the old process are useless.
+        // MBean connections to the old process no longer work.
         self.nodes[index] = self.node_of(before.layout.clone())?;
         self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
@@ -231,7 +231,8 @@ impl Nodes {
         Ok((self.folder.clone(), self.state.clone()))
     }
 
-    /// Kills the processes and removes the folder; see [`state::remove`] for why it kills at once.
+    /// Kills the processes and removes the folder. See [`state::remove`] for the reason why it
+    /// kills them immediately.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -245,7 +246,7 @@ impl Nodes {
             HostLayout::Machine(agent) => agent.end(),
         };
         if self.are_on_machines() && ended.is_ok() {
-            // Their agents have ended in order, and reported it.
+            // The agents have ended normally, and have reported it.
             return state::remove_folder(&self.folder);
         }
         // Repeats the removal from the recorded state, because agents may have been killed.
@@ -256,7 +257,7 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        // Callers that need the result use stop(). The next command removes what remains.
+        // Callers that need the result use stop(). The next command removes any leftovers.
         let _ = self.end();
     }
 }

@@ -27,12 +27,12 @@ use measure::number::counted;
 pub(crate) struct Layout {
     /// Placement by node, in node order. Empty if none is requested.
     pub nodes: Vec<Placement>,
-    /// CPUs of the client, one thread of each core before second ones. `None` for the whole
-    /// machine.
+    /// CPUs of the client. The first threads of all cores come before the second ones. `None` for
+    /// the whole machine.
     pub client: Option<Vec<u32>>,
-    /// Placement of the nodes with reasons, in sentences.
+    /// Descriptions of the nodes' placement with reasons, in sentences.
     pub sentences: Vec<String>,
-    /// CPUs of the client with the reason. `None` if it has the whole machine.
+    /// Description of the client's CPUs with the reason. `None` if it has the whole machine.
     pub of_client: Option<String>,
     /// Part of the machine that all nodes together use. `None` for the whole machine.
     pub part: Option<PartUsed>,
@@ -77,7 +77,7 @@ impl Layout {
             .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
         let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
         let mut layout = Layout::default();
-        // The client has the CPUs that hosts may not use in any case.
+        // In any case, the client has the CPUs that hosts may not use.
         let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
         let reserved = client_cpus::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
@@ -123,8 +123,8 @@ impl Layout {
             self.nodes =
                 (0..spec.nodes).map(|index| blind(index, vcpus, cpus.clone(), ground)).collect();
             self.sentences.push(format!(
-                "each node counts {} and knows nothing of sockets, caches and NUMA \
-                 nodes; the kernel runs its threads anywhere",
+                "each node counts {} and has no information on sockets, caches and NUMA nodes; \
+                 the kernel runs its threads anywhere",
                 counted(vcpus as usize, "CPU")
             ));
             return Ok(());
@@ -146,12 +146,13 @@ impl Layout {
     }
 }
 
-/// Returns why the nodes of each spec cannot be placed on this machine. `None` if they can, or if
-/// no placement is requested. Nothing is started, and the machine is inspected at most once.
+/// Returns the reason why the nodes of each spec cannot be placed on this machine. `None` if they
+/// can, or if there is no requested placement. Starts nothing, and inspects the machine at most
+/// once.
 pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     let machine = LazyCell::new(|| Machine::read(Path::new("/")));
     let why = |spec: &&LocalSpec| {
-        // Remote machines are inspected once they are reached.
+        // cassay inspects remote machines once it reaches them.
         if spec.topology.is_silent() || !spec.machines().is_empty() {
             return None;
         }
@@ -168,7 +169,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
         !allowed.is_empty(),
-        "the client is to have {}, and then none is left for nodes\nhint: keep fewer for it",
+        "the client needs {}, so no CPU remains for nodes\nhint: reserve fewer for the client",
         counted(wish.client.unwrap_or(0) as usize, "CPU")
     );
     let Some((units, count)) = wish.part else {
@@ -178,8 +179,8 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let count = count as usize;
     anyhow::ensure!(
         count <= parts.len(),
-        "nodes are to have {} of this machine, and there are {} for them\nhint: take at most {}, \
-         or keep fewer CPUs for the client",
+        "nodes need {} of this machine, but there are only {} for them\nhint: use at most {}, or \
+         reserve fewer CPUs for the client",
         units.counted(count),
         units.counted(parts.len()),
         parts.len()
@@ -213,7 +214,7 @@ fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
 }
 
 /// Returns an equal share of `room` CPUs per node. If there is a core for each node, shares are
-/// whole cores, so that no two nodes share one.
+/// whole cores, so that no two nodes share a core.
 fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     let each = room / nodes;
     match each / threads {
@@ -247,8 +248,8 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     })
 }
 
-/// Returns the collector for the planner. For one that it does not know (Serial, Epsilon), returns
-/// another one without NUMA support, and the real name.
+/// Returns the collector for the planner. The planner does not know some collectors (Serial,
+/// Epsilon). For these, returns another collector without NUMA support, and the real name.
 fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
     let by_option = || {
@@ -366,7 +367,7 @@ fn options(instance: &Instance) -> Vec<String> {
     all.filter(is_ours).cloned().collect()
 }
 
-/// Places a node on CPUs of its own.
+/// Places a node on its own CPUs.
 fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -381,8 +382,8 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
 }
 
 /// Chooses memory near the CPUs of an instance. On several NUMA nodes, a collector without NUMA
-/// support would allocate everything that one thread touches first on a single node. So memory is
-/// interleaved then.
+/// support would put all memory that one thread touches first on a single NUMA node. So memory is
+/// interleaved in this case.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
     let how = if takes_turns {
@@ -393,9 +394,9 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
     memory(ground, beside(instance, ground), how)
 }
 
-/// Returns the NUMA nodes for an instance's memory: those of the plan. If its CPUs are on several
-/// nodes, returns all of them that have memory, even if one could hold everything. A collector that
-/// allocates on the thread's node needs the same nodes for both.
+/// Returns the NUMA nodes for an instance's memory, as planned. If its CPUs are on several NUMA
+/// nodes, returns all of these that have memory, even if one would be sufficient. A collector that
+/// allocates on the thread's NUMA node needs the same nodes for CPUs and memory.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {

@@ -1,10 +1,10 @@
 //! Finds free loopback addresses and ports for a cluster by binding them, and names the process
 //! that holds a port.
 //!
-//! Every node has an address of its own and the same ports, as on real hosts. Nothing is assumed to
-//! be free. Ports are outside the kernel's ephemeral range, from which any program may get one
-//! between this check and the node's start. That takes seconds, in which another cassay could find
-//! the same addresses free. So they are claimed first, by a Unix socket with their name.
+//! Every node has an address of its own and the same ports, as on real hosts. The module assumes
+//! nothing to be free. Ports are outside the kernel's ephemeral range, from which any program may
+//! get a port between this check and the node's start. In these seconds, another cassay could find
+//! the same addresses free. So the module claims them first, by a Unix socket with their name.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -24,8 +24,8 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Returns the ports for the node in a slot, counted from 0, of a machine whose nodes share an
-    /// address.
+    /// Returns the ports for the node in this slot, counted from 0, on a machine whose nodes share
+    /// an address.
     pub fn for_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
         Ports {
@@ -47,8 +47,8 @@ impl Ports {
 }
 
 /// Port sets to try. The well-known ports come first, so that other tools find a node without
-/// configuration. The others are for machines where something listens on a well-known port at all
-/// addresses.
+/// configuration. The others are for machines on which a program listens on a well-known port at
+/// all addresses.
 pub(super) const CHOICES: [Ports; 3] = [
     Ports {
         cql: 9042,
@@ -67,22 +67,22 @@ pub(super) const CHOICES: [Ports; 3] = [
     },
 ];
 
-/// Number of address blocks that are tried with each port set: more clusters than a machine can
-/// carry.
+/// Number of address blocks to try with each port set: more clusters than a machine can carry.
 const BLOCKS_COUNT: u8 = 32;
 
-/// First address block: 127.9.42.0 is unused by convention, and recalls the CQL port.
+/// First address block: 127.9.42.0 is unused by convention, and resembles the CQL port 9042.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// Claim on addresses against other cassay processes. The kernel releases it when this process ends
-/// in any way. Nodes do not inherit it.
+/// Claim on addresses, for coordination with other cassay processes. The kernel releases it when
+/// this process ends in any way. Nodes do not inherit it.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,
 }
 
 impl Claim {
-    /// Claims addresses with their ports. `None` if one of them is claimed already.
+    /// Claims addresses with their ports. `None` if another process has already claimed one of
+    /// them.
     pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -123,7 +123,7 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
              one\nhint: begin at a lower address, such as 127.9.42.1"
         );
     }
-    // A fixed address is given so that other tools find it, so its ports are fixed as well.
+    // A fixed address lets other tools find it, so its ports are fixed as well.
     search(&[addresses], &CHOICES[..1])
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
 /// of each machine's first node.
 ///
 /// # Errors
-/// No port set is free, where the message names a taken port and its holder. Or an agent is gone.
+/// No port set is free; the message names a taken port and its holder. Or an agent has ended.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
@@ -148,7 +148,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
         }
     }
     bail!(
-        "no ports are free for nodes: {}\nhint: stop what is listening there",
+        "no ports are free for nodes: {}\nhint: stop the programs that listen on them",
         taken.unwrap_or_default()
     )
 }
@@ -168,7 +168,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
     for &ports in choices.iter().filter(|ports| is_safe(ports)) {
         for addresses in blocks {
             let Some(claim) = Claim::take(addresses, ports) else {
-                taken = format!("{}:{} is another cassay's", addresses[0], ports.cql);
+                taken = format!("{}:{} belongs to another cassay", addresses[0], ports.cql);
                 continue;
             };
             match first_taken(addresses, ports) {
@@ -183,7 +183,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
             }
         }
     }
-    bail!("no free loopback address: {taken}\nhint: stop what is listening there")
+    bail!("no free loopback address: {taken}\nhint: stop the programs that listen on them")
 }
 
 /// Returns `nodes` consecutive addresses.
@@ -205,8 +205,8 @@ fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
 mod tests {
     use super::*;
 
-    // Each test has addresses of its own, because tests run concurrently and checking means
-    // binding.
+    // Each test has its own addresses, because tests run concurrently, and each check binds its
+    // addresses.
 
     #[test]
     fn a_taken_block_is_passed_over() {
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(second.addresses, blocks[1]);
         let error = search(&blocks, &CHOICES[..1]).unwrap_err().to_string();
         assert!(
-            error.contains("127.200.5.1:9042 is another cassay's"),
+            error.contains("127.200.5.1:9042 belongs to another cassay"),
             "{error}"
         );
         // A single shared address is refused, but other ports of the same addresses are not.

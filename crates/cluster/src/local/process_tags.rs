@@ -1,5 +1,4 @@
-//! JVM arguments that name cluster and node, by which the processes of managed nodes are
-//! recognised.
+//! JVM arguments that name cluster and node. They identify the processes of managed nodes.
 
 use anyhow::Result;
 use host::Agent;
@@ -33,13 +32,13 @@ pub(crate) fn processes(id: &str) -> Vec<Identity> {
 /// Returns the running process of a node, as the agent of its host finds it.
 ///
 /// # Errors
-/// The agent is gone.
+/// The agent has ended.
 pub(crate) fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>> {
     Ok(host.find_marked(vec![mark(id), mark_of_node(node)])?.pop())
 }
 
-/// Returns the running process of a node with this start command, whichever process started it, as
-/// the agent of its host finds it. `None` if the agent does not answer.
+/// Returns the running process of a node with this start command, as the agent of its host finds
+/// it. The start may have been by any process. `None` if the agent does not answer.
 pub(crate) fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
     // Without marks, every JVM would match.

@@ -1,4 +1,4 @@
-//! Program of a node: a Java, the jars of a release, and the source of its classes.
+//! Program of a node: a Java installation, the jars of a release, and the source of its classes.
 
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
@@ -39,8 +39,9 @@ pub(super) enum Classes {
     Archived(PathBuf),
 }
 
-/// Permits dumping and mapping of archives with a Java agent. The JVM considers such archives to be
-/// for tests only, since agents may change classes. Jamm, which measures objects, does not.
+/// Permits dumping and mapping of archives with a Java agent. The JVM considers these archives to
+/// be for tests only, because agents may change classes. Jamm, which measures objects, does not
+/// change any.
 const WITH_AGENT: [&str; 2] = [
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:+AllowArchivingWithJavaAgent",
@@ -79,7 +80,7 @@ impl Program {
             }
             java
         } else {
-            // Machines have a Java of their own.
+            // Machines have their own Java.
             Java {
                 program: PathBuf::new(),
                 version: String::new(),

@@ -1,5 +1,5 @@
-//! Checks that nodes are ready, by CQL queries like those of clients: a log line says what a node
-//! believes, an answer what it does.
+//! Checks that nodes are ready, by CQL queries like those of clients: a log line shows the node's
+//! own opinion, but an answer shows that it works.
 
 use super::node::LocalNode;
 use crate::credentials::Access;
@@ -9,8 +9,8 @@ use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Interval between two checks: short against a node's start of seconds, long against their CPU
-/// cost.
+/// Interval between two checks: short compared with a node's start of seconds, but long compared
+/// with the CPU cost of a check.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Time limit of one attempt. A starting node may accept a connection and answer slowly.
@@ -34,7 +34,7 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node asks for a password over CQL. Without roles it can do no more.
+/// Waits until one node asks for a password over CQL. Without roles it cannot answer queries.
 ///
 /// # Errors
 /// As [`answers`].
@@ -46,7 +46,9 @@ pub(super) fn asks_for_password(
 ) -> Result<()> {
     let ask = |node: &LocalNode| match Session::authenticator(node.cql_address(), ATTEMPT)? {
         Some(_) => Ok(()),
-        None => Err(anyhow!("it lets every user in, though it was told to ask")),
+        None => Err(anyhow!(
+            "it lets every user in, although it should require a password"
+        )),
     };
     let failure = "did not ask for a password";
     wait(nodes, index, deadline, limit, failure, ask)
@@ -93,7 +95,7 @@ pub(super) fn see_each_other(
 }
 
 /// Checks that a node's failure detector considers `count` nodes up, itself included. After a
-/// restart, a peer is listed long before it is considered up.
+/// restart, a node lists a peer long before it considers the peer up.
 pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());
@@ -102,7 +104,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let answer = jolokia.read(&[attribute])?;
     let live = answer.first().and_then(|value| value.as_ref()?.as_array());
     match live.map(Vec::len) {
-        Some(live) if live != count => Err(anyhow!("it holds {live} of {count} nodes to be up")),
+        Some(live) if live != count => Err(anyhow!("it considers {live} of {count} nodes up")),
         _ => Ok(()),
     }
 }

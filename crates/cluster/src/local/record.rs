@@ -1,5 +1,5 @@
-//! Spec of a cluster in its `state.json`. With it, a later command restarts nodes of a kept
-//! cluster, and knows which settings to expect.
+//! Spec of a cluster in its `state.json`. With the spec, a later command can restart nodes of a
+//! kept cluster, and knows the settings to expect.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

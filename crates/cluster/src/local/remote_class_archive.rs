@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use target_spec::{HostsSpec, LocalSpec, RemoteHost};
 
 impl Nodes {
-    /// Enables or disables class sharing for nodes that are started from now on, as the spec asks.
+    /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
     ///
     /// # Errors
     /// An archive cannot be dumped, with the output of the node that should dump it.
@@ -36,7 +36,7 @@ impl Nodes {
         for (program, archive) in self.programs.iter_mut().zip(archives) {
             ensure!(
                 archive.is_whole,
-                "{} was made, and is another one already",
+                "{} was made, but already differs",
                 archive.path.display()
             );
             program.classes = Classes::Mapped(archive.path);
@@ -138,7 +138,7 @@ impl Archive {
         let entries = agent.list(folder, None)?.unwrap_or_default();
         if !entries.iter().any(|entry| entry.name == name) {
             bail!(
-                "the JVM has written none; it says:\n{}",
+                "the JVM has not written one; its output:\n{}",
                 nodes.node(0).log_tail()
             );
         }

@@ -1,5 +1,5 @@
-//! Reopens a kept cluster for a later command. Its processes are not our children, and outlive this
-//! command.
+//! Reopens a kept cluster for a later command. Its processes are not children of this command, and
+//! outlive it.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -42,8 +42,7 @@ impl Nodes {
         let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
             format!(
-                "nothing can be done with the cluster {} any more; end it with `cassay target down \
-                 {}`",
+                "the cluster {} can no longer be used; end it with `cassay target down {}`",
                 state.id, state.id
             )
         })?;
@@ -96,7 +95,7 @@ fn places_of(state: &State) -> Option<Vec<(Ipv4Addr, Ports)>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Connects to the agents that were kept.
+/// Connects to the agents of the kept cluster.
 fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     Ok(match &state.hosts {
         Some(hosts) => HostLayout::Hosts(Hosts::reach(hosts, folder)?),

@@ -14,20 +14,20 @@ use measure::clock::Deadline;
 use std::time::Duration;
 use target_spec::{HostSpec, LocalSpec, Restarts, Topology};
 
-/// Time limit for a drained node to exit. It was seen to take 0.7 s; a full memtable that was not
-/// drained takes seconds.
+/// Time limit for a drained node to exit. One took 0.7 s; a full memtable that was not drained
+/// takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Changes the managed nodes to `spec`: each is drained, stopped, given its new files and
-    /// restarted. In turn means that a node answers CQL and is up for all others before the next
-    /// one. Returns the names of the restarted nodes. It is empty if no setting differs that a JVM
-    /// reads at its start. [`Cluster::nodes`] has the new process ids afterwards.
+    /// Changes the managed nodes to `spec`: drains each node, stops it, writes its new files and
+    /// restarts it. In turn means that a node answers CQL and is up for all others before the next
+    /// one stops. Returns the names of the restarted nodes. The list is empty if no setting differs
+    /// that a JVM reads at its start. [`Cluster::nodes`] has the new process ids afterwards.
     ///
     /// # Errors
     /// The cluster is not managed; a restart does not suffice for `spec` (see
     /// [`LocalSpec::restart_suffices`]); a node does not come back, with the last lines of its log.
-    /// The cluster is unusable then.
+    /// Then the cluster is unusable.
     pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -89,7 +89,8 @@ impl Nodes {
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        // Recorded before any change: after a failure or kill, nodes of both kinds may exist.
+        // This is recorded before any change: after a failure or kill, nodes of both kinds may
+        // exist.
         self.write_spec(true)?;
         if step.is_again {
             self.end_all()?;
@@ -137,7 +138,8 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // Limits change while no node runs there: less memory would kill a node of the old size.
+        // Limits change while no node runs on the host, because less memory would kill a node of
+        // the old size.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -152,7 +154,7 @@ impl Nodes {
         Ok(names)
     }
 
-    /// Drains several nodes in parallel. Errors are reported when the nodes are stopped one by one.
+    /// Drains several nodes in parallel. The later stop of each node reports the errors.
     fn drain_together(&self, group: &[usize]) {
         if group.len() < 2 {
             return;
@@ -166,7 +168,7 @@ impl Nodes {
     }
 
     /// Returns the groups of nodes that stop together: all nodes of a host if its size changes,
-    /// otherwise one node at a time. Empty if no file changes either.
+    /// otherwise one node at a time. Empty if neither changes.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
@@ -209,7 +211,7 @@ impl Nodes {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
-    /// Asks the process of a node to end, kills it after `grace`, and waits until it is gone.
+    /// Asks the process of a node to end, kills it after `grace`, and waits until it has ended.
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {
@@ -225,7 +227,8 @@ impl Nodes {
     /// view of the others.
     ///
     /// # Errors
-    /// It does not answer within the spec's `start_timeout`, or dies; with its last log lines.
+    /// It does not answer within the spec's `start_timeout`, or dies. The message has its last log
+    /// lines.
     pub fn start_node(&mut self, index: usize) -> Result<()> {
         if self.nodes[index].process.is_some() {
             return Ok(());
@@ -273,15 +276,15 @@ impl Nodes {
 
 /// Difference between two configurations.
 struct ConfigurationChange {
-    /// New limits of hosts. `None` if they stay.
+    /// New limits of hosts. `None` if they do not change.
     limits: Option<HostSpec>,
     /// True if the JVM sees another machine size.
     other_machine: bool,
     /// True if files or options of nodes differ.
     other_files: bool,
-    /// True if an earlier change was not completed. It is unknown then which configuration each
-    /// node has, or if it runs. So all nodes are stopped before the first one starts. A node that
-    /// fails to start with its files then gets new files and limits before the next attempt.
+    /// True if an earlier change was not completed. Then the configuration and state of each node
+    /// are unknown. So all nodes stop before the first one starts. A node that fails to start with
+    /// its files then gets new files and limits before the next attempt.
     is_again: bool,
 }
 
@@ -333,7 +336,8 @@ mod tests {
     use target_spec::{HostsSpec, Placing};
 
     /// `apply --topology pinned` failed at the second node. The recorded topology was still `none`,
-    /// so `--topology none` did nothing, with the first node pinned and the second one down.
+    /// so `--topology none` did nothing, although the first node was pinned and the second one was
+    /// down.
     #[test]
     fn after_a_failed_change_every_setting_is_applied_again() {
         let old = LocalSpec {

@@ -1,10 +1,10 @@
-//! Access control of a managed cluster: open to everyone, or restricted to the password of the one
+//! Access control of a managed cluster: open to everyone, or restricted by a password to the one
 //! role that cassay creates.
 //!
 //! Invariants: the password is in one file, readable only by its owner, in a folder that only its
-//! owner can enter. It is nowhere else: not in the state, an argument, a log, a message or a proof.
-//! Before a cluster counts as started, Cassandra's default role (`cassandra`, with a well-known
-//! password) can neither log in nor do anything.
+//! owner can enter. It is not in the state, in arguments, logs, messages or proofs. Before a
+//! cluster counts as started, Cassandra's default role (`cassandra`, with a well-known password)
+//! can no longer log in and has no permissions.
 
 mod set_up;
 
@@ -20,15 +20,15 @@ use target_spec::{Authentication, LocalSpec, Secret, SecretSource};
 /// Name of the superuser of control sessions.
 pub(crate) const USER: &str = "cassay";
 
-/// Name of the role of the load: not a superuser, with all permissions on all keyspaces. Guardrails
-/// apply to ordinary users only.
+/// Name of the role of the load. It is not a superuser, but has all permissions on all keyspaces:
+/// guardrails apply only to ordinary users.
 const LOAD_USER: &str = "cassay_load";
 
 /// File name in the cluster's folder.
 const FILE: &str = "password";
 
 /// Delay after its start before a node creates the default role, and before it retries if it sees
-/// too few other nodes. Cassandra's default of 10 s is for larger and slower rings.
+/// too few other nodes. Cassandra's default of 10 s suits larger and slower rings.
 const SETUP_DELAY_MS: u64 = 500;
 
 /// Returns the path of the password file of a cluster.
@@ -96,8 +96,8 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
             "authorizer": "CassandraAuthorizer",
             // Every node has a replica of the roles, so a node that is down locks no one out.
             "auth_read_consistency_level": "LOCAL_ONE",
-            // So every node must store a new role at once. On a busy machine, a node that missed it
-            // would refuse us until it learns of the role.
+            // So every node must store a new role immediately. On a busy machine, a node that
+            // missed the role would refuse cassay until it receives the role.
             "auth_write_consistency_level": "ALL",
         }),
     };

@@ -1,8 +1,8 @@
 //! Writes the complete configuration files of a node. Nothing is inherited from a machine, so that
 //! two machines run the same configuration.
 //!
-//! If Apache's own `cassandra.yaml` differs from the server's built-in default, this follows
-//! Apache's file, so that measured performance is that of a normal Cassandra.
+//! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module follows
+//! Apache's file. So the measured performance is that of a normal Cassandra.
 
 use super::ports::Ports;
 use super::roles;
@@ -21,7 +21,7 @@ use versions::Release;
 /// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
 const TOKENS_COUNT: u64 = 16;
 
-/// Layout of one node, from which its files are written.
+/// Layout of one node, from which cassay writes the node's files.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeLayout {
     pub name: String,
@@ -90,7 +90,7 @@ const COMMIT_LOG: &str = "commitlog";
 /// Name of the first configuration folder of a node.
 pub(super) const CONF: &str = "conf";
 
-/// Configuration file of a node with its data.
+/// Configuration file of a node that has its data.
 pub(super) const CONFIG: &str = "cassandra.yaml";
 
 /// Configuration file of a node that has to stream its data.
@@ -116,12 +116,12 @@ fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
     bail!(problems.join("\n"))
 }
 
-/// Returns the tokens per node; the user's number wins.
+/// Returns the number of tokens per node; the user's number wins.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
 }
 
-/// Returns every node's tokens: those in `spec`, or evenly spread ones.
+/// Returns the tokens of every node, which are those in `spec`, or tokens at equal distances.
 pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     if spec.tokens.is_empty() {
         ring(spec.nodes, tokens_count(&spec.yaml))
@@ -140,7 +140,7 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     }
     ensure!(
         spec.tokens.len() == spec.nodes,
-        "there are tokens of {}, and there are to be {}",
+        "there are tokens for {}, but there should be {}",
         counted(spec.tokens.len(), "node"),
         counted(spec.nodes, "node")
     );
@@ -153,7 +153,10 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
         ensure!(!tokens.is_empty(), "node{number} would have no token");
         let twice = tokens.iter().find(|token| !seen.insert(**token) || **token == i64::MIN);
         if let Some(token) = twice {
-            bail!("the token {token} of node{number} is another node's, or the reserved minimum");
+            bail!(
+                "the token {token} of node{number} belongs to another node, or is the reserved \
+                 minimum"
+            );
         }
     }
     Ok(())
@@ -221,8 +224,8 @@ pub(crate) fn files(
     folders.chain(files).collect()
 }
 
-/// Threads of the Jolokia agent: one for a long operation (a flush, an import), one for the probes
-/// meanwhile.
+/// Threads of the Jolokia agent: one for a long operation (a flush, an import), and one for the
+/// probes during that time.
 const JOLOKIA_THREADS: usize = 2;
 
 /// Reads the password of a node's Jolokia agent from the node's files.
@@ -247,12 +250,12 @@ pub(crate) fn properties(conf: &Path) -> PathBuf {
 /// User name for the Jolokia agent. The password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Merges the user's settings over ours, with the key names of the node's line.
+/// Merges the user's settings over cassay's, with the key names of the node's line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // Drops settings that the line does not know. 4.0, for example, has none for the consistency of
-    // role writes.
+    // Drops settings that the release line does not have. For example, 4.0 has no setting for the
+    // consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
     overridden(own, &yaml_named(line, overrides))
 }
@@ -272,7 +275,7 @@ fn overridden(
     settings
 }
 
-/// Returns the settings of a node that joins a ring: another node is its seed, since a seed never
+/// Returns the settings of a node that joins a ring. Another node is its seed, because a seed never
 /// streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let mut others = node.all.iter().filter(|one| **one != node.storage());
@@ -317,8 +320,8 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    // The seed has all nodes as seeds, so that it gossips with them even if it considers them gone
-    // for good. A node that takes its own place again hears of the ring from no other node. With
+    // The seed has all nodes as seeds, so that it gossips with them even if it considers them
+    // permanently gone. No other node tells the ring to a node that takes its own place again. With
     // cluster metadata (TCM) this is unnecessary, and the first node would wait half a minute for
     // gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
@@ -350,7 +353,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "commitlog_sync": "periodic",
         "commitlog_sync_period": "10000ms",
         "commitlog_segment_size": "32MiB",
-        // Otherwise the server chooses it from the size of its disk.
+        // Otherwise the server derives it from the size of its disk.
         "commitlog_total_space": format!("{}MiB", node.commitlog_total_mib),
         "disk_failure_policy": "stop",
         "commit_failure_policy": "stop",

@@ -1,6 +1,6 @@
 //! Verifies that requested settings are in effect, from what the nodes themselves report.
 //!
-//! A file that was written proves nothing. Settings are read from the server's virtual table;
+//! A written file is not a proof. The module reads settings from the server's virtual table, and
 //! flags, properties and machine size from the JVM. The limits of a host count as proved if the JVM
 //! inside sees them.
 
@@ -31,8 +31,8 @@ pub struct NodeReports {
     /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
     /// whose settings are not requested.
     pub proofs: Vec<Proof>,
-    /// CPUs and memory of each node, in order, or why the kernel does not report them. Empty for
-    /// attached nodes.
+    /// CPUs and memory of each node, in order, or the reason why the kernel does not report them.
+    /// Empty for attached nodes.
     pub places: Vec<Result<NodePlace, String>>,
 }
 
@@ -60,7 +60,7 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Returns every node's report, with the requested settings compared.
+    /// Returns every node's report, with a comparison of the requested settings.
     ///
     /// # Errors
     /// A node does not answer.

@@ -1,5 +1,5 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
-//! parallel, which is safe because their tokens are given and nothing is streamed.
+//! parallel. This is safe because their tokens are given and no data is streamed.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -101,7 +101,7 @@ fn made_ground(
         }
         (Some(wanted), None) => Hosts::over_ssh(id, wanted, say).map(HostLayout::Hosts),
         (None, Some(agent)) => Ok(HostLayout::Machine(Arc::new(agent))),
-        (None, None) => Err(anyhow!("nodes have nothing to run on")),
+        (None, None) => Err(anyhow!("nodes have no CPUs to run on")),
     }
 }
 
@@ -112,7 +112,7 @@ fn private() -> std::fs::DirBuilder {
     builder
 }
 
-/// Refuses a spec that cannot be started, before anything is created.
+/// Refuses a specification that cannot be started, before it creates anything.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
         bail!(
@@ -174,7 +174,7 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // No other process removes the folder. What remains of it would show the reason.
+            // No other process removes the folder. Its remaining files would show the reason.
             let _ = std::fs::remove_dir_all(&folder);
         }
         let ground = made?;
@@ -309,7 +309,7 @@ impl Nodes {
 
     /// Starts one process, and records it.
     pub(super) fn launch(&mut self, index: usize) -> Result<()> {
-        // For a reopened kept cluster, the archive was not looked up yet.
+        // A reopened kept cluster has not looked up the archive yet.
         let is_here = !self.are_on_machines();
         if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
             let clusters = self.folder.parent().context("the folder of clusters")?;

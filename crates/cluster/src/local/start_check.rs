@@ -1,5 +1,5 @@
-//! Checks if nodes could be started on this machine now, so that everything missing is reported at
-//! once before anything starts.
+//! Checks if nodes could start on this machine now. It reports all missing requirements together,
+//! before the start.
 
 use super::{memory_and_disk, state};
 use crate::dirs::Dirs;
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use supply::java;
 use target_spec::{JavaWanted, LocalSpec};
 
-/// Returns all reasons why the nodes cannot be started here now: Java, jars, memory, disk. Nothing
-/// is started or fetched. Problems that only a start reveals (heap, ports, folders) may remain.
+/// Returns all reasons why the nodes cannot be started here now: Java, jars, memory, disk. The
+/// check starts and fetches nothing. Problems that only a start reveals (heap, ports, folders) may
+/// remain.
 pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |asked: anyhow::Result<()>| {

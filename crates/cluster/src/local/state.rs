@@ -1,12 +1,12 @@
-//! Persistent state of a cluster, from which the next command finds what a killed one left.
+//! Persistent state of a cluster, with which the next command finds the leftovers of a killed one.
 //!
 //! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which is
 //! written before the first process starts. A process belongs to the cluster if it is a java whose
-//! command line has the cluster's mark as a whole argument. Nothing else is ever killed.
+//! command line has the cluster's mark as a whole argument. cassay never kills any other process.
 //!
 //! Invariants: the content of the file alone never decides what is killed or removed. The id must
-//! be the name of the folder, and everything of the cluster is named after it. A cluster of another
-//! machine that shares the folder is left alone.
+//! be the name of the folder, and everything of the cluster is named after it. cassay leaves the
+//! clusters of other machines that share the folder alone.
 
 use super::ports::Ports;
 use super::process_tags::{mark, processes};
@@ -27,7 +27,7 @@ use supply::boot_id;
 /// Format number of `state.json`: 2 added the cluster's spec and its hosts; 3 added agents.
 const FORMAT: u32 = 3;
 
-/// Oldest readable format. What it lacks is needed only to restart a node.
+/// Oldest readable format. Its missing fields are needed only to restart a node.
 const FORMAT_MIN: u32 = 1;
 
 const FILE: &str = "state.json";
@@ -37,11 +37,12 @@ const FILE: &str = "state.json";
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// True if the cluster outlives the command that started it. Set once it is ready.
+    /// True if the cluster outlives the command that started it. It becomes true once the cluster
+    /// is ready.
     pub keep: bool,
     /// Process that started it.
     pub owner: Identity,
-    /// Boot id in which the process identities are valid. After a reboot they belong to other
+    /// Boot id with which the process identities are valid. After a reboot, they belong to other
     /// processes.
     pub boot: String,
     /// Machine of these processes. Absent in states of earlier versions.
@@ -52,7 +53,7 @@ pub(crate) struct State {
     /// Cassandra version.
     pub version: String,
     pub datacenter: String,
-    /// Spec with which it was started or last restarted.
+    /// Spec with which the cluster was started or last restarted.
     #[serde(default)]
     pub spec: Option<SpecState>,
     /// True while nodes change to `spec` and some may not have changed yet: set before the first
@@ -60,7 +61,8 @@ pub(crate) struct State {
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// Hosts, with everything that outlives a killed command. Written before they are created.
+    /// Hosts, with everything that outlives a killed command. The list is written before they are
+    /// created.
     #[serde(default)]
     pub hosts: Option<HostsState>,
     pub nodes: Vec<NodeState>,
@@ -108,7 +110,7 @@ impl State {
         }
     }
 
-    /// Replaces the file atomically, so that readers never see part of it.
+    /// Replaces the file atomically, so that readers never see a part of it.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);
         let write = || -> Result<()> {
@@ -129,13 +131,13 @@ impl State {
             serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
         anyhow::ensure!(
             (FORMAT_MIN..=FORMAT).contains(&state.format),
-            "{} has format {}, and this cassay knows {FORMAT_MIN} to {FORMAT}",
+            "{} has format {}, but this cassay supports {FORMAT_MIN} to {FORMAT}",
             path.display(),
             state.format
         );
         state.check(folder).with_context(|| {
             format!(
-                "{} is not what cassay has written; if no cluster of yours runs there, remove the \
+                "{} was not written by cassay; if no cluster of yours runs there, remove the \
                  folder",
                 path.display()
             )
@@ -157,13 +159,14 @@ impl State {
         }
     }
 
-    /// Returns true if the command that started it still runs, as far as this machine can tell.
+    /// Returns true if the command that started the cluster still runs, as far as this machine can
+    /// tell.
     pub fn is_owned(&self) -> bool {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
 
-    /// Returns the cluster's machine in words if it is not this one, because its processes are not
-    /// visible here. A state without a machine belongs to this one only during the same boot.
+    /// Describes the cluster's machine if it is not this one, because then its processes are not
+    /// visible. A state without a machine belongs to this machine only during the same boot.
     pub fn elsewhere(&self) -> Option<String> {
         match &self.machine {
             Some(machine) if *machine == ProcessSpace::ours() => None,
@@ -189,7 +192,7 @@ fn is_id(text: &str) -> bool {
 pub(crate) fn new_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
-    // Ids of the same millisecond are made distinct by counting on.
+    // If several ids have the same millisecond, each later one is one higher.
     let next = |last: u64| Some(now.max(last + 1));
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let milliseconds = now.max(last.unwrap_or_default() + 1);
@@ -218,7 +221,7 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
 /// killed processes.
 ///
-/// They are killed at once. The data is deleted too, so a graceful stop, which drains for seconds,
+/// It kills them at once. It also deletes the data, so a graceful stop, which drains for seconds,
 /// would save nothing.
 ///
 /// # Errors
@@ -227,7 +230,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     state.check(folder)?;
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: end it there; if it is gone for good, remove the folder",
+            "{} is a cluster of {machine}: end it on that machine; if the machine no longer \
+             exists, remove the folder",
             folder.display()
         );
     }
@@ -235,7 +239,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         if let Some(pod) = hosts.machines.iter().find_map(|machine| machine.pod.as_ref()) {
             kubernetes::remove_pods(pod).with_context(|| {
                 format!(
-                    "remove the pods of the cluster {}; if they are gone for good, remove {}",
+                    "remove the pods of the cluster {}; if they no longer exist, remove {}",
                     state.id,
                     folder.display()
                 )
@@ -245,7 +249,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         }
         let ended = Hosts::clear_over_ssh(hosts, &mark(&state.id)).with_context(|| {
             format!(
-                "end the cluster {} on its machines; if they are gone for good, remove {}",
+                "end the cluster {} on its machines; if they no longer exist, remove {}",
                 state.id,
                 folder.display()
             )
@@ -329,7 +333,7 @@ mod tests {
         }
     }
 
-    /// As root, a manipulated state could kill and remove anything.
+    /// As root, a manipulated state file could kill and remove anything.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();
@@ -380,7 +384,7 @@ mod tests {
         for (number, bad) in bad.into_iter().enumerate() {
             let said = written(bad).expect_err("refused");
             assert!(
-                said.contains("is not what cassay has written"),
+                said.contains("was not written by cassay"),
                 "{number}: {said}"
             );
         }
@@ -393,23 +397,23 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
         assert_eq!(state.elsewhere(), None);
-        // The same process, judged by id and start time.
+        // The same process, identified by id and start time.
         state.machine = Some(ProcessSpace::called("other"));
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
         assert!(
-            said.contains("other") && said.contains("end it there"),
+            said.contains("other") && said.contains("end it on that machine"),
             "{said}"
         );
         assert!(folder.exists());
-        // A state of an earlier version from another boot, whose machine is unknown.
+        // The state of an earlier version from another boot. Its machine is unknown.
         state.machine = None;
         state.boot = "another".to_owned();
         assert!(remove(&folder, &state).is_err() && folder.exists());
     }
 
-    /// Starts a process named `name` with `argument`, which waits for input. It has no children
-    /// that could outlive it.
+    /// Starts a process with the name `name` and with `argument`. It waits for input, and has no
+    /// children that could outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
         let mut shell = command(Path::new("/bin/sh"));
         shell.arg0(name).args(["-c", "read line", argument]);

@@ -1,6 +1,6 @@
 //! Upgrades of managed nodes one by one: the program of each node after the upgrade.
 //!
-//! Invariant: a node's own configuration is not changed before the node is stopped, since its agent
+//! Invariant: a node's own configuration does not change before the node stops, because its agent
 //! may restart it. The configuration of the other release is in a separate folder.
 
 use super::node::LocalNode;
@@ -17,18 +17,18 @@ use target_spec::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {
-    /// Makes everything for an upgrade available on every machine: the jars, and an archive of the
-    /// classes. `yaml` has the settings that upgraded nodes have in addition.
+    /// Makes the files for an upgrade available on every machine: the jars, and an archive of the
+    /// classes. `yaml` contains the additional settings of upgraded nodes.
     ///
     /// # Errors
-    /// The nodes are not managed, or something is not available.
+    /// The nodes are not managed, or a file is not available.
     pub fn prepare_upgrade(
         &mut self,
         (to, yaml): (&Release, &Map<String, Value>),
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let not_ours = "only nodes of our own are upgraded";
+        let not_ours = "only nodes that cassay started can be upgraded";
         let prepared = self.restarting(not_ours, |nodes| {
             nodes.prepare_upgrade((to, yaml), dirs, say)
         });
@@ -40,7 +40,7 @@ impl Cluster {
     /// # Errors
     /// The nodes are not managed.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
-        let not_ours = "only nodes of our own are upgraded";
+        let not_ours = "only nodes that cassay started can be upgraded";
         self.restarting(not_ours, |nodes| {
             nodes.took_releases(releases);
             Ok(())
@@ -92,8 +92,8 @@ impl Nodes {
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// Returns the start of a node as the release of the prepared upgrade. `None` if no upgrade was
-    /// prepared, or the node runs that release already.
+    /// Returns the start of a node with the release of the prepared upgrade. `None` if no upgrade
+    /// was prepared, or if the node already runs that release.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);

@@ -1,9 +1,9 @@
 //! Reads metrics from the `system_metrics` tables. Each group of metrics has a table with one value
 //! per metric, and each kind of metric has a table with its percentiles.
 //!
-//! Rows are selected by metric name, which is the partition key. So a sample costs only what it
-//! reads, not the 10,000 rows of a node. In a group's table the value corresponds to the attributes
-//! `Value` and `Count`; for a histogram it is the median.
+//! The module selects rows by metric name, which is the partition key. So a sample reads only the
+//! rows that it needs, not all 10,000 rows of a node. In a group's table the value corresponds to
+//! the attributes `Value` and `Count`; for a histogram it is the median.
 
 use crate::credentials::Access;
 use crate::mbeans::METRICS;
@@ -25,10 +25,10 @@ pub(super) struct MetricTables {
     count: usize,
 }
 
-/// Statement, and the attributes that its rows fill.
+/// Statement, and the attributes that get their values from its rows.
 struct Statement {
     asked: RepeatedQuery,
-    /// Attributes that a row with this name fills, each with its column.
+    /// Attributes that get their values from a row with this name, each with its column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
 }
 
@@ -58,7 +58,7 @@ impl Column {
     fn tables(self, group: &str) -> Vec<String> {
         match self {
             Column::Value | Column::Median => vec![group.to_owned()],
-            // Each metric is in the table of its kind.
+            // Each metric is also in the table of its kind.
             Column::P99 | Column::Max => vec!["type_timer".to_owned(), "type_histogram".to_owned()],
         }
     }
@@ -93,7 +93,7 @@ impl Metric {
             pairs.find(|(key, _)| *key == wanted).map(|(_, value)| value)
         };
         let (kind, name) = (property("type")?, property("name")?);
-        // Keyspace metrics have a prefix of their own.
+        // Keyspace metrics have their own prefix.
         let prefix = if kind == "Keyspace" { "keyspace" } else { kind };
         let of_all = (kind == "Table").then_some("all");
         let scope: Vec<&str> =

@@ -3,7 +3,7 @@
 //! Invariants: a missing MBean has no value. Cassandra registers many MBeans at their first use,
 //! and their counts start from zero. A counter yields its increase per second between two samples,
 //! at the time of the second one, so that the integral equals the count. A decrease means that the
-//! node was restarted, and the counter starts again.
+//! node has restarted and that the counter starts again.
 
 use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
@@ -53,15 +53,15 @@ impl BeanAttribute {
 /// Conversion of attribute values to a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Conversion {
-    /// Value times a factor. Negative values mean that there is none.
+    /// Value times a factor. A negative value means that there is no value.
     Level(BeanAttribute, f64),
     /// Increase per second, times a factor.
     Rate(BeanAttribute, f64),
     /// Value of the first attribute times a factor, only while the second one increases. A
     /// percentile without new samples is minutes old.
     While(BeanAttribute, BeanAttribute, f64),
-    /// Increase of the first attribute per increase of the second, times a factor. No value while
-    /// the second one does not change.
+    /// Increase of the first attribute per increase of the second, times a factor. There is no
+    /// value while the second one does not change.
     Share(BeanAttribute, BeanAttribute, f64),
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Beans {
     metrics: Metrics,
     place: String,
     series: Vec<Series>,
-    /// True if a missing attribute stays missing while the JVM runs.
+    /// True if a missing attribute remains missing while the JVM runs.
     fixed: bool,
     asked: Option<SeriesRequest>,
     counters: Counters,
@@ -249,8 +249,8 @@ impl Increase {
 }
 
 impl Counters {
-    /// Returns the increase since the last call for this counter. `None` the first time, and after
-    /// a decrease.
+    /// Returns the increase since the last call for this counter. `None` at the first call, and
+    /// after a decrease.
     pub fn increase(&mut self, name: &str, at_ns: u64, value: f64) -> Option<Increase> {
         let last = match self.last.get_mut(name) {
             Some(last) => std::mem::replace(last, (at_ns, value)),
@@ -276,7 +276,7 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        // Both are updated in any case, because each needs its last value next time.
+        // Both are updated in any case, because the next call needs both last values.
         let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
         let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
         let (first, second) = (first?, second?);
@@ -361,10 +361,10 @@ mod tests {
             ("p99", 2.0),
         ];
         assert_eq!(put(&mut beans, 2, &answers(Some(40), 50)), of(&moved));
-        // The cache got no requests: no ratio, and the percentile is out of date.
+        // The cache got no requests, so there is no ratio, and the percentile is out of date.
         let idle = [still[0], still[1], ("hits", 0.0)];
         assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
-        // The node was restarted: its counters start at zero, and one does not exist yet.
+        // The node has restarted: its counters start at zero, and one of them does not exist yet.
         assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
         let first = [
             still[0],

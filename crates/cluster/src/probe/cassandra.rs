@@ -48,7 +48,7 @@ const CACHES: [(&str, &str); 4] = [
     ("chunks", "ChunkCache"),
 ];
 
-/// Messages that a late node drops. Responses are dropped under their own names.
+/// Messages that a late node drops. Dropped responses have their own names.
 const MESSAGES: [&str; 14] = [
     "MUTATION_REQ",
     "READ_REQ",
@@ -101,7 +101,7 @@ impl List {
         self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
-    /// Adds the rate of a count; the name says what is counted per second.
+    /// Adds the rate of a count. The name is that of the counted events per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Conversion::Rate(source, 1.0));
@@ -182,7 +182,7 @@ fn compactions(list: &mut List) {
     list.level(name("pending"), "count", &mbean("PendingTasks"), "Value");
     let running = BeanAttribute::new(COMPACTIONS, "Compactions");
     list.add(name("running"), "count", Conversion::Level(running, 1.0));
-    // Increases when a compaction ends, so a long one appears as a peak at its end.
+    // This increases when a compaction ends, so a long compaction appears as a peak at its end.
     list.rate(
         name("bytes/s"),
         "bytes/s",
@@ -318,7 +318,7 @@ fn messages(list: &mut List) {
 fn others(list: &mut List) {
     for (name, mbean, attribute) in [
         ("gossip.unreachable", STORAGE, "UnreachableNodesWithPort"),
-        // Has an entry for each node with hints.
+        // The map has an entry for each node with hints.
         ("hints.pending", HINTS, "PendingHints"),
     ] {
         let source = BeanAttribute::new(mbean, attribute);

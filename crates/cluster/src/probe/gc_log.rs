@@ -4,9 +4,9 @@
 //!
 //! The collector's lines give the reason of a pause, safepoint lines the duration. Safepoint lines
 //! have the same format for all collectors; the collectors' own lines differ. A pause has the time
-//! of its line, which is written when it ends. Safepoints are summed between two samples. The
-//! newest log of the folder is followed, because a restarted node begins a new one. Lines before
-//! the first sample are not read.
+//! of its line, which the JVM writes at the end of the pause. The probe adds up the safepoints
+//! between two samples. It follows the newest log of the folder, because a restarted node begins a
+//! new one. It does not read lines from before the first sample.
 
 mod followed_file;
 mod java8;
@@ -51,7 +51,7 @@ impl GcLog {
         }
     }
 
-    /// Marks the node as one on another machine.
+    /// Marks the node as being on another machine.
     pub(super) fn elsewhere(self) -> GcLog {
         GcLog {
             is_elsewhere: true,
@@ -91,8 +91,8 @@ impl GcLog {
             .iter()
             .filter_map(|line| self.parse_next(&String::from_utf8_lossy(line)))
             .collect();
-        // A line is written before it is read, so the last one gives the best estimate of the JVM's
-        // start.
+        // The JVM writes a line before the probe reads it, so the last line gives the best estimate
+        // of the JVM's start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
             LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
             LineTime::Wall(_) => None,
@@ -257,8 +257,8 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         "gc" => parse_collector(text)?,
         "gc,phases" => parse_z_phase(text)?,
         "safepoint" => parse_safepoint(text)?,
-        // Cassandra's default settings leave out the tags, so that the level is last. Others end
-        // with the time or the number of a thread.
+        // Cassandra's default settings leave out the tags, so the level is last. Other settings end
+        // with the time or with the number of a thread.
         last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };
@@ -270,8 +270,8 @@ fn has_no_tags(last: &str) -> bool {
     last == "info" || last.parse::<u64>().is_ok() || written_of(last).is_some()
 }
 
-/// Millisecond values from this one on (the year 2001) count from 1970; smaller ones from the JVM's
-/// start.
+/// Millisecond values of at least this number (the year 2001) count from 1970. Smaller values count
+/// from the JVM's start.
 const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,

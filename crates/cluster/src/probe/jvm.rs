@@ -11,7 +11,7 @@ const SYSTEM: &str = "java.lang:type=OperatingSystem";
 const CLASSES: &str = "java.lang:type=ClassLoading";
 const COMPILER: &str = "java.lang:type=Compilation";
 
-/// Collectors of Java 11 to 21. The time of those that end in `Cycles` is concurrent work, not a
+/// Collectors of Java 11 to 21. If a name ends in `Cycles`, its time is concurrent work, not a
 /// pause.
 const COLLECTORS: [&str; 15] = [
     "G1 Young Generation",

@@ -38,15 +38,16 @@ impl Cluster {
     /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
     ///
     /// # Errors
-    /// A probe cannot start at all; the message says which one and why. Missing values of a probe
-    /// are no error, see [`Cluster::unseen`].
+    /// A probe cannot start at all; the message names it and gives the reason. Missing values of a
+    /// probe are no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
         samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
 
-    /// Returns what the probes of `spec` cannot see, each with the reason and what would enable it.
+    /// Returns the series that the probes of `spec` cannot read, each with the reason and the way
+    /// to enable it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
         unseen.extend(node::unseen(self, spec));
@@ -55,8 +56,8 @@ impl Cluster {
 }
 
 /// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
-/// host. This process samples itself. It also samples this machine if no agent does: simulated
-/// hosts are part of it, and for attached nodes nothing else is visible.
+/// host. This process samples itself. It also samples this machine if no agent does. Simulated
+/// hosts are part of this machine, and for attached nodes nothing else is visible.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -103,7 +104,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // Missing processes are reported as unseen.
+                // Processes that are not found are reported as not visible.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }
@@ -114,7 +115,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// Returns what the probes of machines and processes cannot see.
+/// Returns the series that the probes of machines and processes cannot read.
 fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     let mut unseen = Vec::new();
     let hosts = cluster.attached_hosts();
@@ -128,8 +129,8 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         .collect();
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "hosts: the machines of {} are not watched (`attach: {{hosts: …}}` would bring them; \
-             what their own tools have written can be imported)",
+            "hosts: the machines of {} are not monitored (`attach: {{hosts: …}}` would do that; \
+             cassay can import files from their own tools)",
             elsewhere.join(", ")
         ));
     }
@@ -143,7 +144,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         let found = hosts.processes(cluster.nodes()).into_iter().zip(cluster.nodes());
         unseen.extend(found.filter_map(|(found, node)| {
             Some(format!(
-                "processes: that of {}: {}",
+                "processes: process of {}: {}",
                 node.name,
                 found?.err()?
             ))

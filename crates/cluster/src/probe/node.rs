@@ -1,5 +1,5 @@
-//! Chooses the probes of a node, and lists what they cannot see. A managed node with an agent gets
-//! all probes; a node with only CQL gets those of virtual tables.
+//! Chooses the probes of a node, and lists the series that they cannot read. A managed node with an
+//! agent gets all probes. A node with only CQL gets those of virtual tables.
 
 use super::ProbeSpec;
 use super::cassandra::Cassandra;
@@ -15,13 +15,13 @@ use host::probe::{Out, SampledSource, Sampler, Task};
 use std::collections::BTreeMap;
 use target_spec::Capability;
 
-/// Values that only MBeans show, not the tables of `system_views`.
+/// Values that only MBeans show, but not the tables of `system_views`.
 const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables per \
-    read, dropped messages, time-outs, unavailables and failures of client requests, waits for the \
+    read, dropped messages, timeouts, unavailables and failures of client requests, waits for the \
     commit log and for memtables";
 
-/// Values that only MBeans show, neither metric tables nor virtual tables.
-const NO_METRICS: &str = "the nodes that each node takes for unreachable";
+/// Values that only MBeans show, but neither metrics tables nor virtual tables.
+const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
 /// Hint that enables the MBeans.
 const BY_AGENT: &str = "Jolokia agents in the JVMs, named by `attach: {jolokia: {port: 8778}}`, \
@@ -89,8 +89,8 @@ fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
     Some(GcLog::new(&hosts.for_node(index)?.agent, folder, name).elsewhere())
 }
 
-/// Returns what the probes of the nodes cannot see: the nodes, the reason and what would enable it.
-/// Also names the nodes whose metrics are read from tables.
+/// Returns the series that the probes of the nodes cannot read: the nodes, the reason and the way
+/// to enable them. Also names the nodes whose metrics come from tables.
 pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
     for node in cluster.nodes() {

@@ -2,10 +2,10 @@
 //! shows its metrics (`system_metrics`), only non-metrics are read here.
 //!
 //! The series have the same names as with MBeans if they mean the same. Two differ:
-//! `client_request.*` counts only operations on the workload's keyspace, and a batch once per
-//! table; of compactions only running ones are visible. Only the counts of the latency tables are
-//! used. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms where
-//! the timers of the same 5.0.8 showed milliseconds).
+//! `client_request.*` counts only operations on the workload's keyspace, and counts a batch once
+//! per table. Only running compactions are visible. This probe uses only the counts of the latency
+//! tables. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms
+//! where the timers of the same 5.0.8 showed milliseconds).
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
@@ -41,7 +41,7 @@ struct Query {
     each: Use,
 }
 
-/// Destination of the values, and the state for differences.
+/// Destination of the values, and the last counts for differences.
 struct Put {
     place: String,
     tables: Vec<String>,
@@ -124,7 +124,7 @@ const OF_NODE: [(&str, &str, Use); 4] = [
     ("name, value", "cql_metrics", cql_metrics),
 ];
 
-/// Tables about the whole node with non-metrics only.
+/// Tables about the whole node that contain only non-metrics.
 const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
@@ -219,7 +219,7 @@ impl Put {
             each(self, &Row { columns, cells });
         }
         if result.rows.is_empty() {
-            // An empty table yields its sums as well: zeros.
+            // Even an empty table yields its sums: zeros.
             let columns = &result.columns;
             each(
                 self,

@@ -1,4 +1,4 @@
-//! Tests of shares that were worked out by hand, and of properties of any ring.
+//! Tests of shares that were calculated by hand, and of properties of any ring.
 
 use super::*;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn by(copies: &[(&str, usize)]) -> Replication {
     Replication::ByDatacenter(copies.iter().map(pair).collect())
 }
 
-/// A quarter of the ring.
+/// It is a quarter of the ring.
 const Q: i64 = 1 << 62;
 
 #[test]
@@ -69,7 +69,7 @@ fn an_empty_ring_has_no_shares() {
 /// ranges.
 type Row<'a> = (&'a str, [&'a str; 4], &'a Replication, [&'a [usize]; 4]);
 
-/// Four nodes with a quarter each: the racks decide which node has the second copy.
+/// Each of four nodes has a quarter, and the racks determine which node has the second copy.
 #[test]
 fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     let ring_of = |racks: [&str; 4]| {
@@ -117,7 +117,8 @@ fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     for (what, racks, replication, expected) in rows {
         assert_eq!(replicas(&ring_of(racks), replication), expected, "{what}");
     }
-    // Pairs of racks: the first node of each rack is also replica of the other rack's ranges.
+    // There are pairs of racks: the first node of each rack is also replica of the other rack's
+    // ranges.
     let ring = ring_of(["r1", "r1", "r2", "r2"]);
     assert_eq!(ring.shares(&two), vec![0.75, 0.25, 0.75, 0.25]);
 }
@@ -171,7 +172,7 @@ fn replication_is_read_as_the_server_writes_it() {
         ),
         (
             &[("class", "org.example.MyStrategy")],
-            "org.example.MyStrategy is not known",
+            "org.example.MyStrategy is unknown",
         ),
     ] {
         let error = parse(bad).unwrap_err();

@@ -51,7 +51,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 fn preparing_tells_what_the_markers_take() {
     let mut prepared = 4i32.to_be_bytes().to_vec();
     prepared.extend(string("id"));
-    // One table for all columns: flags, two markers, none of them in the partition key.
+    // There is one table for all columns. It contains flags and two markers, none of them in the
+    // partition key.
     for number in [1i32, 2, 0] {
         prepared.extend(number.to_be_bytes());
     }
@@ -122,7 +123,7 @@ fn a_wrong_password_is_never_repeated() {
     )]);
     let error = Session::open(address, &Access::default(), LIMIT).unwrap_err();
     assert!(
-        error.to_string().contains("wants a user and password"),
+        error.to_string().contains("requires a user and password"),
         "{error}"
     );
 }
@@ -265,7 +266,7 @@ fn a_server_without_a_common_version_is_quoted_for_each_version() {
     let error = format!("{:#}", Session::open(address, &access, LIMIT).unwrap_err());
     assert_eq!(*asked.lock().unwrap(), [4, 5, 3]);
     for part in [
-        "takes none of the versions",
+        "supports none of the versions",
         "v4: Invalid or unsupported protocol version (4)",
         "v5: Invalid",
         "v3: Invalid",

@@ -1,4 +1,4 @@
-//! Tests of when waiting ends, with given samples.
+//! Tests of the end of waiting, with given samples.
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
     let still = || std::iter::repeat_with(|| sample(0, Some(3), 7));
     let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
     assert_eq!(states(still().take(30)), stalled);
-    // The second trigger worked: the pending compactions run, then all is idle.
+    // The second trigger worked. The pending compactions run, and then all nodes are idle.
     let helped = still()
         .take(11)
         .chain([sample(1, Some(3), 7)])

@@ -2,8 +2,8 @@
 //!
 //! An SSTable contains rows of the ranges that its node held. A node would keep rows of other
 //! ranges, but no read would look for them there. So a part fits a node only if both hold the same
-//! ranges. That is the case in rings with the same tokens, racks and replication, and in any two
-//! rings where every node holds all data.
+//! ranges. This is so in rings with the same tokens, racks and replication, and in any two rings in
+//! which every node holds all data.
 
 use super::export_json::Export;
 use crate::node::NodeInfo;
@@ -26,8 +26,8 @@ pub(super) struct Fitting {
 /// Finds the part of each of `nodes`, for a keyspace with this `replication`.
 ///
 /// # Errors
-/// A node needs ranges that no part has, or a part has ranges that no node holds. The message says
-/// what would fit.
+/// A node needs ranges that no part has, or a part has ranges that no node holds. The message
+/// describes a cluster that would fit.
 pub(super) fn fit(
     export: &Export,
     nodes: &[NodeInfo],
@@ -84,9 +84,9 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
         "which hold other ranges of the data".to_owned()
     };
     format!(
-        "the export is of {}, and this cluster has {}, {what}: SSTables of one node would be \
-         where no read looks for them, so nothing was copied\nhint: `cassay target up --like \
-         FROM` starts a cluster whose nodes hold what these held",
+        "the export is of {}, and this cluster has {}, {what}: no read would find SSTables of one \
+         node, so cassay copied nothing\nhint: `cassay target up --like FROM` starts a cluster \
+         whose nodes hold what these held",
         tokens(&members),
         tokens(nodes)
     )
@@ -177,7 +177,7 @@ mod tests {
         // The same number of nodes with other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // With a further node, two nodes have the same part. With one node less, a part is left out
+        // With one more node, two nodes have the same part. With one node less, a part is left out
         // and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);

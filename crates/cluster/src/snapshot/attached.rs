@@ -1,11 +1,11 @@
 //! Snapshots of an attached cluster: the server's own, in its own folders.
 //!
-//! No file of them is on this machine. So the expected result of a restore is in the name of the
+//! Their files are not on this machine. So the expected result of a restore is in the name of the
 //! server's snapshot, one per table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
 //! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
 //!
-//! The cluster belongs to another user: its hints and caches are not touched (the server itself
-//! ignores hints older than a TRUNCATE), and compactions that an operator has disabled stay
+//! The cluster belongs to another user. So cassay leaves its hints and caches alone (the server
+//! itself ignores hints older than a TRUNCATE). Compactions that an operator has disabled stay
 //! disabled.
 
 use super::schema::Tables;
@@ -66,8 +66,8 @@ impl Tag {
         }
     }
 
-    /// Parses a snapshot name. `None` if it is not cassay's. NAME may contain dashes, the other
-    /// parts have none. Levels are told from bytes by their underscore.
+    /// Parses a snapshot name. `None` if it is not cassay's. NAME may contain dashes, but the other
+    /// parts have none. An underscore distinguishes levels from bytes.
     fn parse(text: &str) -> Option<Tag> {
         let mut rest = text.strip_prefix(OURS)?;
         let mut levels = None;
@@ -102,12 +102,12 @@ struct Row {
 /// Returns all nodes with their agents.
 ///
 /// # Errors
-/// Agents are not accessible. The message says what is missing.
+/// Agents are not accessible. The message names the missing access.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
-    let attached = cluster.attached().context("the cluster is ours")?;
+    let attached = cluster.attached().context("cassay started the cluster")?;
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
-         to it: add `jolokia` to the target's `attach`, or load the data anew instead",
+         to it: add `jolokia` to the target's `attach`, or load the data again instead",
     )?;
     let of = |((name, agent), info)| -> Result<AttachedNode<'_>> {
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
@@ -123,7 +123,8 @@ fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)>
 }
 
 /// Returns each node's snapshots made by cassay, in node order. They come from its snapshot table,
-/// or from its MBean if its line has no such table. Only the table has their creation time.
+/// or from its MBean if its release line has no snapshot table. Only the table has their creation
+/// time.
 ///
 /// # Errors
 /// A node does not answer, or this user may not read the table.
@@ -183,13 +184,13 @@ pub(crate) fn create(
     schema::refuse_views(&mut session, keyspace, &tables)?;
     let is_taken = |row: &Row| row.tag.name == name;
     if rows_of_all(cluster, &nodes)?.iter().flatten().any(is_taken) {
-        bail!("there is a snapshot {name} already: remove it first, or take another name");
+        bail!("there is already a snapshot {name}: remove it first, or use another name");
     }
-    say(&format!("putting {keyspace} away as {name}"));
+    say(&format!("saving {keyspace} as {name}"));
     for node in &nodes {
         for table in tables.keys() {
             create_on(attached, node, name, keyspace, table)
-                .with_context(|| format!("put {keyspace}.{table} away on {}", node.name))?;
+                .with_context(|| format!("save {keyspace}.{table} on {}", node.name))?;
         }
     }
     let made = list(cluster)?.into_iter().find(|one| one.name == name);
@@ -220,7 +221,7 @@ fn create_on(
         }
         given.take_back()?;
     }
-    bail!("its SSTables change all the time: stop what writes to it, and settle first")
+    bail!("its SSTables change all the time: stop the programs that write to it, and settle first")
 }
 
 pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
@@ -377,8 +378,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (count, _) = Metrics::from(node.agent).live_sstables(keyspace, table)?;
     ensure!(
         count == 0,
-        "it has {count} SSTables after TRUNCATE, so that nothing was imported: something writes \
-         to it; stop that and restore again"
+        "it has {count} SSTables after TRUNCATE, so cassay imported nothing: another client \
+         writes to it; stop that client and restore again"
     );
     if row.tag.layout.sstables == 0 {
         return Ok(());
@@ -386,7 +387,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let tag = row.tag.text();
     let mut failures = Vec::new();
     for folder in &node.folders {
-        // With several data folders, a table has its snapshot in those that had SSTables of it.
+        // With several data folders, the snapshot of a table is in those folders that had SSTables
+        // of it.
         let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
         if let Err(error) = mbeans::import(node.agent, &node.info.version, keyspace, table, &path) {
             failures.push(error);
@@ -435,7 +437,7 @@ pub(crate) fn fingerprints(
     nodes.into_iter().map(of_node).collect()
 }
 
-/// Returns the layout of a node's tables by the server's own counts.
+/// Returns the layout of a node's tables according to the server's own counts.
 fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
     let layout = |table: &String| Ok((table.clone(), layout_of(agent, keyspace, table)?));
     let layouts: Result<_> = tables.keys().map(layout).collect();

@@ -1,12 +1,13 @@
 //! Verifies the files of a snapshot, byte for byte.
 //!
-//! A changed byte in a table's file is not noticed by an import, and changes the measurement. So
-//! all bytes are read before a snapshot is used. `Data.db` is compared with the CRC-32 that the
-//! server wrote beside it, all other files with the one computed when the snapshot was taken.
+//! An import does not notice a changed byte in a table's file, which changes the measurement. So
+//! cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the CRC-32 that the
+//! server wrote beside it. It compares each other file with the CRC-32 from the time of the
+//! snapshot.
 //!
-//! Invariants: a file is read where it is, and only once as long as it is the same inode with the
-//! same size and ctime. Hard links share the ctime, so a change through a table's own link is
-//! noticed as well. Reading leaves no pages in the page cache, which belongs to the measurement.
+//! Invariants: a file is read in its place, and only once as long as it is the same inode with the
+//! same size and ctime. Hard links share the ctime, so the check also notices a change through a
+//! table's own link. Reading leaves no pages in the page cache, which belongs to the measurement.
 
 use super::layout::{self, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
@@ -20,26 +21,27 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// Number of files that a message names.
 const PROBLEMS_SHOWN: usize = 8;
 
-/// File with its metadata when its bytes were verified.
+/// File, with its metadata at the time of its verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CheckedFile {
     /// Agent that read it.
     agent: Identity,
-    /// Metadata from before reading, so that a file that changes meanwhile is read again.
+    /// Metadata from before the reading, so that a file that changes during the reading is read
+    /// again.
     id: FileId,
     bytes: u64,
     crc: u32,
 }
 
-/// Files that were verified for this process.
+/// Files that this process has verified.
 static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
 /// Files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Files that were not verified yet, or have changed since.
+    /// Files that were not yet verified, or have changed since.
     Once,
-    /// Every file, even if it was verified before.
+    /// Every file, even if it was already verified.
     Always,
 }
 
@@ -123,7 +125,7 @@ fn compare(
                 file.bytes
             ));
         }
-        // Without a checksum only its size is known.
+        // Without a checksum, only the size is known.
         let seen = crc.map(|crc| CheckedFile {
             agent: host.process(),
             id: entry.id,
@@ -140,7 +142,7 @@ fn compare(
         match found.get(&named(layout::DIGEST)).map(|one| layout::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(layout::DIGEST));
-                problems.push(format!("the digest in {} is another", path.display()));
+                problems.push(format!("the digest in {} differs", path.display()));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
             // A missing file is reported with the other files.
@@ -160,7 +162,7 @@ fn compare(
     unread
 }
 
-/// Forgets all verified files: the next check reads everything again.
+/// Forgets all verified files, so that the next check reads all files again.
 pub(super) fn doubt() {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -180,7 +182,7 @@ fn refuse(problems: &[String]) -> Result<()> {
 
 fn damaged(folder: &Path, name: &str, found: u32, expected: u32) -> String {
     format!(
-        "{} is damaged: its CRC-32 is {found}, and {expected} was put away",
+        "{} is damaged: its CRC-32 is {found} instead of {expected}",
         folder.join(name).display()
     )
 }
@@ -223,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Four changed bytes were imported and served, and nothing noticed.
+    /// A server imported and served four changed bytes without an error.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();
@@ -285,7 +287,7 @@ mod tests {
         let host = agent::in_thread(root.path()).unwrap();
         let mut files = layout::scan(&host, root.path()).unwrap();
         let error = format!("{:#}", seal(&host, root.path(), &mut files).unwrap_err());
-        assert!(error.contains("and 7 was put away"), "{error}");
+        assert!(error.contains("instead of 7"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Snapshot operations of a cluster: by files for managed nodes, by MBeans for attached ones.
+//! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
+//! ones.
 
 use super::manifest::check_name;
 use super::{
@@ -10,11 +11,12 @@ use std::collections::BTreeMap;
 
 impl Cluster {
     /// Takes the snapshot `name` of `tables` (all if empty) of `keyspace`: flushes, and links every
-    /// SSTable. Settle first: pending compactions would come back with a restore.
+    /// SSTable. The caller settles the cluster first, because a restore would bring back pending
+    /// compactions.
     ///
     /// # Errors
     /// The name is taken or invalid, a table does not exist, or the cluster lacks the required
-    /// access. The message names the node and what is missing.
+    /// access. The message names the node and the missing access.
     pub fn snapshot_create(
         &self,
         name: &str,
@@ -47,7 +49,7 @@ impl Cluster {
     /// # Errors
     /// The snapshot does not exist, a file of it is damaged, a volume is too small, or a node is
     /// down, refuses, or has other SSTables afterwards. The message names the node and the table or
-    /// file. If anything was changed, it says what remains and how to go on.
+    /// file. If anything has changed, it describes the remains and the next step.
     pub fn snapshot_restore(
         &mut self,
         name: &str,
@@ -61,8 +63,8 @@ impl Cluster {
                 None => attached::restore(self, name, say),
             },
             RestoreHow::Offline => {
-                let not_ours = "an attached cluster cannot be restored offline: its processes are \
-                                not ours to stop; restore online";
+                let not_ours = "an attached cluster cannot be restored offline, because cassay \
+                                did not start its processes; restore online";
                 self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
             }
         }

@@ -1,5 +1,5 @@
-//! Comparison of a snapshot with restored or imported data: fingerprints, and numbers that show
-//! differences.
+//! Comparison of a snapshot with restored or imported data: fingerprints, and numbers that show the
+//! size of differences.
 
 use super::contents::{NodeContents, TableContents};
 
@@ -15,7 +15,7 @@ pub struct Comparison {
 /// A table of one node before and now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedTable {
-    /// Node that has it now.
+    /// Node that has the table now.
     pub node: String,
     /// Name of the table.
     pub table: String,

@@ -2,8 +2,8 @@
 //! ratio, format versions.
 //!
 //! A fingerprint ([`super::Fingerprint`]) proves that two nodes have the same SSTables. These
-//! numbers show the size of a difference. They are read from the SSTables themselves, so a snapshot
-//! that no server has loaded has them too.
+//! numbers show the size of a difference. The numbers come from the SSTables themselves, so a
+//! snapshot that no server has loaded has them too.
 
 use super::hard_links::TableNow;
 use super::layout::{DATA, Sstable, TableFiles};
@@ -21,10 +21,10 @@ const STATISTICS: &str = "Statistics.db";
 /// File name suffix of the component with compression data.
 const COMPRESSION: &str = "CompressionInfo.db";
 
-/// Bytes read of it. The beginning has the compressor's name and options.
+/// Number of bytes read from its beginning, which has the compressor's name and options.
 const COMPRESSION_BYTES: usize = 16 << 10;
 
-/// A `Statistics.db` above this size is not read; servers write some ten kB.
+/// Maximum size of a `Statistics.db` that is read. Servers write some ten kB.
 const STATISTICS_BYTES_MAX: u64 = 4 << 20;
 
 /// Contents of a table on one node, over all of its SSTables.
@@ -32,7 +32,7 @@ const STATISTICS_BYTES_MAX: u64 = 4 << 20;
 #[serde(deny_unknown_fields)]
 pub struct TableContents {
     /// Rows, summed over the SSTables: a row in two of them counts twice, a deleted row once.
-    /// `None` if an SSTable does not tell.
+    /// `None` if an SSTable does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// Partitions, counted likewise.
@@ -40,7 +40,7 @@ pub struct TableContents {
     pub partitions: Option<u64>,
     /// Bytes of all `Data.db` files.
     pub data_bytes: u64,
-    /// Bytes of the same data before compression. `None` if an SSTable does not tell.
+    /// Bytes of the same data before compression. `None` if an SSTable does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncompressed_bytes: Option<u64>,
     /// Number of SSTables.
@@ -77,7 +77,7 @@ pub(super) fn format_of(prefix: &str) -> &str {
 /// Returns the contents of a table whose files are in `folder`.
 ///
 /// # Errors
-/// A file cannot be read. A file that is read but not understood only leaves its number absent.
+/// A file cannot be read. If a file can be read but not parsed, only its number is absent.
 pub(super) fn read_table(
     host: &Agent,
     folder: &Path,

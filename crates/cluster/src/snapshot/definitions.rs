@@ -41,8 +41,8 @@ pub(super) fn refuse_different(
     if let Some(missing) = tables.iter().find(|name| !found.contains_key(**name)) {
         let there: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "{keyspace} has {}, and not {missing}, which was exported with it: nothing was \
-             copied\nhint: drop what is there, or the keyspace, and import again",
+            "{keyspace} has {}, but not {missing}, which was exported with it, so cassay copied \
+             nothing\nhint: drop the existing objects, or the keyspace, and import again",
             there.join(", ")
         );
     }
@@ -50,15 +50,14 @@ pub(super) fn refuse_different(
     match difference(&there, statements, keyspace) {
         None => Ok(true),
         Some(difference) => bail!(
-            "{keyspace} has another definition here than where it was exported, and nothing was \
-             copied: {difference}\nhint: drop it if you do not need it, or import into another \
-             cluster"
+            "{keyspace} has another definition than in the export, so cassay copied nothing: \
+             {difference}\nhint: drop it if you do not need it, or import into another cluster"
         ),
     }
 }
 
-/// Returns the first difference between existing and required definitions. Replication of the
-/// keyspace is ignored, because the ranges of each node are compared elsewhere.
+/// Returns the first difference between existing and required definitions. It ignores the
+/// replication of the keyspace, because another check compares the ranges of each node.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
         let each = all.iter().map(|one| Definition::parse(one));
@@ -68,7 +67,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
     wanted.iter().find_map(|wanted| {
         let found = there.iter().find(|one| one.what == wanted.what);
         match found {
-            None => Some(format!("there is no such thing as «{} …»", wanted.what)),
+            None => Some(format!("there is no object «{} …»", wanted.what)),
             Some(found) => found.difference(wanted),
         }
     })
@@ -134,7 +133,7 @@ impl Definition {
         });
         let (found, wanted) = both.next()?;
         Some(format!(
-            "«{}» has «{found}», and «{wanted}» was exported",
+            "«{}» has «{found}», but «{wanted}» was exported",
             self.what
         ))
     }
@@ -199,7 +198,7 @@ mod tests {
         check(
             TABLE,
             "CREATE INDEX i ON k.t (b)",
-            &["no such thing as «create index i on k . t …»"],
+            &["no object «create index i on k . t …»"],
         );
     }
 }

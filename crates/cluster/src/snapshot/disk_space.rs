@@ -1,4 +1,4 @@
-//! Checks that every volume has the space for a restore, before anything is removed.
+//! Checks that every volume has the space for a restore, before anything is removed from it.
 //!
 //! Imports are links and need no space. But TRUNCATE flushes the memtables before it drops them,
 //! and the server's own tables and commit log grow. On a full volume that fails halfway: the node
@@ -11,16 +11,16 @@ use host::VolumeUse;
 
 const MIB: u64 = 1 << 20;
 
-/// Space needed besides the memtables: two commit log segments of 32 MiB each (the present and the
-/// next one), and writes to the server's own tables.
+/// Required space in addition to the memtables: two commit log segments of 32 MiB each (the present
+/// and the next one), and writes to the server's own tables.
 const HEADROOM_BYTES: u64 = 80 * MIB;
 
 /// Refuses a node whose volume has too little space for TRUNCATE.
 ///
 /// # Errors
-/// The volume with both numbers, and how to go on. Nothing was changed.
+/// The volume is too small. The message has both numbers and a remedy. Nothing has changed.
 pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
-    // A node that does not report them needs only the general reserve.
+    // A node that does not report its memtables needs only the general reserve.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
     judge(place, &place.host.space(place.folder)?, memtables)
 }
@@ -31,9 +31,10 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "{} of {} MiB are free at {}, and TRUNCATE needs about {} MiB to write the memtables out; \
-         cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
-         `data.restore: offline`), which removes before it links, or use a larger volume",
+        "{} of {} MiB are free at {}, but TRUNCATE needs about {} MiB to write the memtables to \
+         files; cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
+         `data.restore: offline`), which removes files before it links others, or use a larger \
+         volume",
         in_mib(volume.available_bytes),
         volume.total_bytes / MIB,
         place.folder.display(),

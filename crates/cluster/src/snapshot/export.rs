@@ -1,8 +1,8 @@
 //! Exports a snapshot to a folder on this machine, which any tool can move.
 //!
-//! The agents of the nodes' hosts send the files in pieces, and checksums are computed on the way.
-//! A mismatch ends the export. The folder gets its final name once everything is on disk, so a
-//! folder of that name is complete.
+//! The agents of the nodes' hosts send the files in pieces, and the export computes their checksums
+//! during the transfer. A mismatch ends the export. The folder gets its final name once everything
+//! is on disk, so a folder with that name is complete.
 
 use super::contents;
 use super::export_json::{Export, ExportedNode, FILE};
@@ -22,10 +22,10 @@ use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file held in memory: the size of an agent's piece.
+/// Number of bytes of a file held in memory: the size of an agent's piece.
 const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
 
-/// Bytes kept free for `export.json` and for other users of the disk.
+/// Number of bytes kept free for `export.json` and for other users of the disk.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Exports the snapshot `name` to the new folder `to`.
@@ -42,11 +42,11 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = hard_links::read(places, name)?;
     let above = above(to)?;
-    // Comes first, because it frees space by removing leftovers.
+    // This comes first, because removing leftovers frees space.
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
-        .with_context(|| format!("ask for the room at {}", above.display()))?;
+        .with_context(|| format!("ask for the free space at {}", above.display()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     ensure!(
         free >= total.saturating_add(SPARE_BYTES),
@@ -86,8 +86,8 @@ pub(super) fn export(
 
 /// Writes the description of the export, and renames its folder.
 fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
-    // Written without blanks, because a list of many files must fit into the maximum size that is
-    // read.
+    // The file has no blanks, because even a list of many files must not exceed the maximum size
+    // for reading.
     let text = serde_json::to_vec(export).context("write the export")?;
     // An export that could not be imported is refused while the cluster still exists.
     Export::parse(&text).context("this snapshot cannot be exported")?;
@@ -134,7 +134,7 @@ fn above(to: &Path) -> Result<PathBuf> {
 fn refuse_taken(to: &Path) -> Result<()> {
     if to.symlink_metadata().is_ok() {
         bail!(
-            "{} is there already, and nothing is overwritten: take another name, or remove it",
+            "{} already exists, and is not overwritten: use another name, or remove it",
             to.display()
         );
     }
@@ -149,8 +149,8 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     let ring = attach::ask(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
-        "the ring has {}, and the cluster {}: it is neither exported nor imported into until they \
-         are the same",
+        "the ring has {}, but the cluster {}: it can be exported or imported only when they are \
+         the same",
         counted(ring.len(), "member"),
         counted(cluster.nodes().len(), "node")
     );
@@ -264,8 +264,8 @@ fn bring_file(
     let found = sum.finalize();
     ensure!(
         size == file.bytes && wanted.is_none_or(|wanted| wanted == found),
-        "{} is damaged: it has {size} bytes with the CRC-32 {found}, and {} with {} were put away; \
-         nothing was exported\nhint: `cassay snapshot verify` finds all that are",
+        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}; \
+         nothing was exported\nhint: `cassay snapshot verify` finds all damaged files",
         from.display(),
         file.bytes,
         wanted.map_or("another".to_owned(), |wanted| wanted.to_string())

@@ -1,9 +1,9 @@
 //! `export.json`: description of an exported snapshot, and its validation.
 //!
 //! An export is a folder that any tool can move: `export.json`, and each node's files in
-//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: none of its content is used
-//! before [`Export::check`] has passed. Each name is a plain name, nothing occurs twice, and its
-//! statements only create tables of its keyspace.
+//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses its content
+//! before [`Export::check`] has passed. Then each name is a plain name and occurs only once, and
+//! the statements only create tables of the export's keyspace.
 
 use super::contents::{NodeContents, format_of};
 use super::layout::{DATA, DIGEST, File};
@@ -115,7 +115,7 @@ impl Export {
             serde_json::from_slice(bytes).context("it is not an export of a snapshot")?;
         ensure!(
             head.format == FORMAT,
-            "it has format {}, and this cassay knows {FORMAT}",
+            "it has format {}, but this cassay supports {FORMAT}",
             head.format
         );
         let export: Export = serde_json::from_slice(bytes).context("it is not an export")?;
@@ -145,7 +145,10 @@ impl Export {
     /// No statement has it, or its strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
-        let options = all.next().context("no statement of it says how the keyspace is copied")?;
+        let options = all.next().context(
+            "no statement of it contains the replication of the \
+                                          keyspace",
+        )?;
         Replication::parse(&options)
     }
 
@@ -164,8 +167,8 @@ impl Export {
     fn check(&self) -> Result<()> {
         check_name(&self.name)?;
         schema::check_keyspace(&self.keyspace)?;
-        let first = self.nodes.first().context("it has the part of no node")?;
-        // Sizes are limited before they are summed elsewhere.
+        let first = self.nodes.first().context("it contains a part of an unknown node")?;
+        // The check limits sizes before other code adds them up.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
         let sum = sizes.fold(0u64, u64::saturating_add);
@@ -177,7 +180,7 @@ impl Export {
         let mut names = BTreeSet::new();
         let mut tokens = BTreeSet::new();
         for node in &self.nodes {
-            ensure!(names.insert(&node.node), "{:?} is there twice", node.node);
+            ensure!(names.insert(&node.node), "{:?} occurs twice", node.node);
             let of = || format!("the part of {:?}", node.node);
             node.check(self).with_context(of)?;
             let twice = node.tokens.iter().find(|token| !tokens.insert(**token));
@@ -229,7 +232,7 @@ impl ExportedNode {
         manifest.check_format()?;
         ensure!(
             manifest.name == export.name && manifest.keyspace == export.keyspace,
-            "it is of the snapshot {:?} of {:?}, and the export is of {:?} of {:?}",
+            "it belongs to the snapshot {:?} of {:?}, but the export to {:?} of {:?}",
             manifest.name,
             manifest.keyspace,
             export.name,
@@ -238,7 +241,7 @@ impl ExportedNode {
         let mut names = BTreeSet::new();
         for table in &manifest.tables {
             let of = || format!("the table {:?}", table.name);
-            ensure!(names.insert(&table.name), "{} is there twice", of());
+            ensure!(names.insert(&table.name), "{} occurs twice", of());
             check_table(table).with_context(of)?;
         }
         ensure!(!names.is_empty(), "it has no table");
@@ -264,7 +267,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         !table.name.is_empty()
             && table.name.len() <= NAME_BYTES_MAX
             && table.name.chars().all(plain),
-        "names of tables are of letters, digits and '_'"
+        "names of tables have only letters, digits and '_'"
     );
     let is_id = table.id.len() == 32 && table.id.chars().all(|c| c.is_ascii_hexdigit());
     ensure!(is_id, "{:?} is not an id of a table", table.id);
@@ -273,7 +276,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         check_file(&file.name)?;
         ensure!(
             names.insert(&file.name),
-            "the file {:?} is there twice",
+            "the file {:?} occurs twice",
             file.name
         );
         ensure!(
@@ -400,7 +403,8 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     let shown: String = statement.chars().take(80).collect();
     bail!(
         "its statement {shown:?} does not create the keyspace {keyspace}, or a type, exported \
-         table or index in it\nhint: an import of data executes nothing else; export it again"
+         table or index in it\nhint: an import executes no other statements; export the data \
+         again"
     )
 }
 

@@ -1,8 +1,8 @@
 //! Snapshots of managed nodes: hard links on the nodes' own volumes.
 //!
-//! The server first makes the links in a snapshot of its own, since only it can prevent the removal
-//! of SSTables meanwhile. They are linked again to a folder beyond the reach of DROP and `nodetool
-//! clearsnapshot`. Then the server's snapshot is removed.
+//! The server first creates the links in its own snapshot, because only it can prevent the removal
+//! of SSTables during that time. cassay links the files again into a folder beyond the reach of
+//! DROP and `nodetool clearsnapshot`. Then it removes the server's snapshot.
 
 use super::checksums::{self, Reading};
 use super::layout::{self, Fingerprint, TableFiles};
@@ -38,13 +38,13 @@ pub(crate) fn create(
     let tables = schema::tables(&mut session, keyspace, tables)?;
     schema::refuse_views(&mut session, keyspace, &tables)?;
     let statements = schema::describe(&mut session, keyspace, &tables)?;
-    say(&format!("putting {keyspace} away as {name}"));
+    say(&format!("saving {keyspace} as {name}"));
     let made = on_all(places, |place| {
         let manifest = Manifest::new(name, keyspace, place.version, statements.clone());
         create_on(place, manifest, &tables)
     });
     if made.is_err() {
-        // Parts on some nodes only are removed. The first error is the one to report.
+        // Parts on only some nodes are removed. The first error is the one to report.
         let _ = on_all(places, |place| remove_on(place, name));
     }
     combine(places, made?)
@@ -57,7 +57,7 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let tag = format!("cassay-{name}");
     let making = manifest::folder_in_making(place.folder, &name);
-    // A killed command may have left it.
+    // A killed command may have left this folder.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
@@ -225,15 +225,15 @@ pub(crate) fn verify(
 /// process has verified before are trusted.
 ///
 /// # Errors
-/// The node and its damaged files. Nothing was changed.
+/// The damaged files and their node. Nothing has changed.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| {
         let folder = manifest::folder(place.folder, name);
         checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
             anyhow!(
-                "its part of the snapshot {name} is not what was put away, so nothing was \
-                 restored: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
-                 make it again from data that is loaded anew"
+                "its part of the snapshot {name} differs from the original, so cassay restored \
+                 nothing: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
+                 make it again from newly loaded data"
             )
         })
     })
@@ -245,7 +245,7 @@ pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| remove_on(place, name)).map(drop)
 }
 
-/// Refuses a name of which no node has a part.
+/// Refuses a name for which no node has a part.
 fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     for place in places {
         if place.has(&manifest::folder(place.folder, name))? {
@@ -261,7 +261,7 @@ pub(super) fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
         manifest::folder_in_making(place.folder, name),
     );
     let mut steps = vec![FileStep::Remove(to.clone())];
-    // Renamed first, so that a partly removed snapshot never looks complete.
+    // The folder is renamed first, so that a partly removed snapshot never looks complete.
     if place.has(&from)? {
         steps.push(FileStep::Rename {
             from,

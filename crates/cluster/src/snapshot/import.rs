@@ -1,10 +1,10 @@
 //! Imports an exported snapshot into a managed cluster, where it becomes an ordinary snapshot.
 //!
-//! Invariants: everything that does not fit is refused before anything is copied. The cluster's own
-//! data is not touched until a restore. An export may come from an untrusted source: its files are
-//! opened below its folder without following links, and must have the stated sizes and checksums.
-//! Every node's part is verified again after its arrival, and gets its final name once the parts of
-//! all nodes are complete.
+//! Invariants: the import refuses everything that does not fit before it copies anything. The
+//! cluster's own data does not change until a restore. An export may come from an untrusted source.
+//! So the import opens files only below the export's folder, follows no links, and checks the
+//! stated sizes and checksums. It verifies every node's part again after its arrival. The parts get
+//! their final names once the parts of all nodes are complete.
 
 use super::assign_parts::{self, Fitting};
 use super::checksums::{self, Reading};
@@ -30,7 +30,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use versions::Line;
 
-/// Bytes kept free for the node itself: those that TRUNCATE needs, and some more.
+/// Number of bytes kept free for the node itself: those that TRUNCATE needs, and a reserve.
 const SPARE_BYTES: u64 = 128 << 20;
 
 /// Result of an import.
@@ -38,9 +38,9 @@ const SPARE_BYTES: u64 = 128 << 20;
 pub struct ImportResult {
     /// Name of the snapshot in this cluster.
     pub name: String,
-    /// Exported node whose part each node has, by node.
+    /// For each node, the exported node whose part it has.
     pub parts: BTreeMap<String, String>,
-    /// Exported nodes whose part is not used, each with one that has the same ranges.
+    /// Exported nodes whose part is not used, each with a node that has the same ranges.
     pub left_out: BTreeMap<String, String>,
     /// Comparison of exported and imported data.
     pub comparison: Comparison,
@@ -74,7 +74,7 @@ pub(super) fn import(
     let parts: Vec<&ExportedNode> = fitting.parts.iter().map(|part| &export.nodes[*part]).collect();
     for part in parts.iter().map(|part| part.node.as_str()).collect::<BTreeSet<_>>() {
         let part = export.nodes.iter().find(|one| one.node == part);
-        folder.check_sizes(part.context("a part that is none")?)?;
+        folder.check_sizes(part.context("an invalid part")?)?;
     }
     check_room(cluster, places, &parts)?;
     let total = parts.iter().map(|part| part.bytes()).sum();
@@ -97,7 +97,7 @@ pub(super) fn import(
         Ok(brought)
     });
     if named.is_err() {
-        // Parts on some nodes only are removed. The first error is the one to report.
+        // Parts on only some nodes are removed. The first error is the one to report.
         let _ = on_all(places, |place| hard_links::remove_on(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
@@ -133,8 +133,8 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let here = partitioner(&mut session)?;
     ensure!(
         here == export.partitioner,
-        "the export is of a cluster with the partitioner {}, and this one has {here}: rows would \
-         be on other nodes, so nothing was copied",
+        "the export is from a cluster with the partitioner {}, but this one has {here}: rows \
+         would be on other nodes, so cassay copied nothing",
         export.partitioner
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
@@ -148,7 +148,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
 }
 
 /// Refuses SSTables whose format this Cassandra version cannot read. A version of an unknown line
-/// reports by itself what it cannot read.
+/// reports unreadable formats itself.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
     let Some(line) = Line::find(version) else {
         return Ok(());
@@ -166,7 +166,7 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes that are too small before anything is copied.
+/// Refuses volumes that are too small before it copies files.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
@@ -182,8 +182,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
         let free = place.host.space(place.folder)?.available_bytes;
         ensure!(
             free >= need.saturating_add(SPARE_BYTES),
-            "{} has {} free at {}, and {} are to come, beside {} that it needs itself; nothing was \
-             copied\nhint: make room, or use a larger volume",
+            "{} has {} free at {}, but the import adds {}, and the node needs {}; cassay copied \
+             nothing\nhint: make room, or use a larger volume",
             place.name,
             bytes(free),
             place.folder.display(),
@@ -203,7 +203,7 @@ fn bring(
     counter: &Counter,
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
-    // A killed command may have left it.
+    // A killed command may have left this folder.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
@@ -219,10 +219,11 @@ fn bring(
         }
     }
     place.host.change(vec![manifest.write(&making)?])?;
-    // Verified before it gets its name: a file may be damaged at its source, on the way or here.
+    // The part is verified before it gets its name: a file may be damaged at its source or in
+    // transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
-            "what has arrived of the part of {} is not what was exported, so nothing was imported",
+            "the part of {} that has arrived differs from the export, so cassay imported nothing",
             part.node
         )
     })?;
@@ -299,7 +300,7 @@ impl Folder {
                     Mode::empty(),
                 )?;
             }
-            // Does not block if the path is a FIFO instead of a file.
+            // The call does not block if the path is a FIFO instead of a file.
             openat(
                 &at,
                 &last,
@@ -309,8 +310,8 @@ impl Folder {
         };
         let opened = match opened() {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => bail!(
-                "{} is behind a symbolic link, or none of its folders: an export has files alone, \
-                 and no link of it is followed",
+                "{} is behind a symbolic link, or in none of its folders: an export contains only \
+                 files, and links in it are not followed",
                 path.display()
             ),
             opened => opened.with_context(|| format!("open {}", path.display()))?,

@@ -3,7 +3,7 @@
 //! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
 //! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these is the
 //! same after every restore, and differs between nodes. If files are not accessible (attached
-//! clusters), the server's own counts are compared instead.
+//! clusters), this module compares the server's own counts instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -19,12 +19,12 @@ pub(super) const DATA: &str = "Data.db";
 /// Component with the decimal CRC-32 of [`DATA`].
 pub(super) const DIGEST: &str = "Digest.crc32";
 
-/// Hexadecimal digits shown of a fingerprint: 64 bits suffice to distinguish all layouts that a
-/// laboratory will ever have.
+/// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
+/// that a laboratory will ever have.
 const HEX_DIGITS_SHOWN: usize = 16;
 
 /// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
-/// equal exactly if layouts are.
+/// equal exactly if the layouts are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Layout by table name.
@@ -44,7 +44,7 @@ pub struct TableLayout {
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// Identity of an SSTable, whatever its files are called.
+/// Identity of an SSTable, regardless of its files are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
     /// CRC-32 of `Data.db`, as the server recorded it.
@@ -91,10 +91,11 @@ impl TableLayout {
         match (&self.identities, &wanted.identities) {
             (Some(found), Some(wanted)) if found != wanted => {
                 let foreign = found.iter().filter(|one| !wanted.contains(one)).count();
+                let missing = wanted.iter().filter(|one| !found.contains(one)).count();
                 return Some(format!(
-                    "has {} SSTables, but {foreign} of them are not those of the snapshot \
-                     (CRC-32 and size of Data.db)",
-                    found.len()
+                    "lacks {missing} of the {} SSTables of the snapshot, and has {foreign} others \
+                     (by CRC-32 and size of Data.db)",
+                    wanted.len()
                 ));
             }
             (Some(_), Some(_)) => {}
@@ -159,14 +160,14 @@ pub(super) struct File {
     pub crc32: Option<u32>,
 }
 
-/// Contents of a table's folder, or of that of its snapshot.
+/// Contents of a table's folder, or of the folder of its snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableFiles {
     /// Complete SSTables, by name.
     pub sstables: Vec<Sstable>,
     /// SSTables of indexes in folders of their own (`.index/`).
     pub indexes: Vec<File>,
-    /// Number of incomplete SSTables, which are just being written or deleted.
+    /// Number of incomplete SSTables, which the server is currently writing or deleting.
     pub incomplete: u64,
     /// File identities, by name.
     pub ids: HashMap<String, FileId>,
@@ -274,7 +275,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
 /// Parses the content of a `Digest.crc32`. `None` if it is still empty.
 ///
 /// # Errors
-/// It contains something else.
+/// It has other content.
 pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {
@@ -350,13 +351,16 @@ pub(super) mod tests {
         );
         is(
             &folder("other", &[b"one", b"six"]),
-            "1 of them are not those of the snapshot",
+            "lacks 1 of the 2 SSTables of the snapshot, and has 1 others",
         );
-        is(&folder("same", &[b"one", b"one"]), "0 of them");
+        is(
+            &folder("same", &[b"one", b"one"]),
+            "lacks 1 of the 2 SSTables of the snapshot, and has 0 others",
+        );
         is(&root.path().join("absent"), "0 SSTables instead of 2");
         let half = folder("half", &[b"one", b"two"]);
         std::fs::remove_file(half.join("nb-1-big-Digest.crc32")).unwrap();
-        is(&half, "are not those");
+        is(&half, "lacks 1 of the 2 SSTables");
         let levels = |levels: &[u64]| fingerprint(&host, &wanted, Some(levels.to_vec()));
         let text = levels(&[2, 0]).difference(&levels(&[0, 2])).unwrap();
         assert!(text.contains("levels [2, 0] instead of [0, 2]"), "{text}");

@@ -146,7 +146,7 @@ impl Manifest {
     pub fn check_format(&self) -> Result<()> {
         ensure!(
             self.format == FORMAT,
-            "the manifest has format {}, and this cassay knows {FORMAT}",
+            "the manifest has format {}, but this cassay supports {FORMAT}",
             self.format
         );
         Ok(())
@@ -191,10 +191,10 @@ pub(super) fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Refuses names that are invalid for a folder here or for a snapshot on a server.
+/// Refuses names that are invalid for a folder on this machine or for a snapshot on a server.
 ///
 /// # Errors
-/// The message says what a name may be.
+/// The message describes the valid names.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {
@@ -247,7 +247,7 @@ mod tests {
         host.change(vec![manifest.write(root.path()).unwrap()]).unwrap();
         let error = format!("{:#}", Manifest::read(&host, root.path()).unwrap_err());
         assert!(
-            error.contains("has format 9, and this cassay knows 1"),
+            error.contains("has format 9, but this cassay supports 1"),
             "{error}"
         );
         assert!(Manifest::read(&host, &root.path().join("absent")).is_err());

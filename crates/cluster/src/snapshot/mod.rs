@@ -1,13 +1,13 @@
-//! Snapshots: data is saved and restored in a time that depends on the number of files, not of
-//! bytes.
+//! Snapshots save and restore data in a time that depends on the number of files, not of bytes.
 //!
 //! A snapshot of a managed cluster consists of hard links in each node's folder, on the same volume
 //! as Cassandra's own folders: `snapshots/NAME/manifest.json` and
 //! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are immutable, so a link is as good as a copy. It is
 //! restored *online*, by TRUNCATE and import, or *offline*, by replacing files while the nodes are
-//! down. Either way the layout of every node is compared with the snapshot's before measurements.
-//! All bytes of the snapshot are compared with its checksums before it is used. The hosts' agents
-//! do this work, since they have the files; this module knows the format.
+//! down. In both cases, cassay compares the layout of every node with the snapshot's before
+//! measurements. It compares all bytes of the snapshot with their checksums before it uses the
+//! snapshot. The hosts' agents do this work, because they have the files; this module knows the
+//! format.
 //!
 //! A snapshot of a managed cluster can be moved to another one ([`export`], [`import`]).
 //!
@@ -72,7 +72,8 @@ pub struct NodeSnapshot {
     pub sstables: u64,
     /// Number of files; 0 if files are not accessible.
     pub files: u64,
-    /// Bytes of all files. They take additional disk space only once the table no longer has them.
+    /// Bytes of all files. They take additional disk space only once the table no longer uses these
+    /// files.
     pub bytes: u64,
     /// Layout, in the form of [`Fingerprint`].
     pub fingerprint: String,
@@ -81,10 +82,10 @@ pub struct NodeSnapshot {
 measure::word_enum! {
     /// Method of a restore.
     pub enum RestoreHow {
-        /// TRUNCATE and import, while all nodes run. Takes about a second.
+        /// TRUNCATE and import, while all nodes run. This takes about a second.
         Online = "online",
-        /// Replacing files while the nodes are down. Takes as long as nodes take to stop and start.
-        /// JVMs, commit logs, hints and caches are fresh afterwards.
+        /// Replacing files while the nodes are down. This takes as long as nodes take to stop and
+        /// start. JVMs, commit logs, hints and caches are fresh afterwards.
         Offline = "offline",
     }
 }
@@ -96,9 +97,9 @@ pub struct RestoreResult {
     pub how: RestoreHow,
     /// Total duration in seconds.
     pub seconds: f64,
-    /// Seconds of that for TRUNCATE, or offline for stopping all nodes.
+    /// Part of the duration for TRUNCATE, or offline for stopping all nodes, in seconds.
     pub truncate_s: f64,
-    /// Seconds of that for importing or linking on all nodes.
+    /// Part of the duration for importing or linking on all nodes, in seconds.
     pub import_s: f64,
     /// Number of SSTables on all nodes.
     pub sstables: u64,
@@ -111,7 +112,8 @@ pub struct RestoreResult {
 /// Does work on all nodes in parallel. Returns the results in node order.
 ///
 /// # Errors
-/// The error of the first node that failed, with its name. The others have ended by then.
+/// The error of the first node that failed, with its name. The work on the other nodes has ended by
+/// then.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,

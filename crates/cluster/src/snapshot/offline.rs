@@ -51,8 +51,8 @@ pub(crate) fn restore(
     .map_err(|error| {
         checksums::doubt();
         anyhow!(
-            "restore {name} offline: {error:#}\nwhat is left: the nodes are stopped, and the \
-             snapshot is still there\nhint: remove the cause, then restore {name} offline again"
+            "restore {name} offline: {error:#}\nthe nodes are stopped, and the snapshot still \
+             exists\nhint: remove the cause, then restore {name} offline again"
         )
     })?;
     let swap_s = seconds_since(swap_began_ns);
@@ -68,7 +68,7 @@ pub(crate) fn restore(
         });
         all.with_context(|| format!("restore {name} offline"))
     });
-    // The snapshot's files are verified again next time.
+    // The next use verifies the snapshot's files again.
     compared.inspect_err(|_| checksums::doubt())?;
     let times = (stop_s, swap_s);
     Ok(online::restored(
@@ -114,8 +114,8 @@ fn tables_of(
         let folder = place.table_folder(&first.keyspace, &table.name, &table.id);
         if !place.has(&folder)? {
             bail!(
-                "no node answers, and {} has no folder {} any more: start the nodes first, so \
-                 that the table can be made again",
+                "no node answers, and {} no longer has a folder {}: start the nodes first, so \
+                 that cassay can create the table again",
                 place.name,
                 folder.display()
             );
@@ -128,7 +128,7 @@ fn tables_of(
 /// Drains all nodes in parallel, then stops them one by one.
 fn stop_all(nodes: &mut Nodes) -> Result<()> {
     let places = nodes.files();
-    // A node that does not answer drains itself when it is stopped, if it can.
+    // A node that does not answer drains itself when it stops, if it can.
     let _ = on_all(&places, |place| match place.agent {
         Some(agent) => mbeans::drain(agent),
         None => Ok(()),
@@ -141,7 +141,8 @@ fn stop_all(nodes: &mut Nodes) -> Result<()> {
     Ok(())
 }
 
-/// Restores a node's tables from its manifest, and empties what would be replayed.
+/// Restores a node's tables from its manifest, and empties the folders that the server would
+/// replay.
 fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
@@ -167,8 +168,8 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
     place.host.change(memories.into())
 }
 
-/// Verifies that the server has loaded all files. Compactions that a snapshot left pending may run
-/// from the start. That is not an error, because the files were verified when they were linked.
+/// Verifies that the server has loaded all files. Compactions that were pending in the snapshot may
+/// run from the start. This is not an error, because the files were verified when they were linked.
 fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let Some(agent) = place.agent else {
         return Ok(());
@@ -218,7 +219,7 @@ mod tests {
                 0
             );
         }
-        // Again, when source and target are the same inode.
+        // Restores again, when source and target are the same inode.
         swap(&place, &manifest, &tables).unwrap();
         std::fs::remove_file(put_away.join("nb-1-big-Data.db")).unwrap();
         let error = format!("{:#}", swap(&place, &manifest, &tables).unwrap_err());

@@ -1,10 +1,10 @@
 //! Restores a snapshot while all nodes run: TRUNCATE, then import on all nodes in parallel.
 //!
 //! The order matters. Compactions are disabled before TRUNCATE, because its flush triggers one that
-//! would run after the import and change the layout. TRUNCATE needs every node, so nodes that are
-//! down are detected first, before a time-out of a minute. It also needs space on every volume,
-//! which is checked first. Nothing is imported into a table that is not empty: the server would
-//! hold every row twice, and no row count would show it.
+//! would run after the import and change the layout. TRUNCATE needs every node, so the restore
+//! first looks for nodes that are down, to avoid a timeout of a minute. It also checks the space on
+//! every volume first, because TRUNCATE needs some. It imports nothing into a table that is not
+//! empty: the server would hold every row twice, and no row count would show it.
 
 use super::hard_links;
 use super::manifest::{self, Manifest};
@@ -25,13 +25,13 @@ use std::time::Duration;
 /// default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
-/// Time limit for the files of removed SSTables to be deleted, which the server does in the
+/// Time limit until the files of removed SSTables are deleted. The server does this in the
 /// background.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
 /// Hint for managed clusters.
-const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also goes \
-                            where a node is down or a volume is full";
+const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also works \
+                            if a node is down or a volume is full";
 
 /// Interval between two checks of a table's folder.
 const POLL: Duration = Duration::from_millis(50);
@@ -88,7 +88,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Describes what a restore leaves that failed after TRUNCATE, and how to go on.
+/// Describes the remains of a restore that failed after TRUNCATE, and the next step.
 pub(super) fn unfinished(
     error: &anyhow::Error,
     keyspace: &str,
@@ -96,17 +96,17 @@ pub(super) fn unfinished(
     causes: &[String],
     else_hint: &str,
 ) -> anyhow::Error {
-    // The snapshot's files are verified again next time.
+    // The next use verifies the snapshot's files again.
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
-        "{causes}{error:#}\nthe snapshot {name} is still there, but tables of {keyspace} may be \
-         empty or incomplete on some nodes: do not measure them\nhint: \
-         remove the cause, then restore {name} again{else_hint}"
+        "{causes}{error:#}\nthe snapshot {name} still exists, but tables of {keyspace} may be \
+         empty or incomplete on some nodes: do not measure them\nhint: remove the cause, then \
+         restore {name} again{else_hint}"
     )
 }
 
-/// Builds the result, once every node was verified against its manifest.
+/// Builds the result after every node was verified against its manifest.
 pub(super) fn restored(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -133,7 +133,7 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
         mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
     if live.len() != nodes_count || !unreachable.is_empty() {
         bail!(
-            "{} holds {} of {nodes_count} nodes to be up (not: {}): restoring online needs all; \
+            "{} considers {} of {nodes_count} nodes up (not: {}): restoring online needs all; \
              wait until they are, or restore offline",
             place.name,
             live.len(),
@@ -198,8 +198,8 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
         let (count, _) = Metrics::from(agent).live_sstables(keyspace, &table.name)?;
         if count > 0 {
             bail!(
-                "{keyspace}.{} has {count} SSTables after TRUNCATE, so that nothing was imported: \
-                 something writes to it; stop that and restore again",
+                "{keyspace}.{} has {count} SSTables after TRUNCATE, so cassay imported nothing: \
+                 another client writes to it; stop that client and restore again",
                 table.name
             );
         }
@@ -213,10 +213,10 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a node's tables match its manifest exactly.
+/// Waits until the tables of a node match its manifest exactly.
 ///
 /// # Errors
-/// They still differ after [`LEFTOVERS_LIMIT`]. The message says how.
+/// They still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.
 pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);
@@ -227,8 +227,8 @@ pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Table
         };
         if deadline.passed() {
             return Err(anyhow!(
-                "after the restore, {difference}: do not measure; look whether `snapshot verify \
-                 {}` finds the files whole, and restore again",
+                "after the restore, {difference}: do not measure; check with `snapshot verify {}` \
+                 whether the files are intact, and restore again",
                 manifest.name
             ));
         }

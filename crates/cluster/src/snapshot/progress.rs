@@ -26,7 +26,7 @@ impl Counter {
     }
 }
 
-/// Does `work`, and reports at intervals how many of `total` bytes were counted.
+/// Does `work`. At intervals, it reports the number of counted bytes of `total`.
 ///
 /// # Errors
 /// As `work`.

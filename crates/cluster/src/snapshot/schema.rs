@@ -24,7 +24,7 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
     if let Some(missing) = missing {
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "there is no table {missing} in {keyspace}; there are: {}",
+            "there is no table {missing} in {keyspace}; its tables are: {}",
             names.join(", ")
         );
     }
@@ -38,7 +38,7 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
 /// not fill them.
 ///
 /// # Errors
-/// The view and its table.
+/// There is a view; the message names it and its table.
 pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
@@ -50,8 +50,8 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
         let (table, view) = (text(0), text(1));
         if tables.contains_key(table) {
             bail!(
-                "{keyspace}.{table} has the materialized view {view}, which cannot be brought \
-                 back: drop the view, or leave the table out"
+                "{keyspace}.{table} has the materialized view {view}, which cannot be restored: \
+                 drop the view, or leave the table out"
             );
         }
     }
@@ -76,17 +76,17 @@ pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tabl
         _ => None,
     };
     let tables: Option<_> = rows.iter().map(table).collect();
-    tables.context("a row of system_schema.tables is of another form")
+    tables.context("a row of system_schema.tables has another form")
 }
 
 /// Refuses invalid keyspace names, because names become part of statements, MBean names and paths.
 pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
-        bail!("{keyspace:?} is not a keyspace: names are of letters, digits and '_'");
+        bail!("{keyspace:?} is not a keyspace: names have only letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
-        bail!("{keyspace} is the server's own: it is neither snapshotted nor restored");
+        bail!("{keyspace} belongs to the server itself, so it cannot be snapshotted or restored");
     }
     Ok(())
 }
@@ -105,8 +105,8 @@ pub(super) fn describe(
     let mut statements = Vec::new();
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
-        // Indexes and views are described under their own names. If only some tables are wanted,
-        // those of other tables are left out by the table that they name.
+        // The server describes indexes and views under their own names. If only some tables are
+        // wanted, this function leaves out those that name another table.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {

@@ -73,7 +73,7 @@ fn is_of_5(format: &str) -> bool {
     format >= "oa" || is_trie(format)
 }
 
-/// Bytes that were not read yet.
+/// Bytes that were not yet read.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -171,7 +171,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// Returns the part of a `Statistics.db` that is read.
+    /// Returns the part of a `Statistics.db` that this module reads.
     pub(in crate::snapshot) fn statistics(format: &str, partitions: u64, rows: u64) -> Vec<u8> {
         let mut stats = [histogram(&[partitions - 1, 1]), histogram(&[5])].concat();
         stats.extend([7; 12 + 16 + 8 + 8 + 8]);
@@ -226,7 +226,7 @@ pub(super) mod tests {
         assert_eq!((found.partitions, found.rows), (12, None));
     }
 
-    /// Tests every truncation, and changes of any byte, because the bytes may be arbitrary.
+    /// Tests every truncation, and changes of every byte, because the bytes may be arbitrary.
     #[test]
     fn damaged_statistics_cause_no_panic() {
         for format in ["nb", "oa"] {

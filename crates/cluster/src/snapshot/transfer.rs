@@ -38,8 +38,8 @@ impl Cluster {
     ///
     /// # Errors
     /// The cluster is not managed, the export is invalid or does not fit (other ranges, other
-    /// definitions, a newer format), a file is damaged, or there is too little space. Nothing of it
-    /// is left.
+    /// definitions, a newer format), a file is damaged, or there is too little space. Nothing is
+    /// left of the import.
     pub fn snapshot_import(
         &self,
         from: &Path,

@@ -1,9 +1,9 @@
-//! A folder under construction: it gets its final name when complete, and is removed if its process
-//! ends before.
+//! An unfinished folder. It gets its final name when it is complete. If its process ends before, it
+//! is removed.
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
-//! releases the lock when the process ends. So the next process can tell abandoned folders from
-//! those in use, and removes them.
+//! releases the lock when the process ends. So the next process can distinguish abandoned folders
+//! from folders in use, and removes the abandoned ones.
 
 use anyhow::{Context, Result, bail};
 use measure::number::bytes;
@@ -13,10 +13,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Prefix of such folders' names.
+/// Prefix of the names of these folders.
 const PREFIX: &str = ".cassay-export-";
 
-/// Number of times that another process may remove the new folder before it is locked.
+/// Maximum number of times that another process may remove the new folder before it is locked.
 const TRIES: usize = 10;
 
 /// Folder under construction. Dropping it removes it, unless it got its final name.
@@ -38,7 +38,7 @@ impl Making {
             let what = || format!("make a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
-            // Another process may have seen it before it was locked, and removed it.
+            // Another process may have found the folder before it was locked, and removed it.
             if let Some(lock) = locked(folder.path()) {
                 return Ok(Making { folder, lock });
             }
@@ -54,7 +54,7 @@ impl Making {
     /// Renames the folder to its final name.
     ///
     /// # Errors
-    /// It cannot be renamed. It is removed then.
+    /// It cannot be renamed. Then it is removed.
     pub(super) fn name(self, to: &Path) -> Result<()> {
         std::fs::rename(self.path(), to).with_context(|| format!("name it {}", to.display()))?;
         // The folder has its final name now, and must not be removed.
@@ -93,10 +93,10 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
         let shown = path.display();
         match std::fs::remove_dir_all(&path) {
             Ok(()) => say(&format!(
-                "removed {shown} ({size}), which an export that was killed has left"
+                "removed {shown} ({size}), the leftover of a killed export"
             )),
             Err(error) => say(&format!(
-                "{shown} ({size}) was left by an export that was killed, and cannot be removed: \
+                "{shown} ({size}) is the leftover of a killed export, and cannot be removed: \
                  {error}"
             )),
         }
@@ -136,7 +136,7 @@ mod tests {
         for other in ["mine", ".cassay-other", ".hidden"] {
             std::fs::create_dir(above.path().join(other)).unwrap();
         }
-        // A file with such a name, and a link to a folder, do not belong to an export.
+        // A file with a name of this kind, and a link to a folder, do not belong to an export.
         std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].contains(".cassay-export-abc123"), "{said:?}");
         assert!(
-            said[0].contains("which an export that was killed has left"),
+            said[0].contains("the leftover of a killed export"),
             "{said:?}"
         );
         // A folder that another export is building is not abandoned.

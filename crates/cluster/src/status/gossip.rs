@@ -40,7 +40,7 @@ impl Mode {
         }
     }
 
-    /// Parses a gossiped status such as `NORMAL,-9183…`. A node that was shut down in order has
+    /// Parses a gossiped status such as `NORMAL,-9183…`. A node that was shut down normally has
     /// `shutdown`: it is down, but still a normal member. `None` for nodes that are not members.
     fn parse(status: &str) -> Option<Mode> {
         let word = status.split(',').next().unwrap_or_default();

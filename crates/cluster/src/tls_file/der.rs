@@ -1,4 +1,4 @@
-//! Tells the forms of DER files apart by the tags of their first values. Nothing is decoded.
+//! Distinguishes the forms of DER files by the tags of their first values, without decoding them.
 //!
 //! Structures: RFC 5280 (certificate), 5958 (PKCS #8), 8017 (PKCS #1), 5915 (SEC 1), 7292
 //! (PKCS #12), 5652 (PKCS #7).
@@ -24,11 +24,11 @@ pub(super) enum Der {
 }
 
 impl Der {
-    /// Returns the structure of `bytes`; `None` if it is none of these.
+    /// Returns the structure of `bytes`. `None` if it is an unknown one.
     pub(super) fn parse(bytes: &[u8]) -> Option<Der> {
         let outer = values(values(bytes)?.first().filter(|first| first.0 == SEQUENCE)?.1)?;
         let tags: Vec<u8> = outer.iter().map(|value| value.0).collect();
-        // Only keys with several values are searched further: a file may be cut short.
+        // Only keys with several values are searched further, because a file may be cut off.
         let inner = |at: usize| -> Vec<u8> {
             let values = outer.get(at).and_then(|value| values(value.1));
             values.unwrap_or_default().iter().map(|value| value.0).collect()

@@ -1,5 +1,5 @@
-//! The forms of files that people name as TLS files: how to recognize each, its name, and the way
-//! to a PEM file that can be used.
+//! The forms of files that users give as TLS files. Each has a name, a way to recognize it, and a
+//! way to get a usable PEM file.
 
 use super::Role;
 use super::der::Der;
@@ -27,7 +27,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Returns the first form that fits.
+    /// Returns the first form that matches.
     pub(super) fn recognize(bytes: &[u8]) -> &'static Form {
         let content = Content::inspect(bytes);
         FORMS.iter().find(|form| (form.is)(&content)).unwrap_or(&OTHER)
@@ -46,7 +46,7 @@ impl Form {
     }
 }
 
-/// A file's content in the views that rows use.
+/// A file's content in the representations that rows use.
 struct Content<'a> {
     bytes: &'a [u8],
     text: String,
@@ -72,14 +72,14 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Returns the bytes of a text that is base64 only.
+    /// Returns the bytes of a text that is only base64.
     fn decoded(&self) -> Option<Vec<u8>> {
         let joined: String = self.text.split_whitespace().collect();
         base64::engine::general_purpose::STANDARD.decode(joined).ok()
     }
 }
 
-/// A key makes no certificate, and the reverse.
+/// A key cannot become a certificate, and vice versa.
 const NO_CERTIFICATE: Way = Advice(
     "no command makes a certificate from a key: name the file that the certificate authority \
      returned",
@@ -187,7 +187,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.has("DSA PRIVATE KEY"),
-        called: "a private key for DSA, which TLS does not use any more",
+        called: "a private key for DSA, which TLS no longer uses",
         certificates: NO_CERTIFICATE,
         key: Advice("name a private key for RSA, ECDSA or Ed25519, and its certificate"),
     },
@@ -267,7 +267,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.decoded().is_some_and(|bytes| bytes.starts_with(b"-----BEGIN ")),
-        called: "PEM in base64 once more, as in a secret of Kubernetes",
+        called: "PEM encoded in base64 again, as in a secret of Kubernetes",
         certificates: Command("base64 -d FILE > certificates.pem"),
         key: Command("base64 -d FILE > key.pem"),
     },
@@ -291,7 +291,7 @@ const FORMS: &[Form] = &[
     },
 ];
 
-/// Form of a file that no row fits.
+/// Form of a file that matches no row.
 static OTHER: Form = Form {
     is: |_| true,
     called: "a file of another kind",

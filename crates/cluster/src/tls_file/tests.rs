@@ -1,4 +1,4 @@
-//! Tests each form with a small file of it.
+//! Tests each form with a small file in that form.
 
 use super::*;
 use base64::Engine;
@@ -21,18 +21,18 @@ fn der(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
     [vec![tag, u8::try_from(content.len()).unwrap()], content].concat()
 }
 
-/// Returns a DER sequence of an algorithm, as keys and certificates have it.
+/// Returns a DER sequence of an algorithm in the form of keys and certificates.
 fn algorithm() -> Vec<u8> {
     der(0x30, &[der(0x06, &[vec![42, 3]]), der(0x05, &[])])
 }
 
-/// Text in the place of secret bytes. No message may have it.
+/// Text that represents secret bytes. It must not appear in messages.
 const SECRET: &[u8] = b"hunter2hunter2";
 
-/// One file, its form, and a part of the hints for certificates and for a private key.
+/// A file, its form, and a part of the hints for certificates and for a private key.
 type Example = (Vec<u8>, &'static str, &'static str, &'static str);
 
-/// Returns keystores, and other bytes that are no DER of keys and certificates.
+/// Returns keystores, and other bytes that are not keys and certificates in DER.
 fn stores() -> Vec<Example> {
     let store = |magic: [u8; 4]| [magic.to_vec(), SECRET.to_vec()].concat();
     let part = || der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]);
@@ -139,7 +139,7 @@ fn ders() -> Vec<Example> {
 /// Like [`Example`], with a text.
 type Text = (String, &'static str, &'static str, &'static str);
 
-/// Returns keys that are no plain private key, and an empty file.
+/// Returns keys that are not plain private keys, and an empty file.
 fn keys() -> Vec<Text> {
     let of = |label: &str| pem(label, SECRET);
     vec![

@@ -1,6 +1,7 @@
 //! Parses requests for servers that speak CQL.
 //!
-//! Like every parser in this crate, it never panics and reserves no memory based on a count alone.
+//! Like every parser in this crate, it never panics, and never reserves memory because of a count
+//! alone.
 
 use super::{BatchKind, EventKind, param};
 use crate::frame::{Header, flag, opcode};
@@ -98,7 +99,7 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Returns the values in their order on the wire. Names of values are skipped.
+    /// Returns the values in their order on the wire. It skips the names of values.
     pub fn values(&self) -> impl Iterator<Item = BoundValue<'a>> + use<'a> {
         let mut reader = Reader::new(self.values);
         let named = self.named;

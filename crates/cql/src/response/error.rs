@@ -3,7 +3,7 @@
 use crate::version::Version;
 use crate::wire::{Reader, Result};
 
-/// Reason of a failure: the first field of every ERROR.
+/// Reason for a failure: the first field of every ERROR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// A bug in the server, or an unforeseen condition.
@@ -44,7 +44,7 @@ pub enum ErrorCode {
     ConfigError,
     /// The keyspace or table already exists.
     AlreadyExists,
-    /// The node does not know the prepared statement, or no longer does.
+    /// The node does not know the prepared statement, or has forgotten it.
     Unprepared,
     /// A code that version 4 does not define.
     Other(i32),
@@ -52,7 +52,7 @@ pub enum ErrorCode {
 
 use ErrorCode as Code;
 
-/// Codes on the wire. The table is small and scanned only for errors, which are rare or already a
+/// Codes on the wire. The table is small, and only errors need it, which are rare or already a
 /// disaster.
 const CODES: [(i32, ErrorCode, &str); 20] = [
     (0x0000, Code::ServerError, "server error"),
@@ -120,7 +120,7 @@ impl std::fmt::Display for ErrorCode {
 /// The body of an ERROR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorBody<'a> {
-    /// Reason of the failure.
+    /// Reason for the failure.
     pub code: ErrorCode,
     /// The server's message.
     pub message: &'a str,
@@ -128,7 +128,7 @@ pub struct ErrorBody<'a> {
     pub detail: ErrorDetail<'a>,
 }
 
-/// Details of an ERROR besides its message. Consistencies are codes as received, see
+/// Details of an ERROR, in addition to its message. Consistencies are codes as received, see
 /// [`Consistency::from_code`](crate::Consistency::from_code). The numbers count replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorDetail<'a> {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::wire::{ParseError, Reader, Result};
 
-/// Something that happened in the cluster.
+/// An event in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A node joined, left or moved.

@@ -1,8 +1,8 @@
 //! Parses descriptions of columns, which precede rows and accompany prepared statements.
 //!
-//! Only here can a few bytes of a response require much memory. A column takes 4 bytes on the wire
-//! and 100 in memory, and a keyspace named once is repeated in every column. The limits below bound
-//! this. All of them are far beyond anything that Cassandra produces.
+//! Only in these descriptions can a few bytes of a response require much memory. A column takes 4
+//! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column. The
+//! limits below prevent this. All of them are far above the values that Cassandra produces.
 
 use crate::request::StatementId;
 use crate::value::CqlType;
@@ -16,8 +16,8 @@ pub const COLUMNS_MAX: usize = 65_535;
 /// the parser a stack frame.
 pub const TYPE_DEPTH_MAX: usize = 32;
 
-/// Maximum number of types in one description, including nested ones: 2 per column of the widest
-/// one.
+/// Maximum number of types in one description, including nested types: 2 for each column of the
+/// widest description.
 const TYPES_MAX: usize = 2 * COLUMNS_MAX;
 
 /// Maximum bytes for repeating keyspace and table in every column. The longest names that Cassandra
@@ -54,11 +54,11 @@ pub struct PreparedStatement {
     pub result_metadata_id: Vec<u8>,
     /// The bind markers, in order.
     pub bind_columns: Vec<ColumnSpec>,
-    /// Indexes of the bind markers that form the partition key, in the key's order. Empty if not
-    /// all of it is bound, or if the server does not state it, as in version 3. Each is less than
-    /// the number of markers.
+    /// Indexes of the bind markers that form the partition key, in the key's order. Empty if the
+    /// markers do not cover the whole key, or if the server does not state it, as in version 3.
+    /// Each is less than the number of markers.
     pub partition_key_indexes: Vec<u16>,
-    /// The columns of its rows. Empty if it returns none.
+    /// The columns of its rows. Empty if it returns no rows.
     pub result_columns: Vec<ColumnSpec>,
 }
 
@@ -84,7 +84,11 @@ impl PreparedStatement {
             let offset = reader.offset();
             let index = reader.u16("index of a partition key column")?;
             if usize::from(index) >= columns_count {
-                let (what, allowed) = ("index of a partition key column", "that of a bind marker");
+                let (what, allowed) = (
+                    "index of a partition key column",
+                    "the type of a bind \
+                                                                           marker",
+                );
                 return Err(ParseError::Value {
                     what,
                     offset,
@@ -198,7 +202,7 @@ fn walk_columns<'a>(
     count: usize,
     mut column: impl FnMut(&mut Reader<'a>, &'a str, &'a str, &'a str) -> Result<()>,
 ) -> Result<()> {
-    // Without columns, Cassandra omits the global keyspace and table, whatever the flags say.
+    // Without columns, Cassandra omits the global keyspace and table, regardless of the flags.
     if flags & bit::NO_METADATA != 0 || count == 0 {
         return Ok(());
     }

@@ -101,7 +101,7 @@ impl<'a> RawRows<'a> {
         columns(&mut reader, &preamble)?;
         let (columns_count, offset) = (preamble.columns_count, reader.offset());
         // Each cell has at least its length of 4 bytes. A row without columns has no bytes that
-        // could justify a count of rows, so it counts as 4 as well.
+        // could justify a count of rows, so it also counts as 4 bytes.
         let rows_count = reader.count("number of rows", 4 * columns_count.max(1))?;
         if columns_count == 0 && rows_count > 0 {
             let (what, allowed) = ("number of rows", "0, since there are no columns");
@@ -122,8 +122,8 @@ impl<'a> RawRows<'a> {
     }
 
     /// Returns the first cell of the first row as a boolean. For a conditional statement (and a
-    /// batch with one) this is the column `[applied]`. `None` without a row, or if the cell is no
-    /// boolean.
+    /// batch with one) this is the column `[applied]`. `None` without a row, or if the cell is not
+    /// a boolean.
     #[inline]
     pub fn applied(&self) -> Option<bool> {
         let row = self.rows().next()?.ok()?;

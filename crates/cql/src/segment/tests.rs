@@ -47,7 +47,7 @@ fn a_segment_has_lengths_a_checksum_frames_and_their_checksum() {
     assert_eq!(wire[6..6 + frames.len()], frames);
     let mut wire = Vec::new();
     BOTH[1].wrap(&frames, &mut wire);
-    // It did not become shorter: the length before compression is 0.
+    // It did not become shorter, so the length before compression is 0.
     assert_eq!(wire[..5], [frames.len() as u8, 0, 0, 0, 0x04]);
     assert_eq!(wire.len(), 8 + frames.len() + 4);
 }

@@ -7,7 +7,7 @@ use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
 use data_encoding::HEXLOWER;
 
-/// Package of Cassandra's own types. A name without a package belongs to it too.
+/// Package of Cassandra's own types. A name without a package also belongs to it.
 const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
 /// Returns the type of a class name.

@@ -22,13 +22,14 @@ pub fn decode(typ: &CqlType, bytes: Option<&[u8]>) -> Result<Value> {
             what: "length of a value",
             offset: 0,
             value: bytes.len() as i64,
-            allowed: "no more than its type takes",
+            allowed: "at most the length of its type",
         });
     }
     Ok(value)
 }
 
-/// Reads a value that takes all bytes left in `reader`. If it is too short, the error says where.
+/// Reads a value that takes all bytes left in `reader`. If the value is too short, the error gives
+/// the position.
 fn read(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
     match typ {
         CqlType::Ascii | CqlType::Text => return text(typ, reader),
@@ -135,9 +136,9 @@ fn entries(
         .collect()
 }
 
-/// Reads the parts of a tuple or user-defined type while there are bytes. Parts that were added to
-/// the type after the value was written are missing at the end. They are not filled with null:
-/// otherwise a type of many parts would turn a few bytes into many values.
+/// Reads the parts of a tuple or user-defined type while there are bytes. The value lacks parts
+/// that were added to the type later. They are not filled with null, because a type with many parts
+/// would turn a few bytes into many values.
 fn fields<'t>(
     types: impl Iterator<Item = &'t CqlType>,
     reader: &mut Reader<'_>,
@@ -152,8 +153,8 @@ fn fields<'t>(
     Ok(values)
 }
 
-/// Reads a vector. Its elements have no lengths if their type has a fixed one, otherwise vint
-/// lengths.
+/// Reads a vector. Its elements have no length fields if their type has a fixed length; otherwise
+/// they have vint lengths.
 fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<Value>> {
     let fixed = fixed_bytes(of);
     let needed = fixed.unwrap_or(1).saturating_mul(u64::from(dimension));

@@ -7,10 +7,10 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::{CqlType, SIMPLE, Value, civil};
 
 /// Longest integer, in bytes, that is shown in decimal. The conversion takes quadratic time, and
-/// 10,000 digits are useless to a reader. Longer ones are shown in hexadecimal.
+/// 10,000 digits are useless to a reader. Longer integers are shown in hexadecimal.
 const DECIMAL_BYTES_MAX: usize = 4096;
 
-/// Nanoseconds of a day. A `time` is less.
+/// Nanoseconds of a day. The value of a `time` is less.
 const NS_PER_DAY: i64 = 86_400_000_000_000;
 
 impl Display for CqlType {
@@ -141,8 +141,8 @@ fn day(f: &mut Formatter<'_>, days_since_1970: i64) -> fmt::Result {
     write!(f, "{year:04}-{month:02}-{day:02}")
 }
 
-/// Formats a time of day. It is in ticks, `per_second` of them per second, with `digits` of a
-/// fraction.
+/// Formats a time of day, given in ticks. There are `per_second` ticks per second, and the fraction
+/// has `digits` digits.
 fn time(f: &mut Formatter<'_>, ticks: i64, per_second: i64, digits: usize) -> fmt::Result {
     let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -165,7 +165,7 @@ fn integer(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 /// Formats like Java's BigDecimal: with a point while the exponent is small, otherwise in
-/// scientific notation. A scale of 2^31 therefore does not write 2^31 zeroes.
+/// scientific notation. So a scale of 2^31 does not write 2^31 zeroes.
 fn decimal(f: &mut Formatter<'_>, unscaled: &[u8], scale: i32) -> fmt::Result {
     if unscaled.len() > DECIMAL_BYTES_MAX {
         hex(f, unscaled)?;

@@ -20,7 +20,7 @@ impl Value {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Appends the bytes of the value without a length. Null has none.
+    /// Appends the bytes of the value without a length. A null has no bytes.
     pub fn append(&self, out: &mut Vec<u8>) {
         match self {
             Value::Null | Value::Empty => {}
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Returns true if such values stand in a vector without their length, see
+    /// Returns true if values of this type stand in a vector without their length, see
     /// `decode::fixed_bytes`.
     fn has_fixed_bytes(&self) -> bool {
         match self {
@@ -97,7 +97,7 @@ fn append_element(out: &mut Vec<u8>, value: &Value) {
 /// Appends a number of variable length, as in vectors and durations.
 pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
     // One byte holds 7 bits. Each further byte adds 8 bits and costs the first byte a leading bit.
-    // The ninth byte comes when the first one is used up.
+    // The ninth byte is necessary when the first byte has no bits left.
     let bits = 64 - value.leading_zeros();
     let more = if bits > 56 {
         8
@@ -116,8 +116,8 @@ pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a number in two's complement with the fewest bytes. Only this form of a `varint` finds
-/// the same key again.
+/// Appends a number in two's complement with the fewest bytes. Only this form of a `varint` leads
+/// to the same key again.
 pub fn append_varint(number: i64, out: &mut Vec<u8>) {
     let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
     out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);

@@ -1,7 +1,7 @@
 //! Computes days of the proleptic Gregorian calendar, and UUIDs that contain a time.
 
-/// Days between 0000-03-01 and 1970-01-01. Counting years from March puts the leap day last, so
-/// that one division gives the month from the day of the year (30.6 days per month).
+/// Days between 0000-03-01 and 1970-01-01. If years begin in March, the leap day is their last day.
+/// So one division gives the month from the day of the year (30.6 days per month).
 const DAYS_TO_1970: i64 = 719_468;
 /// Milliseconds from 1582-10-15, the epoch of version 1 UUIDs, to 1970.
 const GREGORIAN_TO_1970_MS: i64 = 12_219_292_800_000;
@@ -30,7 +30,7 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let from_march = year - i64::from(month <= 2);
     let leap_days =
         from_march.div_euclid(4) - from_march.div_euclid(100) + from_march.div_euclid(400);
-    // Months from March on have 31, 30, 31, 30, 31 days, repeatedly.
+    // From March on, months have 31, 30, 31, 30, 31 days, repeatedly.
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let days = from_march * 365 + leap_days + day_of_year - DAYS_TO_1970;
     (civil(days) == (year, month, day)).then_some(days)
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// The example of RFC 4122 is of 1997-02-03 17:43:12.216875 UTC.
+    /// The example in RFC 4122 is 1997-02-03 17:43:12.216875 UTC.
     #[test]
     fn a_time_lies_in_a_uuid_as_the_standard_has_it() {
         let ticks = uuid_ticks(854_991_792_216) + 8_750;

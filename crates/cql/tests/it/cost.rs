@@ -1,6 +1,6 @@
 //! Measures the cost of a standard1 write frame. A small version of the same work runs in every
-//! test run, with its result checked, so that the measurement stays valid. To measure, run `cargo
-//! test -p cql --release --test it -- --ignored --nocapture cost`.
+//! test run, with its result checked, so that the measurement remains valid. To measure, run
+//! `cargo test -p cql --release --test it -- --ignored --nocapture cost`.
 
 use std::hint::black_box;
 

@@ -171,8 +171,8 @@ fn a_partition_key_index_beyond_the_markers_is_refused() {
         \x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01";
     let header = Header::parse_response(&frame(0x08, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
-    let expected = "index of a partition key column at byte 20 is 1; \
-                    allowed is that of a bind marker";
+    let expected =
+        "index of a partition key column at byte 20 is 1; allowed is the type of a bind marker";
     assert_eq!(error, expected);
 }
 
@@ -441,7 +441,7 @@ fn an_event_that_does_not_exist_is_named() {
     let body = b"\x00\x05PARTY";
     let header = Header::parse_response(&frame(0x0C, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
-    assert_eq!(error, "event `PARTY` is not known here");
+    assert_eq!(error, "event `PARTY` is unknown");
 }
 
 #[test]

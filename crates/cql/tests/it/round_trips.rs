@@ -319,10 +319,10 @@ fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
     let body = b"\x0A\x00a\x15\x01";
     assert_eq!(expand(body, 10), Ok(b"aaaaaaaaaa".to_vec()));
     for (body, what) in [
-        (&b""[..], "it has no length in front"),
+        (&b""[..], "it does not begin with a length"),
         (
             b"\x80\x80\x80\x08\x00a",
-            "it announces more than Snappy can expand it to",
+            "it announces a length that Snappy cannot reach",
         ),
         (
             b"\x0B\x00a\x15\x01",
@@ -357,10 +357,10 @@ fn a_body_that_does_not_get_shorter_stays_as_it_is() {
 fn a_compressed_body_that_lies_about_its_length_is_refused() {
     let mut out = Vec::new();
     let cases: [(&[u8], &str); 4] = [
-        (b"\x00\x00\x00", "it has no length in front"),
+        (b"\x00\x00\x00", "it does not begin with a length"),
         (
             b"\x0F\xFF\xFF\xFF\x10a",
-            "it announces more than LZ4 can expand it to",
+            "it announces a length that LZ4 cannot reach",
         ),
         (
             b"\x00\x00\x00\x0B\x10a\x01\x00\x50aaaaa",

@@ -135,7 +135,7 @@ fn bytes_of_the_wrong_length_are_refused() {
         (
             CqlType::Int,
             b"\0\0\0\0\0",
-            "length of a value at byte 0 is 5; allowed is no more than its type takes",
+            "length of a value at byte 0 is 5; allowed is at most the length of its type",
         ),
         (
             CqlType::Inet,

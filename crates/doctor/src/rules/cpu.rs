@@ -10,7 +10,7 @@ use topology::CpuSet;
 /// Minimum number of interrupts to judge their distribution.
 const COUNT_MIN: u64 = 10_000;
 
-/// Share from which one CPU counts as handling all of them.
+/// Share above which one CPU counts as handling all interrupts.
 const SHARE_MAX: f64 = 0.9;
 
 pub(super) const RULES: &[Rule] = &[
@@ -27,8 +27,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "kernel.numa_balancing",
         wanted: "0 where memory has several NUMA nodes",
-        why: "The kernel unmaps pages for a while to see which CPUs use them, and moves them; a \
-              bound node gains nothing from that.",
+        why: "The kernel unmaps pages for a short time to find the CPUs that use them, and moves \
+              them. A bound node has no advantage from that.",
         fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
@@ -36,9 +36,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.network",
-        wanted: "queues on several CPUs, away from those that nodes are bound to",
-        why: "A CPU that handles all packets does nothing else under load, and threads that are \
-              bound to it wait.",
+        wanted: "queues on several CPUs, none of which nodes are bound to",
+        why: "A CPU that handles all packets has no time for other work under load, and threads \
+              that are bound to it wait.",
         fix: "ethtool -L LINK combined CPUS; systemctl enable --now irqbalance; or echo CPUS > \
               /proc/irq/NUMBER/smp_affinity_list",
         source: OURS,
@@ -47,18 +47,18 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.disk",
-        wanted: "queues on several CPUs, away from those that nodes are bound to",
-        why: "A CPU that handles the ends of all requests does nothing else under load, and \
-              threads that are bound to it wait.",
-        fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; NVMe queues are placed by the kernel \
-              alone: give each node a disk of its own NUMA node",
+        wanted: "queues on several CPUs, none of which nodes are bound to",
+        why: "A CPU that handles the ends of all requests has no time for other work under load, \
+              and threads that are bound to it wait.",
+        fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; only the kernel places NVMe queues, \
+              so give each node a disk on its NUMA node",
         source: OURS,
         start_check: "",
         look: Check::By(|view| interrupts(view, Queue::Disk)),
     },
     Rule {
         setting: "cpu.quota",
-        wanted: "no quota: CPUs of its own instead (cpuset)",
+        wanted: "no quota, but separate CPUs instead (cpuset)",
         why: "A process that has used up its share of 100 ms stops until the next period: \
               collections and requests get pauses that no log explains.",
         fix: "AllowedCPUs= instead of CPUQuota= in the unit; in Kubernetes whole CPUs, requests \
@@ -69,10 +69,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "cpu.gc_threads_of_all",
-        wanted: "no more than there are CPUs",
-        why: "Every JVM takes all CPUs for its own. When several collect at once their threads \
-              push each other away, and pauses grow by as much.",
-        fix: "give each node CPUs of its own (AllowedCPUs= of its unit, taskset -c), or \
+        wanted: "at most the number of CPUs",
+        why: "Every JVM assumes that it has all CPUs. When several collect at the same time, \
+              their threads compete, and pauses become correspondingly longer.",
+        fix: "give each node separate CPUs (AllowedCPUs= of its unit, taskset -c), or \
               -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
         source: OURS,
         start_check: "",
@@ -99,7 +99,7 @@ fn numa_balancing(view: &View<'_>) -> Vec<SettingResult> {
     }]
 }
 
-/// Judges which CPUs handled interrupts, and whether others may.
+/// Judges the CPUs that handled interrupts, and if other CPUs may handle them.
 fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let all = match &view.facts.interrupts {
         Ok(all) => all.iter().filter(|one| one.queue == queue),
@@ -147,7 +147,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the nodes that may use a CPU but not all others.
+/// Returns the nodes that may use this CPU, but not all other CPUs.
 fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     let all = view.cpus().unwrap_or(usize::MAX);
     let is_bound = |cpus: CpuSet| cpus.len() < all && cpus.contains(cpu as u32);
@@ -173,12 +173,12 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<SettingResult> {
         return Vec::new();
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
-    // CPUs that any of them may use.
+    // CPUs that any of the nodes may use.
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {
         return vec![SettingResult::not_told(
-            "not all JVMs say how many threads collect, or their CPUs",
+            "not all JVMs report their number of collector threads, or their CPUs",
         )];
     };
     let (sum, cpus) = (threads.iter().sum::<usize>(), cpus.len());

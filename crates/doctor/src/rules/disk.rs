@@ -4,8 +4,8 @@ use super::rule::{APACHE, Check, DATASTAX, INTEL, Rule, SettingResult, View, unl
 use crate::finding::Severity;
 use host::settings::{Device, FactResult, Mount};
 
-/// Maximum read-ahead of solid-state and of rotating disks. Data read ahead of a random read is
-/// discarded, so that more than this reduces performance.
+/// Maximum read-ahead of solid-state and of rotating disks. The kernel discards data that it reads
+/// ahead of a random read, so more than this reduces performance.
 const AHEAD_KIB_MAX: u64 = 16;
 const AHEAD_KIB_MAX_ROTATIONAL: u64 = 64;
 
@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.read_ahead",
         wanted: "at most 16 KiB (8 is recommended)",
-        why: "A read of one row reads this much from the disk, and evicts other data from the page \
-              cache.",
+        why: "A read of one row reads this number of bytes from the disk, and evicts other data \
+              from the page cache.",
         fix: "echo 8 > /sys/block/{on}/queue/read_ahead_kb (at every start: a udev rule, \
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/read_ahead_kb}=\"8\")",
         source: INTEL,
@@ -37,9 +37,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.rotational",
         wanted: "0",
-        why: "The kernel takes the disk for a rotating one, as it does with many virtual disks, \
-              and orders and accounts requests accordingly.",
-        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; keep the commit \
+        why: "The kernel assumes that the disk rotates, as with many virtual disks, and orders \
+              and accounts requests accordingly.",
+        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; put the commit \
               log on another disk than a rotating one",
         source: APACHE,
         start_check: "",
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Judges each device of the mounts that `is_wanted` accepts, once.
+/// Judges each device below the mounts that `is_wanted` accepts, once.
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,
@@ -79,7 +79,7 @@ fn each(
 
 /// Returns the finding for a mount without a known device.
 fn bare(mount: &Mount) -> Option<SettingResult> {
-    let why = format!("no device of {} can be seen ({})", mount.place, mount.kind);
+    let why = format!("no device of {} is visible ({})", mount.place, mount.kind);
     mount
         .devices
         .is_empty()
@@ -119,7 +119,7 @@ fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     )
 }
 
-/// Only the lowest device, which passes requests to a disk, orders them.
+/// Only the lowest device orders requests, because it passes them to a disk.
 fn scheduler(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,

@@ -8,11 +8,12 @@ use target_spec::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
 
-/// Heap size from which it holds as many objects as the largest one with compressed pointers.
+/// Smallest heap without compressed pointers that holds as many objects as the largest heap with
+/// them.
 const WORTH_IT_BYTES: u64 = 38 * GIB;
 
-/// Maximum shares of memory for all heaps together. Beyond the first, the page cache is small.
-/// Beyond the second, buffers, maps and the kernel have too little.
+/// Maximum shares of memory for all heaps together. Above the first, the page cache is small. Above
+/// the second, too little remains for buffers, maps and the kernel.
 const HEAPS_SHARE_MAX: f64 = 0.5;
 const HEAPS_SHARE_WARN: f64 = 0.75;
 
@@ -22,8 +23,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.size",
         wanted: "below 32 GiB, or above 38 GiB",
-        why: "From 32 GiB on every pointer takes 8 bytes instead of 4, so that a heap of 32 to 38 \
-              GiB holds less than one of 31.",
+        why: "From 32 GiB on, every pointer needs 8 bytes instead of 4, so a heap of 32 to 38 GiB \
+              holds less than a heap of 31.",
         fix: "-Xms31G -Xmx31G in jvm-server.options",
         source: INTEL,
         start_check: "",
@@ -41,8 +42,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.of_all",
         wanted: "at most 50 % of memory (25 to 50 % is usual)",
-        why: "The rest is the page cache, from which most reads are answered, and what nodes have \
-              outside of their heaps.",
+        why: "The rest is for the page cache, from which most reads are answered, and for the \
+              memory of nodes outside of their heaps.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
         source: INTEL,
         start_check: "",
@@ -61,17 +62,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.version",
         wanted: "a Java that this Cassandra supports",
-        why: "On others it may start, but its makers have not tested it there.",
-        fix: "install one of these and name it by JAVA_HOME",
+        why: "With others it may start, but its developers have not tested them.",
+        fix: "install one of these and name it with JAVA_HOME",
         source: APACHE,
-        start_check: "bin/cassandra refuses versions of Java that it does not know",
+        start_check: "bin/cassandra refuses unknown versions of Java",
         look: Check::By(version),
     },
     Rule {
         setting: "jvm.use_numa",
         wanted: "on where it may use the memory of several NUMA nodes",
-        why: "With several nodes each thread allocates nearby; with one, or bound to one, there is \
-              nothing to choose, and the JVM switches it off by itself from version 9 on.",
+        why: "With several nodes, each thread allocates on its own node. With one node, or bound \
+              to one, there is no choice, and from version 9 on the JVM switches it off itself.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",
@@ -79,19 +80,19 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.active_processors",
-        wanted: "as many CPUs as it may use",
+        wanted: "the number of CPUs that it may use",
         why: "By this number the JVM and Cassandra size their pools of threads.",
-        fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in jvm-server.options: \
-              as many as the cpuset has, or neither",
+        fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in \
+              jvm-server.options: the number of CPUs in the cpuset, or neither option",
         source: JDK,
         start_check: "",
         look: Check::By(active_processors),
     },
     Rule {
         setting: "jvm.parallel_gc_threads",
-        wanted: "what the JVM reckons from its CPUs: all up to 8, five of eight beyond",
-        why: "More threads than CPUs push each other away while the world is stopped; fewer leave \
-              CPUs idle then.",
+        wanted: "the JVM's number for its CPUs: all up to 8, five of eight beyond",
+        why: "More threads than CPUs compete with each other while the world is stopped, and \
+              fewer threads leave CPUs idle.",
         fix: "no -XX:ParallelGCThreads, or one that fits its CPUs",
         source: JDK,
         start_check: "",
@@ -99,9 +100,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.conc_gc_threads",
-        wanted: "a quarter of the parallel ones, or up to as many",
-        why: "They work beside requests: too many take CPUs from these. Allocation overtakes too \
-              few, and a full collection stops the world.",
+        wanted: "at least a quarter of the number of parallel threads, and at most that number",
+        why: "They work in parallel with requests, so too many take CPUs from these. If there are \
+              too few, allocation overtakes them, and a full collection stops the world.",
         fix: "no -XX:ConcGCThreads, or one that fits",
         source: JDK,
         start_check: "",
@@ -110,11 +111,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.jemalloc",
         wanted: "preloaded, if memory outside of the heap grows",
-        why: "For information: glibc's allocator leaves holes when many threads make and free \
+        why: "For information: glibc's allocator leaves holes when many threads allocate and free \
               buffers.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
-        start_check: "checkJemalloc says whether it is there",
+        start_check: "checkJemalloc reports whether it exists",
         look: Check::By(jemalloc),
     },
 ];
@@ -125,7 +126,7 @@ fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<SettingResult>) -> V
     view.jvms.iter().filter_map(of).collect()
 }
 
-const NO_SIZE: &str = "neither the JVM nor its command line says how large the heap may be";
+const NO_SIZE: &str = "neither the JVM nor its command line states the maximum heap";
 
 fn heap_size(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
@@ -240,7 +241,9 @@ fn use_numa(view: &View<'_>) -> Vec<SettingResult> {
 fn active_processors(view: &View<'_>) -> Vec<SettingResult> {
     each(view, |jvm| {
         let (Some(reckons_with), Some(allowed)) = (jvm.reckons_with(), jvm.allowed()) else {
-            return Some(SettingResult::not_told("the kernel does not tell its CPUs"));
+            return Some(SettingResult::not_told(
+                "the kernel does not report its CPUs",
+            ));
         };
         let given = jvm.count("cassandra.available_processors");
         let level = match given.unwrap_or(reckons_with).max(reckons_with) {
@@ -262,14 +265,16 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
             return None;
         }
         let Some(cpus) = jvm.counted() else {
-            return Some(SettingResult::not_told("the kernel does not tell its CPUs"));
+            return Some(SettingResult::not_told(
+                "the kernel does not report its CPUs",
+            ));
         };
         let wanted = parallel_threads(cpus);
         let given = jvm.count("ParallelGCThreads");
         let (count, origin) = match (given, jvm.parallel()) {
             (Some(count), _) => (count, ""),
             (None, Some(count)) => (count, ", reckoned"),
-            (None, None) => return Some(SettingResult::not_told("it does not tell")),
+            (None, None) => return Some(SettingResult::not_told("it does not report them")),
         };
         let level = match count {
             _ if count > cpus => Severity::Warning,

@@ -8,10 +8,10 @@ use host::settings::ProcessSettings;
 use measure::number::bytes;
 
 /// Maximum amount of unwritten data before the kernel begins to write it. At 200 MB/s, writing more
-/// would take longer than 5 s, during which every sync waits.
+/// than this would take longer than 5 s, and every sync waits for it.
 const DIRTY_BYTES_MAX: u64 = 1 << 30;
 
-/// Recommended minimum of both limits. Cassandra's own check requires less of the first.
+/// Recommended minimum of both limits. Cassandra's own check requires less for the first limit.
 const NOFILE_MIN: u64 = 100_000;
 const NPROC_MIN: u64 = 32_768;
 
@@ -19,28 +19,28 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.nofile",
         wanted: "at least 100000",
-        why: "Every SSTable has several files and every client a socket. A node that may open no \
-              more stops serving.",
+        why: "Every SSTable has several files and every client has a socket. A node that may not \
+              open more stops serving.",
         fix: "echo 'cassandra - nofile 1048576' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNOFILE=1048576), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo wants at least 10000 and warns",
+        start_check: "SystemInfo requires at least 10000 and warns",
         look: Check::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Severity::Warning)),
     },
     Rule {
         setting: "limit.nproc",
         wanted: "at least 32768",
-        why: "Threads count as processes of the user. A node that can start none dies.",
+        why: "Threads count as processes of the user. A node that cannot start a thread dies.",
         fix: "echo 'cassandra - nproc 32768' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNPROC=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo wants at least 32768 and warns of degraded performance",
+        start_check: "SystemInfo requires at least 32768 and warns of degraded performance",
         look: Check::By(|view| limits(view, "nproc", Some(NPROC_MIN), Severity::Warning)),
     },
     Rule {
         setting: "limit.memlock",
         wanted: "unlimited",
-        why: "Cassandra locks its memory so that it is never swapped out; with a limit it cannot.",
+        why: "Cassandra locks its memory to prevent swapping; a limit prevents the lock.",
         fix: "echo 'cassandra - memlock unlimited' >> /etc/security/limits.d/cassandra.conf \
               (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
@@ -54,14 +54,14 @@ pub(super) const RULES: &[Rule] = &[
         fix: "echo 'cassandra - as unlimited' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitAS=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo wants at least 0x7fffffff and warns",
+        start_check: "SystemInfo requires at least 0x7fffffff and warns",
         look: Check::By(|view| limits(view, "as", None, Severity::Warning)),
     },
     Rule {
         setting: "vm.max_map_count",
         wanted: "at least 1048575",
-        why: "Every mapped SSTable takes maps. When they run out, the JVM fails with an error that \
-              looks like lack of memory.",
+        why: "Every mapped SSTable needs maps. Without free maps, the JVM fails with an error \
+              that looks like lack of memory.",
         fix: sysctl!("vm.max_map_count", "1048575"),
         source: APACHE,
         start_check: "checkMaxMapCount warns",
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "vm.swappiness",
-        wanted: "at most 1 where there is swap",
+        wanted: "at most 1 if there is swap",
         why: "The kernel prefers to swap memory out over giving page cache up.",
         fix: sysctl!("vm.swappiness", "1"),
         source: DATASTAX,
@@ -93,8 +93,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "thp.enabled",
         wanted: "madvise; with always or madvise the JVM may have +UseTransparentHugePages",
-        why: "With `always` the kernel also joins pages of thread stacks and buffers, which grow \
-              by that; with `never` a JVM that asks for large pages gets none.",
+        why: "With `always` the kernel also joins pages of thread stacks and buffers, which \
+              become larger because of that. With `never` a JVM that requests large pages gets \
+              none.",
         fix: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (at every start: the \
               kernel parameter transparent_hugepage=madvise)",
         source: INTEL,
@@ -105,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "thp.defrag",
         wanted: "never or defer",
         why: "Otherwise a thread that touches new memory waits until the kernel has moved other \
-              pages away to make a large one.",
+              pages to make a large one.",
         fix: "echo never > /sys/kernel/mm/transparent_hugepage/defrag (at every start: a unit or \
               rc.local)",
         source: DATASTAX,
@@ -115,7 +116,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.zone_reclaim_mode",
         wanted: "0",
-        why: "Otherwise a NUMA node gives its page cache up, and stalls, while others have memory.",
+        why: "Otherwise a NUMA node drops its page cache, and stalls, while others have free \
+              memory.",
         fix: sysctl!("vm.zone_reclaim_mode", "0"),
         source: DATASTAX,
         start_check: "",
@@ -124,8 +126,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.dirty_background",
         wanted: "at most 1 GiB",
-        why: "This much may be unwritten before the kernel begins to write; syncs of the commit \
-              log and flushes then wait behind it.",
+        why: "This number of bytes may be unwritten before the kernel begins to write; syncs of \
+              the commit log and flushes then wait behind it.",
         fix: sysctl!("vm.dirty_background_bytes", "268435456"),
         source: OURS,
         start_check: "",
@@ -174,7 +176,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.rmem_max",
         wanted: "at least 16777216",
-        why: "The largest buffer that a socket may ask for; streams over long or fast links need \
+        why: "The largest buffer that a socket may request. Streams over long or fast links need \
               it.",
         fix: sysctl!("net.core.rmem_max", "16777216"),
         source: DATASTAX,
@@ -188,7 +190,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.wmem_max",
         wanted: "at least 16777216",
-        why: "The largest buffer that a socket may ask for; streams over long or fast links need \
+        why: "The largest buffer that a socket may request. Streams over long or fast links need \
               it.",
         fix: sysctl!("net.core.wmem_max", "16777216"),
         source: DATASTAX,
@@ -202,7 +204,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.optmem_max",
         wanted: "at least 40960",
-        why: "Memory beside the buffers of a socket, for its options.",
+        why: "Memory for the options of a socket, in addition to its buffers.",
         fix: sysctl!("net.core.optmem_max", "40960"),
         source: DATASTAX,
         start_check: "",
@@ -241,7 +243,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.core.somaxconn",
         wanted: "at least 4096",
-        why: "This many clients may wait to be accepted; after a restart all come at once.",
+        why: "This number of clients may wait for acceptance. After a restart, all clients \
+              connect together.",
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
@@ -270,7 +273,8 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the processes whose limits are checked: the nodes or, if there are none, this session.
+/// Returns the processes whose limits the rule checks: the nodes or, if there are none, this
+/// session.
 fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     let nodes: Vec<_> = view.facts.processes.iter().map(|one| (one.name.clone(), one)).collect();
     if nodes.is_empty() {
@@ -331,7 +335,7 @@ fn swappiness(view: &View<'_>) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the chosen one of several words: `always [madvise] never`.
+/// Returns the selected one of several words: `always [madvise] never`.
 fn chosen(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(inside, _)| inside)
@@ -364,12 +368,12 @@ fn defrag(view: &View<'_>) -> Vec<SettingResult> {
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => SettingResult::new(chosen, Severity::Ok),
-        // Only processes that request large pages wait, and none does.
+        // Only processes that request large pages wait, and no node requests them.
         "madvise" | "defer+madvise" if !is_asked => {
-            SettingResult::new(format!("{chosen}, and no JVM asks"), Severity::Ok)
+            SettingResult::new(format!("{chosen}, but no JVM requests them"), Severity::Ok)
         }
         "always" if !is_asked && !has_always => {
-            SettingResult::new("always, and no JVM asks", Severity::Ok)
+            SettingResult::new("always, but no JVM requests them", Severity::Ok)
         }
         _ => SettingResult::new(chosen, Severity::Advice),
     }]
@@ -412,7 +416,7 @@ fn clock_source(view: &View<'_>) -> Vec<SettingResult> {
         judged
     } else {
         judged.fix(format!(
-            "none: only {available} can be had; an unstable tsc is said in the kernel's log \
+            "none: only {available} is available; the kernel's log mentions an unstable tsc \
              (dmesg | grep -i tsc)"
         ))
     }]
@@ -425,7 +429,7 @@ fn clock_sync(view: &View<'_>) -> Vec<SettingResult> {
             Severity::Ok,
         ),
         Ok(_) => SettingResult::new(
-            "no program keeps it, as far as the kernel knows",
+            "the kernel reports that no program keeps it",
             Severity::Warning,
         ),
         Err(why) => SettingResult::not_told(why),

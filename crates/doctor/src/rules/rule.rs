@@ -19,7 +19,7 @@ pub(super) struct Rule {
     pub(super) look: Check,
 }
 
-/// Way of judging a setting.
+/// Way in which a setting is judged.
 pub(super) enum Check {
     /// By a kernel value, with the severity of a value out of bounds.
     Kernel(&'static str, Bound, Severity),
@@ -27,7 +27,7 @@ pub(super) enum Check {
     By(fn(&View<'_>) -> Vec<SettingResult>),
 }
 
-/// Bounds of a number. If there are several numbers, the last one, the maximum, counts.
+/// Bounds of a number. If there are several numbers, the last one counts, which is the maximum.
 pub(super) enum Bound {
     AtLeast(u64),
     AtMost(u64),
@@ -38,7 +38,7 @@ pub(super) struct SettingResult {
     pub(super) on: String,
     pub(super) value: String,
     pub(super) level: Severity,
-    /// Replaces the row's value.
+    /// Recommended value that replaces the one in the row.
     pub(super) wanted: Option<String>,
     pub(super) fix: Option<String>,
 }
@@ -74,7 +74,7 @@ impl SettingResult {
     }
 }
 
-/// Returns `Ok` if the value is fine, or else `level`.
+/// Returns `Ok` if the value is good, or else `level`.
 pub(super) fn unless(is_fine: bool, level: Severity) -> Severity {
     if is_fine { Severity::Ok } else { level }
 }
@@ -91,14 +91,14 @@ impl View<'_> {
         match self.facts.values.get(name) {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) if name.starts_with("net.") && why.starts_with("there is no") => Err(
-                format!("{why}: a network namespace of its own does not show it"),
+                format!("{why}: a separate network namespace does not show it"),
             ),
             Some(Err(why)) => Err(why.clone()),
-            None => Err("it was not asked for".to_owned()),
+            None => Err("it was not requested".to_owned()),
         }
     }
 
-    /// Returns the last number of such a value.
+    /// Returns the last number of a kernel value.
     pub(super) fn number(&self, name: &str) -> Result<u64, String> {
         let value = self.value(name)?;
         let last = value.split_ascii_whitespace().last();
@@ -141,7 +141,7 @@ pub(super) const INTEL: &str = "Intel, Cassandra tuning guide";
 pub(super) const JDK: &str = "OpenJDK HotSpot";
 pub(super) const OURS: &str = "cassay";
 
-/// The command that sets a kernel value now and at every start.
+/// Returns the command that sets a kernel value now and at every start.
 macro_rules! sysctl {
     ($name:literal, $value:literal) => {
         concat!(

@@ -16,7 +16,7 @@ use study::settings::Variant;
 /// Number of finished runs to read, newest first: older ones are out of date.
 const RUNS_MAX: usize = 5;
 
-/// Assumed rate of a link, bit/s: servers have had it for ten years.
+/// Assumed rate of a link, bit/s: servers have had this rate for ten years.
 const ASSUMED_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
 /// Settings that must be equal for a client's ceiling to be the same.
@@ -34,7 +34,7 @@ pub struct KnownRuns {
 }
 
 impl KnownRuns {
-    /// Reads the runs of the study of that name in `results`.
+    /// Reads the runs of the study with that name in `results`.
     pub fn read(study: &str, results: &Path) -> KnownRuns {
         KnownRuns {
             runs: store::finished(results, study).take(RUNS_MAX).collect(),
@@ -58,8 +58,8 @@ impl KnownRuns {
         })
     }
 
-    /// Returns the throughput at a point. For threads it is the highest one in the newest run of
-    /// this variant on this target, at any number of threads.
+    /// Returns the throughput at a point. For threads, this is the highest throughput at any number
+    /// of threads, in the newest run of this variant on this target.
     pub fn reached(&self, variant: &Variant, point: Point) -> Option<PointThroughput> {
         if let Point::Rate(rate) = point {
             return Some(PointThroughput {
@@ -79,7 +79,7 @@ impl KnownRuns {
         })
     }
 
-    /// Returns the measured clients on the machines of these places. If none of those was measured,
+    /// Returns the measured clients on the machines of these places. If none of these was measured,
     /// it returns all measured clients.
     pub fn measured(&self, variant: &Variant, places: &[&str]) -> Vec<MeasuredClient> {
         let found = self.trials(variant, &OF_CLIENTS).find_map(|(run, trials)| {
@@ -93,7 +93,7 @@ impl KnownRuns {
         all
     }
 
-    /// Returns how many rows an operation of each kind read, if a run has counted them.
+    /// Returns the number of rows that an operation of each kind read, if a run has counted them.
     pub fn rows_read(&self, variant: &Variant) -> BTreeMap<String, f64> {
         let counted = self.trials(variant, &OF_TARGETS).map(|(_, trials)| {
             let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -113,7 +113,8 @@ impl KnownRuns {
             .unwrap_or_default()
     }
 
-    /// Returns the slowest link of these machines. Unknown rates are assumed.
+    /// Returns the slowest link of these machines. It assumes a rate for links whose rate is
+    /// unknown.
     pub fn slowest_link(&self, places: &[&str]) -> Link {
         let links = places.iter().map(|place| self.link(place));
         let slowest = links.min_by_key(|link| link.bits_per_s);

@@ -5,17 +5,17 @@ use analysis::procedure::Point;
 use serde::Serialize;
 use study::payload::Payload;
 
-/// Share of a link's rate that payload may take. Headers of Ethernet, IP and TCP take 6 % of full
+/// Maximum share of a link's rate for payload. Headers of Ethernet, IP and TCP take 6 % of full
 /// packets, and queues grow before a link is full.
 pub const LINK_SHARE_MAX: f64 = 0.8;
 
-/// Place of the machine that cassay itself runs on.
+/// Place of the machine on which cassay itself runs.
 pub const HERE: &str = "here";
 
 /// Ceiling of a client on a null target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredClient {
-    /// Place of the client: `here`, or the name that `ssh` knows the machine by.
+    /// Place of the client: `here`, or the machine's name for `ssh`.
     pub place: String,
     /// Number of its workers.
     pub workers: usize,
@@ -35,9 +35,9 @@ impl MeasuredClient {
 /// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointThroughput {
-    /// Operations per second that are asked for, or that succeeded.
+    /// Operations per second: the requested ones, or the successful ones.
     pub ops_per_s: f64,
-    /// Run and point at which this was measured. `None` for a rate, which is given by the study.
+    /// Run and point at which this was measured. `None` for a rate, which the study gives.
     pub shown: Option<(String, Point)>,
 }
 
@@ -53,7 +53,7 @@ pub struct Link {
 /// Source of a link's rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkBy {
-    /// The kernel, for the link of that name of this machine.
+    /// The kernel of this machine, for the link with this name.
     Kernel(String),
     /// The agent of a client on that machine, in an earlier run.
     Run(String),
@@ -68,7 +68,7 @@ impl Link {
     }
 }
 
-/// Facts about a variant's highest point and about the machines that offer it.
+/// Facts about a variant's highest point, and about the machines that offer it.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Highest point of the variant.
@@ -78,7 +78,7 @@ pub struct Facts {
     /// Measured clients on its machines. If none of those was measured, measured clients on other
     /// machines.
     pub measured: Vec<MeasuredClient>,
-    /// Bytes of an operation on the wire.
+    /// Number of bytes of an operation on the wire.
     pub payload: Payload,
     /// Workers of each machine that offers the load. `None` if the study leaves the number to the
     /// client.
@@ -89,22 +89,24 @@ pub struct Facts {
     pub only_here: bool,
     /// True if the study names client machines.
     pub names_machines: bool,
-    /// True if each machine has a key range of its own.
+    /// True if each machine has its own key range.
     pub splits_range: bool,
 }
 
-/// Load on machines like those that offer it.
+/// Load of the point on machines like those that offer it.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
     /// Average number of workers of a machine.
     pub workers_each: f64,
     /// True if all machines have the same number of workers.
     pub are_alike: bool,
-    /// Machines needed so that no ceiling is used too far. `None` if unknown.
+    /// Number of machines that keeps every ceiling within its limit. `None` if unknown.
     pub by_ceiling: Option<usize>,
-    /// Machines needed so that no link is used too far. `None` if unknown, or if no link is used.
+    /// Number of machines that keeps every link within its limit. `None` if unknown, or if no link
+    /// is used.
     pub by_link: Option<usize>,
-    /// Bit/s that all clients together send or receive, whichever is more. `None` if unknown.
+    /// Bit/s that all clients together send or receive. It is the higher of the two values. `None`
+    /// if unknown.
     pub bits_per_s: Option<f64>,
 }
 
@@ -127,7 +129,7 @@ impl Shape {
             whole(ops_per_s / (one.per_worker() * each * share_max).max(1.0))
         });
         let by_link = facts.link.as_ref().zip(bits_per_s).map(|(link, bits_per_s)| {
-            // The machine with most workers sends most.
+            // The machine with the most workers sends the most data.
             whole(bits_per_s * most / each / (link.bits_per_s as f64 * LINK_SHARE_MAX))
         });
         Shape {

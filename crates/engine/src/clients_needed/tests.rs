@@ -1,4 +1,4 @@
-//! Tests what plans say about client machines, from made-up facts and from runs on disk.
+//! Tests the sentences of plans about client machines, from invented facts and from runs on disk.
 
 use super::facts::{LinkBy, PointThroughput};
 use super::*;
@@ -23,7 +23,7 @@ fn measured(place: &str, workers: usize, ceiling_ops_per_s: f64) -> MeasuredClie
     }
 }
 
-/// A rate of 1.2 M on one machine whose client was measured with 8 workers, over a link of 10
+/// A rate of 1.2 M on one machine, whose client was measured with 8 workers over a link of 10
 /// Gbit/s.
 fn facts() -> Facts {
     Facts {
@@ -78,7 +78,7 @@ fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     assert_eq!(bytes(833.0, 833.0), (Some(1), false));
     assert_eq!(bytes(834.0, 100.0), (Some(2), true));
     assert_eq!(bytes(100.0, 1_700.0), (Some(3), true));
-    // A load that stays on this machine uses no link.
+    // A load that remains on this machine uses no link.
     assert_eq!(machines(|facts| facts.link = None), (Some(3), true));
 }
 
@@ -92,18 +92,19 @@ fn the_load_is_shared_by_workers_and_the_slowest_worker_decides() {
     };
     assert_eq!(named(vec![None; 2]), (Some(3), true));
     assert_eq!(named(vec![None; 3]), (Some(3), false));
-    // 23.4 workers: two machines have 24.
+    // With 23.4 workers, two machines have 24.
     assert_eq!(named(vec![Some(16), Some(8)]), (Some(2), false));
     assert_eq!(named(vec![Some(16), Some(7)]), (Some(3), true));
     assert_eq!(named(vec![Some(24)]), (Some(1), false));
-    // Each worker gets as much as one of load1, which does half as much as the others: 46.8 of
-    // them, 6 on each machine.
+    // Each worker gets the share of a worker on load1, which has half the throughput of the others.
+    // So 46.8 workers are needed, 6 on each machine.
     let slower = machines(|facts| {
         facts.measured.push(measured("load1", 4, 205_000.0));
         facts.workers = vec![Some(8), Some(4)];
     });
     assert_eq!(slower, (Some(8), true));
-    // Three quarters of 10.6 Gbit/s go over one link, which carries 8; of 11.5 Gbit/s that is more.
+    // Three quarters of 10.6 Gbit/s go over one link, which has a capacity of 8 Gbit/s. Three
+    // quarters of 11.5 Gbit/s exceed it.
     let uneven = machines(|facts| {
         facts.measured = vec![measured("here", 8, 1e9)];
         facts.workers = vec![Some(12), Some(4)];
@@ -123,13 +124,13 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
     assert_eq!(
         needed.sentence,
         "The highest point, 1,200,000 op/s, needs 3 client machines of 8 workers each: a client \
-         here with 8 workers did 820,000 op/s at most (run 20261126T100000Z), and V3 wants at most \
-         50 % of that used; its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more than \
-         the 8 Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this machine)."
+         here with 8 workers did 820,000 op/s at most (run 20261126T100000Z), and V3 allows at \
+         most 50 % of that; its requests, about 1.07 KiB an operation, need 10.6 Gbit/s, more \
+         than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine)."
     );
     let warning = needed.warning.unwrap();
     assert!(
-        warning.starts_with("one client offers the load, and the highest point needs 3 like that"),
+        warning.starts_with("one client applies the load, but the highest point needs 3: "),
         "{warning}"
     );
     assert!(
@@ -149,8 +150,8 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
         threads.sentence,
         "The highest point, 512 threads (the run 20261126T100000Z reached 200,000 op/s, at 128 \
          threads), needs 1 client machine of 4 workers: a client here with 8 workers did 820,000 \
-         op/s at most (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 wants \
-         at most 50 % of that used."
+         op/s at most (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 allows \
+         at most 50 % of that."
     );
     assert_eq!(threads.warning, None);
     let only_here = needs(|facts| facts.only_here = true).warning.unwrap();
@@ -166,12 +167,11 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     assert_eq!(without_ceiling.machines, Some(2), "by its links alone");
     assert_eq!(
         without_ceiling.sentence,
-        "How many client machines the highest point, 1,200,000 op/s, needs is not known: no \
+        "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no \
          finished run of this study has measured the ceiling of a client. Each run does so before \
          its first trial, also without the cluster: `cassay run study.yaml --target null`. By \
-         links: its requests, about 1.07 KiB an operation, take 10.6 Gbit/s, more than the 8 \
-         Gbit/s that payload may have of a link of 10 Gbit/s (assumed of this machine), so at \
-         least 2."
+         links: its requests, about 1.07 KiB an operation, need 10.6 Gbit/s, more than the 8 \
+         Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine), so at least 2."
     );
     let elsewhere = needs(|facts| {
         facts.measured.clear();
@@ -275,7 +275,7 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
     assert_eq!(clients(&asked, results.path()).ops_per_s, None);
-    // A client's ceiling is known from any target; the throughput of threads is not.
+    // A client's ceiling is known from any target, but the throughput of threads is not.
     write(
         results.path(),
         &study("{null: {}}", threads),
@@ -289,9 +289,9 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     write(results.path(), &asked, &[], &[(8, 5e4), (64, 9e4)]);
     let known = clients(&asked, results.path());
     assert_eq!((known.ops_per_s, known.machines), (Some(9e4), Some(1)));
-    // Ten rows of 180 bytes an operation, as the run has counted them.
+    // There are ten rows of 180 bytes for each operation, as counted in the run.
     assert_eq!(known.answer_bytes, 25.0 + 1_800.0);
-    // A run with another workload tells nothing.
+    // A run with another workload gives no information.
     let other = study(ATTACHED, threads).text.replace("{read: 1}", "{write: 1}");
     let other = resolve("made-up.yaml", &other, &Overrides::default()).unwrap();
     assert_eq!(clients(&other, results.path()).ceiling, None);

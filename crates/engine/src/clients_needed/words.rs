@@ -1,4 +1,4 @@
-//! Describes in words how many client machines a study needs.
+//! Describes the number of client machines that a study needs.
 
 use super::facts::{
     Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, PointThroughput, Shape,
@@ -6,7 +6,8 @@ use super::facts::{
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// Says how many machines are needed and why, or what would tell it. `source` is the study's file.
+/// Describes the number of machines and its reason, or the way to find it. `source` is the study's
+/// file.
 pub fn sentence(
     facts: &Facts,
     ceiling: Option<&MeasuredClient>,
@@ -16,7 +17,7 @@ pub fn sentence(
     let by_link = link_words(facts, shape);
     match (&facts.reached, ceiling) {
         (None, _) => format!(
-            "{} is not known: no finished run of this study shows its throughput on this target. \
+            "{} is unknown: no finished run of this study shows its throughput on this target. \
              The first run does, and measures the ceiling of a client.",
             unknown(facts)
         ),
@@ -24,7 +25,7 @@ pub fn sentence(
         (Some(reached), Some(ceiling)) => {
             let by_link = by_link.map(|link| format!("; {link}"));
             format!(
-                "The highest point, {}, needs {}: {}, and V3 wants at most {:.0} % of that used{}.",
+                "The highest point, {}, needs {}: {}, and V3 allows at most {:.0} % of that{}.",
                 point_words(facts, reached),
                 machines_words(shape.machines().unwrap_or(1), shape),
                 ceiling_words(ceiling, shape),
@@ -54,7 +55,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     };
     let by_link = by_link.map(|link| format!(" By links: {link}{least}."));
     format!(
-        "{} is not known: no finished run of this study has measured the ceiling of a client. Each \
+        "{} is unknown: no finished run of this study has measured the ceiling of a client. Each \
          run does so before its first trial, also without the cluster: `cassay run {source} \
          --target null{alone}`.{}",
         unknown(facts),
@@ -62,7 +63,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     )
 }
 
-/// Names the highest point, with its throughput and where that was measured.
+/// Names the highest point, with its throughput and the source of that number.
 fn point_words(facts: &Facts, reached: &PointThroughput) -> String {
     let highest = facts.point.words();
     let ops_per_s = whole(reached.ops_per_s);
@@ -100,8 +101,7 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// Names the ceiling of the measured client, and what it becomes with the present number of
-/// workers.
+/// Describes the ceiling of the measured client, and its value with the present number of workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
         HERE => "here".to_owned(),
@@ -125,7 +125,8 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     )
 }
 
-/// Says how much of the links the load takes. `None` if it uses no link, or its size is unknown.
+/// Describes the share of the links that the load takes. `None` if it uses no link, or if the share
+/// is unknown.
 fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
     let payload = facts.payload;
@@ -148,8 +149,8 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
         "within"
     };
     Some(format!(
-        "its {what}, about {} an operation, take {}, {relation} the {} that payload may have of a \
-         link of {rate} ({how})",
+        "its {what}, about {} an operation, need {}, {relation} the {} for payload on a link of \
+         {rate} ({how})",
         bytes(each.round() as u64),
         rate_words(bits_per_s),
         rate_words(carries)
@@ -171,7 +172,7 @@ fn rate_words(bits_per_s: f64) -> String {
     format!("{} {name}", measure::number::without_zeros(&number))
 }
 
-/// Says what to do if more machines are needed than offer the load.
+/// Gives advice if more machines are needed than offer the load.
 pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);
@@ -182,13 +183,13 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let who = if facts.names_machines {
         format!("`client.machines` names {}", counted(named, "machine"))
     } else {
-        "one client offers the load".to_owned()
+        "one client applies the load".to_owned()
     };
     let is_beyond = |by: Option<usize>| by.is_some_and(|machines| machines > named);
     let why = match (is_beyond(shape.by_ceiling), is_beyond(shape.by_link)) {
-        (true, true) => "V3 would be broken and a link full",
+        (true, true) => "the client would exceed the limit of V3, and a link would be full",
         (false, true) => "a link would be full",
-        _ => "V3 would not hold, and its trials be suspect",
+        _ => "V3 would warn, and trials would be suspect",
     };
     let remedy = match (facts.names_machines, facts.only_here) {
         (_, true) => {
@@ -201,5 +202,5 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
                            highest point"
         }
     };
-    format!("{who}, and {what} needs {needed} like that: {why}; {remedy}")
+    format!("{who}, but {what} needs {needed}: {why}; {remedy}")
 }

@@ -13,19 +13,19 @@ const START: u64 = 1000 * SECOND_NS;
 enum Fate {
     /// An interval ends.
     Interval,
-    /// A node dies, and is back a while later.
+    /// A node dies, and is up again later.
     Dies(&'static str, u64),
     CtrlC,
 }
 
-/// Answer of a fault when it is asked for its progress.
+/// Answer of a fault that is asked for its progress.
 #[derive(Clone, Copy)]
 enum FaultAnswer {
     Began(usize),
     Over(usize),
 }
 
-/// A load that ends when it is told to, on a clock of its own.
+/// A load that ends on request, with its own clock.
 struct Sim {
     now_ns: u64,
     /// Scripted events, by time in ms since the start line.
@@ -34,11 +34,12 @@ struct Sim {
     stop_ns: u64,
     interrupted: bool,
     intervals: u64,
-    /// Actions with their times, ms since the start line. Checks and readings only if asked for.
+    /// Actions with their times, ms since the start line. Contains checks and readings only on
+    /// request.
     done: Vec<(u64, String)>,
     /// Answers of faults, with their times.
     told: Vec<(u64, FaultAnswer)>,
-    /// Time until the target of a fault is whole, ms.
+    /// Time until the target of a fault is up again, ms.
     waits_ms: u64,
     /// Time that healing takes, ms.
     heals_ms: u64,
@@ -78,7 +79,7 @@ impl World for Sim {
                     self.intervals += 1;
                     return Next::Interval(interval.into());
                 }
-                // These wake nothing: they are seen at the next check.
+                // These events do not wake the loop, but are seen at the next check.
                 Fate::Dies(node, for_ms) => {
                     self.dead.push((node, self.now_ns + for_ms * MS));
                 }
@@ -172,7 +173,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     }
 }
 
-/// Runs the loop, measuring all of it. Returns why it ended early.
+/// Runs the loop, and measures all of it. Returns the reason if it ended early.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
     let mut decide = |_: &SummedInterval| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
@@ -189,7 +190,7 @@ fn done(sim: &Sim) -> Vec<(u64, &str)> {
     done.map(|(at_ms, text)| (*at_ms, text.as_str())).collect()
 }
 
-/// A node's death was seen only when the next second was over.
+/// The death of a node was detected only at the end of the next second.
 #[test]
 fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
     let mut died = sim(
@@ -233,7 +234,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
         "nothing is broken"
     );
 
-    // The node that is meant to be down hid the other one.
+    // The node that was deliberately down hid the other one.
     let both = [
         (1060, Fate::Dies("node1", 1100)),
         (1330, Fate::Dies("node2", 9000)),
@@ -244,7 +245,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     let healed_first = [inject, (1400, "heal 0"), (1400, "Abandon")];
     assert_eq!(fault_actions(&another), healed_first);
 
-    // The fault is over at 2300 ms, and its node is not back.
+    // The fault ends at 2300 ms, and its node is not up.
     let mut not_back = sim(&dies(1060, 9000), 4000);
     assert_eq!(run(&mut not_back, &faults, None), why());
     assert_eq!(fault_actions(&not_back), [inject, heal, (2300, "Abandon")]);
@@ -286,7 +287,7 @@ fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
     ];
     assert_eq!(fault_actions(&pressed), order);
 
-    // A caller that was delayed performs all of it, in order.
+    // A delayed caller performs all actions, in order.
     let mut conduct_away = sim(&[], 4000);
     conduct_away.now_ns += 3000 * MS;
     run(&mut conduct_away, &faults, None);
@@ -300,7 +301,7 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
         after: Some(after),
         ..takes("node2", at_ms, 500)
     };
-    // The first waits 700 ms for its node, and takes 900 ms to heal.
+    // The first fault waits 700 ms for its node, and takes 900 ms to heal.
     let faults = [takes("node1", 500, 500), next(1000, 0), next(1100, 1)];
     let mut row = sim(&[], 9000);
     (row.waits_ms, row.heals_ms) = (700, 900);
@@ -322,8 +323,8 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
     assert_eq!(fault_actions(&short), late);
 
-    // The end of the load is not known: the second fault is in force then, and the third has had no
-    // turn.
+    // The end of the load is unknown. At the end, the second fault is in force, and the third has
+    // had no turn.
     let mut ended = sim(&[], 3000);
     (ended.waits_ms, ended.heals_ms) = (700, 900);
     run(&mut ended, &faults, None);
@@ -350,7 +351,8 @@ fn the_time_of_faults_begins_with_the_measured_window() {
     assert_eq!(fault_actions(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
-/// A run's nine of ten faults took so long that the last had no turn, and no message said so.
+/// Nine of ten faults of a run took so long that the last had no turn, and no message reported
+/// that.
 #[test]
 fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
@@ -371,7 +373,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     assert_eq!(fault_actions(&sim), order);
 }
 
-/// One window had to be as long as the slowest recovery might take, in every run.
+/// In every run, the window had to be as long as the slowest recovery might take.
 #[test]
 fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
     let measured = |after_ms: u64, window_ms: u64| {
@@ -387,7 +389,7 @@ fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
         conduct.run(&mut sim).unwrap();
         sim.since_ms()
     };
-    // Measured from 1000 ms on; the second fault ends at 2600 ms.
+    // The measurement begins at 1000 ms, and the second fault ends at 2600 ms.
     assert_eq!(measured(3000, 8000), 6000);
     assert_eq!(measured(0, 8000), 5000, "the clients hear of it before");
     assert_eq!(measured(3000, 3000), 9000, "its length ends it, as without");
@@ -399,7 +401,7 @@ fn a_fault_due_between_two_intervals_comes_at_its_time() {
     let mut sim = sim(&script, 2450);
     let faults = [takes("node1", 1350, 100)];
     assert_eq!(run(&mut sim, &faults, Some(2450)), None);
-    // The end is not announced: a load that has a fixed end knew it before it began.
+    // The end is not announced, because a load with a fixed end had it from the start.
     assert_eq!(
         done(&sim),
         [
@@ -428,7 +430,7 @@ fn a_repeated_task_runs_once_after_a_pause() {
     assert_eq!(done(&sim), looks.chain(end).collect::<Vec<_>>());
 }
 
-/// A node that died in the last moments of the load was not noticed.
+/// A node that died in the last moments of the load was not detected.
 #[test]
 fn a_node_death_before_the_end_is_seen_and_the_first_end_holds() {
     let mut sim = sim(

@@ -1,4 +1,4 @@
-//! Tests what settings need, and the result if a need is not met.
+//! Tests the needs of settings, and the result if a need is not met.
 
 use super::*;
 use study::resolve::resolve;
@@ -14,7 +14,7 @@ fn settings(target: &str, rest: &str) -> Settings {
     let study = resolve("s.yaml", &text, &Overrides::default())
         .unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let mut settings = study.variants.into_iter().next().expect("a variant").settings;
-    // Probes are on unless a study says otherwise, and have a test of their own.
+    // Probes are on unless a study switches them off, and are tested separately.
     settings.probes = None;
     settings
 }
@@ -112,7 +112,7 @@ fn probes_are_wished_for() {
     );
 }
 
-/// All capabilities except some.
+/// All capabilities except a few.
 fn all_but(absent: &[Capability]) -> Vec<CapabilityStatus> {
     let of = |capability: Capability| CapabilityStatus {
         capability,
@@ -139,11 +139,11 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
     assert_eq!(
         notes(&missing),
         [
-            "no network of its own for each host, no cpu-limit, no memory-limit, no volume, no \
-          link-delay: detail of hosts"
+            "no separate network for each host, no cpu-limit, no memory-limit, no volume, no \
+             link-delay: detail of hosts"
         ]
     );
-    // If nodes are to be kept apart, a limit that cannot be set would be a lie.
+    // If nodes must be isolated, a limit that cannot be set would be a false statement.
     let missing = lacking(needs, &all_but(&[Capability::LinkDelay]));
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);
@@ -174,8 +174,8 @@ fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
     refuse(&study, Vec::new()).expect("nothing is needed any more");
 }
 
-/// With 100 connections to each host and several workers, each worker opened that many, and the
-/// system ran out of open files in the middle.
+/// With 100 connections to each host and several workers, each worker opened this number, and the
+/// system ran out of open files during the run.
 #[test]
 fn missing_connection_slots_refuse_the_study_with_all_numbers() {
     let room = Room {
@@ -190,12 +190,12 @@ fn missing_connection_slots_refuse_the_study_with_all_numbers() {
     assert_eq!(refusal("{attach: {contact_points: [a, b]}}", many), None);
     let files = refusal("{attach: {contact_points: [a, b, c]}}", many).expect("open files");
     assert!(
-        files.contains("4800 in all") && files.contains("4096"),
+        files.contains("4800 in total") && files.contains("4096"),
         "{files}"
     );
     // Both ends of a connection to the null target are files of this process.
     let less = many.replace("400", "500");
-    assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in all")));
+    assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in total")));
     let ports = refusal("{local: {}}", &many.replace("400", "501")).expect("ports");
     assert!(ports.contains("2004 to one node"), "{ports}");
     // Fewer operations than workers leave some workers idle.
@@ -216,7 +216,7 @@ fn nodes_that_cannot_be_placed_are_refused_before_the_start() {
     assert_eq!(unplaceable(&of("[1]")), Vec::<String>::new());
     let said = format!("{:#}", refuse(&of("[1, 4096]"), Vec::new()).unwrap_err());
     assert!(said.contains("“4096-cores”"), "{said}");
-    assert!(said.contains("hint: take at most"), "{said}");
+    assert!(said.contains("hint: use at most"), "{said}");
     assert!(!said.contains("“1-core”"), "{said}");
 }
 

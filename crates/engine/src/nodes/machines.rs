@@ -10,7 +10,7 @@ use store::record::{
 use target_spec::HostKind;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
-/// Returns the machines of a target. They are read once, until something is restarted.
+/// Returns the machines of a target. They are read once, and again after a restart.
 ///
 /// # Errors
 /// A machine cannot be reached, or does not report its topology.
@@ -23,8 +23,9 @@ pub fn read(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
     Ok(running.machines.get_or_init(|| seen).clone())
 }
 
-/// Returns a record for each machine. Stand-ins are known to be one machine, so those that see the
-/// same share a record. Other hosts never share one, since two machines may look alike.
+/// Returns a record for each machine. Stand-ins are known to be on one machine, so those that see
+/// the same topology share a record. Other hosts never share a record, because two machines may
+/// look alike.
 fn records(machines: &[(String, Machine)], hosts: HostKind) -> Vec<MachineTopologyRecord> {
     let are_one = hosts.is_this_machine();
     let mut records: Vec<MachineTopologyRecord> = Vec::new();
@@ -156,7 +157,7 @@ mod tests {
         assert!(record.kinds.is_empty());
     }
 
-    /// Two machines of one kind look alike; only stand-ins are known to be one.
+    /// Two machines of one kind look alike. Only simulated hosts are known to be on one machine.
     #[test]
     fn stand_ins_share_a_record_and_other_hosts_do_not() {
         let mut limited = machine("core:4 pu:1");

@@ -1,4 +1,4 @@
-//! Reads from the kernel where the nodes of a trial and the client run on their machines.
+//! Reads from the kernel the places of a trial's nodes and client on their machines.
 
 use super::machines;
 use crate::load_run::workers_on;
@@ -12,13 +12,13 @@ use study::settings::Settings;
 use target_spec::HostKind;
 use topology::CpuSet;
 
-/// Name of the client's machine if it is not a stand-in.
+/// Name of the client's machine if it is not a simulated host.
 const THIS_MACHINE: &str = "this machine";
 
 /// Returns the places of the nodes, and the future places of the client's workers.
 ///
 /// # Errors
-/// The kernel does not report one of them.
+/// The kernel does not report one of the places.
 pub(super) fn records(
     running: &Running,
     settings: &Settings,
@@ -29,7 +29,7 @@ pub(super) fn records(
             let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
             places.map_err(anyhow::Error::msg)?
         }
-        // Another missing answer says nothing about where the nodes run.
+        // Other missing answers say nothing about the places of the nodes.
         None => running.cluster.places()?,
     };
     if places.is_empty() {
@@ -94,14 +94,14 @@ fn node(
     }
 }
 
-/// Returns the CPUs of this machine, which all stand-ins share that nodes are started on.
+/// Returns the CPUs of this machine, which all simulated hosts with nodes share.
 fn online() -> Option<CpuSet> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
     CpuSet::parse_list(&text).ok()
 }
 
-/// Returns the NUMA nodes from which memory comes: those that the cgroup allows. If most of the
-/// memory has a policy that binds it, only the bound ones.
+/// Returns the NUMA nodes from which memory comes: those that the cgroup allows. If a policy binds
+/// most of the memory, returns only the NUMA nodes of that policy.
 fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     let all = found.all_memory_nodes();
     let sum: u64 = found.policy_bytes.values().sum();
@@ -112,8 +112,8 @@ fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     bound.map_or(all.clone(), |bound| all.intersection(&bound))
 }
 
-/// Returns the place of the client. Its workers are pinned when load begins, but their CPUs are
-/// known before.
+/// Returns the place of the client. Its workers are pinned when the load begins, but their CPUs are
+/// already known.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let found = EffectiveAffinity::own()?;
     let cpus = running.client_cpus(&settings.client);

@@ -11,7 +11,8 @@ use study::settings::Keyspace;
 use workload::Program;
 use workload::schema::{DefinedObject, OptionValue, options, parse};
 
-/// Options that the server stores in other words than it was told, and some that are not settings.
+/// Options that the server stores under other names or values than in the statement, and options
+/// that are not settings.
 const NOT_COMPARED: [&str; 5] = [
     "comment",
     "id",
@@ -59,7 +60,7 @@ impl SchemaAsked {
 
 /// Returns the options after `WITH` in the statement that creates a table.
 fn with_of(create_tables: &[String], table: &str) -> Vec<(String, OptionValue)> {
-    // A table is parsed with the types of its columns, which are created before it.
+    // To parse a table, the parser needs the types of its columns, which are created before it.
     let mut types = Vec::new();
     let mut makes_it = |cql: &&String| match parse(cql, &types) {
         Ok(DefinedObject::Type(made)) => {

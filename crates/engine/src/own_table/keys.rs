@@ -1,9 +1,9 @@
-//! Samples keys from places all over a token ring, with the first rows of each partition and the
-//! sizes of partitions.
+//! Samples keys from all parts of a token ring, with the first rows of each partition and the sizes
+//! of partitions.
 //!
-//! A place is a random token; the partition that follows it is taken. The size of a partition does
-//! not depend on the part of the ring before it. Large partitions are therefore found as often as
-//! small ones. A partition that is found twice counts once.
+//! A place is a random token, and selects the partition that follows it. The size of a partition
+//! does not depend on the part of the ring before it. So the sampling finds large partitions as
+//! often as small ones. A partition that it finds twice counts once.
 
 use anyhow::{Result, bail};
 use cluster::Session;
@@ -17,22 +17,22 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
-/// Rows to read of each partition. With 10,000 keys of a table of 100 million rows, these and the
-/// counted rows are less than a thousandth of it.
+/// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, these
+/// and the counted rows are less than a thousandth of it.
 const ROWS_READ: usize = 4;
-/// Rows to count for each key that is taken.
+/// Number of rows to count for each selected key.
 const ROWS_COUNTED: u64 = 5;
 /// Largest count of a partition's rows.
 const PARTITION_ROWS_MAX: u64 = 10_000;
-/// Number of known partitions in a row after which the table counts as read completely. If a tenth
-/// of its partitions were still unknown, one run in forty would end here.
+/// Number of consecutive known partitions after which the table counts as read completely. If a
+/// tenth of its partitions were still unknown, one run in forty would end here.
 const SEEN_AGAIN_MAX: u32 = 35;
 /// Time between two progress messages.
 const SAID_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
 /// Sampling of keys.
 pub(super) struct Sampling<'a> {
-    /// Number of places to look at.
+    /// Number of places to visit.
     pub(super) keys: u64,
     /// Maximum number of places per second.
     pub(super) keys_per_s: u64,
@@ -61,8 +61,8 @@ impl Sampling<'_> {
         let name = format!("{}.{}", sample.keyspace, sample.table);
         if partitions.is_empty() {
             bail!(
-                "{name} has no row: nothing was found at {} places of its ring\n\
-                 hint: name a table that has rows, or the keys in a CSV",
+                "{name} has no rows: no partition was found at {} places of its ring\nhint: name \
+                 a table that has rows, or the keys in a CSV",
                 self.keys
             );
         }
@@ -140,7 +140,7 @@ impl<'a> Taker<'a> {
         }
     }
 
-    /// Waits until the next partition may be asked for.
+    /// Waits until the reader may request the next partition.
     fn pace(&mut self) -> Result<()> {
         if self.sampling.stop.load(Ordering::Relaxed) {
             bail!("interrupted while the keys of {} were taken", self.name);
@@ -220,9 +220,9 @@ impl<'a> Taker<'a> {
         });
     }
 
-    /// Counts the rows of partitions that have more than were read, up to a total limit. Chooses
-    /// the row to read among all of them. Partitions beyond the limit are assumed to have the
-    /// average count.
+    /// Counts the rows of partitions that have more rows than were read, up to a total limit. Then
+    /// the row to read is chosen among all rows of a partition. Partitions beyond the limit are
+    /// assumed to have the average count.
     fn count(&mut self) -> Result<()> {
         let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
         let (mut counted, mut sum) = (0, 0u64);

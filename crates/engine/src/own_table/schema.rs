@@ -7,15 +7,15 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
 
-/// Options of a table that decide how it is stored.
+/// Options of a table that determine how the server stores it.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
-/// The supported partitioner: other ones have no order by numeric token.
+/// The supported partitioner. Others do not order partitions by a numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// Returns the table, without partitions so far.
+/// Returns the table, still without partitions.
 ///
 /// # Errors
-/// The keyspace has no table of this name; the hint lists the existing ones.
+/// The keyspace has no table with this name. The hint lists the existing tables.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -49,7 +49,7 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
 }
 
 /// Returns the statement that created a table, as the server describes it. `None` if the server
-/// does not.
+/// does not describe it.
 fn described(
     session: &mut Session,
     (keyspace, table): &(String, String),
@@ -62,8 +62,7 @@ fn described(
     Ok(first)
 }
 
-/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it; no table of `system_schema`
-/// does.
+/// Returns the columns with a CHECK (6.0). Only DESCRIBE shows it, but no table of `system_schema`.
 fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());
@@ -84,8 +83,9 @@ fn partitioner(session: &mut Session) -> Result<()> {
     let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
     if !name.ends_with(PARTITIONER) {
         bail!(
-            "{} places partitions by {name}; keys can be taken from a ring of {PARTITIONER} only\n\
-             hint: give the keys in a CSV: `workload: {{keys: {{file: keys.csv}}}}`",
+            "{} places partitions by {name}, but keys can be taken only from a ring of \
+             {PARTITIONER}\nhint: name the keys in a CSV: `workload: {{keys: {{file: \
+             keys.csv}}}}`",
             session.node()
         );
     }

@@ -1,5 +1,5 @@
-//! Checks, before anything is done, the user's permissions in the Kubernetes clusters in which a
-//! study creates or breaks pods.
+//! Checks the user's permissions in the Kubernetes clusters in which a study creates or breaks
+//! pods. It does so before the run changes anything.
 
 use anyhow::{Context, Result};
 use kubernetes::Kubectl;
@@ -34,8 +34,8 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     Ok(refused)
 }
 
-/// Returns where a variant wants pods, for which purpose, and the section of the study that asks
-/// for them.
+/// For each place where a variant needs pods, returns the place, the purpose, and the section of
+/// the study.
 fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
     let mut all = Vec::new();
     if let Some(pods) = &settings.client.kubernetes {

@@ -59,7 +59,7 @@ fn prepare(running: &Running, stop: &AtomicBool, say: &mut dyn FnMut(&str)) -> P
 #[test]
 fn a_check_without_tables_makes_a_keyspace_and_drops_it() {
     let running = null();
-    // The existing tables are not enough, and stay as they are.
+    // The existing tables are not enough, and remain unchanged.
     run(
         &running,
         "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy'}",
@@ -110,7 +110,7 @@ fn where_all_tables_are_there_they_are_asked_as_they_are() {
     assert_eq!(said, [(7, 46), (9, 46)], "{}", prepared.mistakes);
     assert_eq!(
         prepared.mistakes.list[0].message,
-        "the server takes text here, and `b` is made as int"
+        "the server requires text here, but `b` is generated as int"
     );
 }
 
@@ -135,7 +135,7 @@ fn a_failed_check_does_not_keep_the_scratch_keyspace() {
     let error = scratch.end(Err(anyhow!("the node is gone"))).expect_err("the first error");
     assert_eq!(error.to_string(), "the node is gone");
     assert_eq!(keyspaces(&running), [""; 0]);
-    // Dropped even if the check does not reach its end.
+    // It is dropped even if the check does not reach its end.
     drop(Scratch::make(&running.cluster, &mut session).expect("a keyspace"));
     assert_eq!(keyspaces(&running), [""; 0]);
 }

@@ -15,7 +15,7 @@ const READ: &str = "iostat.rkB/s";
 const WRITTEN: &str = "iostat.wkB/s";
 const BUSY: &str = "iostat.%util";
 
-/// Last readings of the hosts.
+/// Latest readings of the hosts.
 #[derive(Default)]
 pub struct HostReadings {
     cpu: BTreeMap<String, HostCpu>,
@@ -24,7 +24,7 @@ pub struct HostReadings {
 }
 
 impl HostReadings {
-    /// Takes a reading, if it is one of a host's.
+    /// Takes a reading if it belongs to a host.
     pub fn push(&mut self, reading: &Reading) {
         let value = reading.value;
         let name = match &*reading.name {
@@ -45,8 +45,8 @@ impl HostReadings {
         self.cpu.insert(reading.place.to_string(), cpu);
     }
 
-    /// Returns the hosts of a cluster's nodes. Empty if all nodes are on this machine without hosts
-    /// of their own: the shares of its CPUs show those.
+    /// Returns the hosts of a cluster's nodes. Empty if all nodes are directly on this machine:
+    /// then the shares of its CPUs show them.
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
         match cluster.hosts_are() {
             HostKind::Addresses => Vec::new(),
@@ -56,7 +56,7 @@ impl HostReadings {
         }
     }
 
-    /// Returns the hosts of these nodes for which there are readings, by name.
+    /// Returns those hosts of these nodes that have readings, by name.
     fn hosts(&self, nodes: &[NodeInfo]) -> Vec<HostNow> {
         let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in nodes {
@@ -80,9 +80,9 @@ impl HostReadings {
             .collect()
     }
 
-    /// Returns the readings of a host's disks. Devices that pass requests on to others are left
-    /// out, since those requests would count twice. They count if the host has no other device, as
-    /// the volume of a part of this machine.
+    /// Returns the readings of a host's disks. It leaves out devices that pass requests on to
+    /// others, because their requests would count twice. They count if the host has no other
+    /// device, such as the volume of a part of this machine.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
         let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));

@@ -1,5 +1,4 @@
-//! Keeps, in constant memory, the readings from which rules and costs are computed: there are a
-//! million of them a day.
+//! Keeps the readings for rules and costs in constant memory: a day has a million of them.
 
 use cluster::probe::Reading;
 use measure::{Bin, Bins};
@@ -8,36 +7,36 @@ use std::collections::BTreeMap;
 /// Series that the rules judge within the measured window.
 pub const PENDING: &str = "compactions.pending";
 pub const STEAL: &str = "mpstat.%steal";
-/// Series with readings only while a node is stopped or blocked, when nothing answers.
+/// Series that have readings only while a node is stopped or blocked, and answers nothing.
 pub const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
-/// Probe that watches, in every trial, which other programs use the machine.
+/// Probe that, in every trial, watches other programs that use the machine.
 pub const OTHERS: &str = "others";
-/// CPU of a process, in percent of one CPU.
+/// CPU use of a process, in percent of one CPU.
 pub const CPU: &str = "pidstat.%CPU";
 pub const MEMORY: &str = "pidstat.RSS";
-/// Prefix and suffix of the time of one collector's pauses.
+/// Prefix and suffix of the series of one collector's pauses.
 pub const COLLECTOR: &str = "jvm.gc.";
 pub const PAUSED: &str = ".paused_ms/s";
 pub const RECEIVED: &str = "sar.rxkB/s";
 pub const SENT: &str = "sar.txkB/s";
 pub const DISK_READS: &str = "iostat.r/s";
 pub const DISK_WRITES: &str = "iostat.w/s";
-/// Maximum number of stretches of a series. In a trial of an hour a stretch is one second, so that
-/// each holds one reading.
+/// Maximum number of stretches of a series. In a trial of an hour, a stretch is one second, so it
+/// holds one reading.
 pub const STRETCHES_MAX: usize = 4096;
 
 /// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
 /// the probe [`OTHERS`].
 #[derive(Default)]
 pub struct KeptReadings {
-    /// Zero of the times, monotonic clock.
+    /// Origin of the times, monotonic clock.
     pub(super) base_ns: Option<u64>,
     /// Series, by probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
 }
 
 impl KeptReadings {
-    /// Takes a reading, if it belongs to a kept series.
+    /// Takes a reading if it belongs to a kept series.
     pub fn push(&mut self, reading: &Reading) {
         let is_kept = reading.probe == OTHERS
             || matches!(&*reading.name, PENDING | STEAL)
@@ -63,7 +62,7 @@ impl KeptReadings {
     /// Returns the readings within a window of the monotonic clock.
     pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Vec<InWindow<'_>> {
         let window = self.since_s(from_ns)..=self.since_s(to_ns);
-        // Stretches are added across nodes, so all get the same width.
+        // Stretches are added up across nodes, so all have the same width.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();
         for ((probe, name, place), bins) in &self.series {
@@ -93,9 +92,9 @@ pub struct InWindow<'a> {
     pub probe: &'a str,
     /// Name of the series.
     pub name: &'a str,
-    /// Place where it was read.
+    /// Place of the readings.
     pub place: &'a str,
-    /// Stretches of time by number, with the readings in each.
+    /// Stretches of time, by number, with their readings.
     pub stretches: Vec<(usize, Bin)>,
 }
 
@@ -108,7 +107,7 @@ pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> 
     (count > 0).then(|| sum / count as f64 / 100.0)
 }
 
-/// Returns true if a series tells how the nodes use their machines.
+/// Returns true if a series shows how the nodes use their machines.
 fn is_of_use(name: &str) -> bool {
     matches!(
         name,
@@ -116,7 +115,7 @@ fn is_of_use(name: &str) -> bool {
     ) || is_pause(name)
 }
 
-/// Returns true if a device passes its requests on to others, which count them too.
+/// Returns true if a device passes its requests on to other devices, which also count them.
 pub fn is_passed_on(device: &str) -> bool {
     ["loop", "dm-", "md"].iter().any(|passes| device.starts_with(passes))
 }

@@ -7,14 +7,14 @@ use cluster::{Cluster, NodeInfo};
 use measure::Bin;
 use target_spec::HostKind;
 
-/// Place names that the probes use for this machine and for its loopback interface.
+/// Names of places that the probes use for this machine and for its loopback interface.
 const MACHINE: &str = "machine";
 const LOOPBACK: &str = "machine/lo";
 
-/// Average use of all nodes together. A value is absent if it was not read for every node.
+/// Average use by all nodes together. A value is absent if it was not read for every node.
 #[derive(Debug, Default, PartialEq)]
 pub struct ResourceUse {
-    /// CPUs that their processes kept busy.
+    /// Number of CPUs that their processes kept busy.
     pub cpus: Option<f64>,
     /// Resident memory of their processes, bytes.
     pub memory_bytes: Option<f64>,
@@ -37,8 +37,8 @@ impl ResourceUse {
         }
     }
 
-    /// Computes it from the readings in a window. `has_hosts` is true if the nodes live on stand-in
-    /// hosts, which have a network and usually a disk of their own.
+    /// Computes the resource use from the readings in a window. `has_hosts` is true if the nodes
+    /// are on simulated hosts, which have their own network and usually their own disk.
     pub fn in_window(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
         // Sum over all nodes of the matching series. `None` if a node has no matching series.
@@ -61,11 +61,11 @@ impl ResourceUse {
             let ends = kept.iter().filter(|one| matches!(one.name, RECEIVED | SENT));
             sum(ends.filter(of_hosts).filter(|one| !one.place.ends_with("/lo")))
         } else {
-            // Bytes sent on loopback are received on the same machine, and are counted once.
+            // The machine receives the bytes that it sends on loopback, so they count once.
             sum(devices(SENT).filter(is_loopback))
         };
         let disk = |name: &'static str| {
-            // A stand-in host without a volume uses the machine's disk.
+            // A simulated host without a volume uses the machine's disk.
             let own = if has_hosts {
                 sum(devices(name).filter(of_hosts))
             } else {
@@ -84,7 +84,8 @@ impl ResourceUse {
     }
 }
 
-/// Returns the device of a host that a series belongs to. `None` if it belongs elsewhere.
+/// Returns the device of a host to which a series belongs. `None` if it belongs to no device of the
+/// host.
 fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
     series.place.strip_prefix(host)?.strip_prefix('/')
 }

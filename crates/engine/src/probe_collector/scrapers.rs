@@ -9,7 +9,8 @@ use std::time::Duration;
 use study::settings::{Import, PERIOD_NS, Settings};
 use target_spec::Target;
 
-/// Returns a sampler for each external endpoint, so that a slow one delays no other.
+/// Returns a separate sampler for each external endpoint, so that a slow endpoint delays no other
+/// one.
 pub(super) fn all(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>> {
     let sampler = |look: Scrape, period_ns: u64| {
         let place = look.place().to_string();

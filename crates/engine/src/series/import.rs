@@ -1,7 +1,7 @@
 //! Reads series that other tools have written, and aligns them with a run by wall-clock time.
 //!
-//! Invariant: a series that has no time in common with the run is an error that says by how much it
-//! is off. It never becomes an empty chart.
+//! Invariant: a series that has no time in common with the run is an error, which gives the time
+//! difference. It never becomes an empty chart.
 
 mod esxtop;
 mod looks;
@@ -17,7 +17,7 @@ use foreign::FileKind;
 use measure::clock;
 use store::record::SampleRecord;
 
-/// Maximum number of series of one import: more than a reader can use, and little enough for the
+/// Maximum number of series of one import: more than a reader can use, and few enough for the
 /// memory.
 const SERIES_COUNT_MAX: usize = 20_000;
 
@@ -36,11 +36,11 @@ pub struct Point {
 /// Series of another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name that the tool gives it, after the tool's own name: `esxtop.Group Cpu.% Ready`.
+    /// Name of the series in the tool, preceded by the tool's own name: `esxtop.Group Cpu.% Ready`.
     pub name: String,
-    /// Host, and the part of it: `esx1/vmhba0`.
+    /// Host, and its part: `esx1/vmhba0`.
     pub place: String,
-    /// Unit of the values, if the name tells it.
+    /// Unit of the values, if the name contains it.
     pub unit: &'static str,
     /// Points in order of time.
     pub points: Vec<Point>,
@@ -50,8 +50,8 @@ pub struct Series {
 /// begin.
 ///
 /// # Errors
-/// No point is within the span. The message says by how much the points are off, and whether that
-/// looks like a time zone.
+/// No point is within the span. The message contains the time difference, and a remark if it is
+/// probably a time zone.
 pub fn line_up(
     probe: &str,
     series: &[Series],
@@ -78,8 +78,7 @@ pub fn line_up(
     let series_at = [i128::from(first), i128::from(last)];
     let run_at = [i128::from(from_ns), i128::from(to_ns)];
     bail!(
-        "{probe}: its points are of {} to {}, the run is of {} to {}: they have no time in \
-         common{}",
+        "{probe}: its points cover {} to {}, but the run covers {} to {}: they do not overlap{}",
         utc(series_at[0]),
         utc(series_at[1]),
         utc(run_at[0]),
@@ -98,7 +97,7 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
         series[0] + shift <= run[1] && series[1] + shift >= run[0]
     };
     let candidates = (1..=QUARTERS_MAX).flat_map(|quarters| [quarters, -quarters]);
-    // Whole hours first: a long run fits at several shifts.
+    // Whole hours come first, because a long run fits at several shifts.
     let mut candidates: Vec<i128> = candidates.collect();
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
@@ -122,7 +121,7 @@ fn utc(unix_ns: i128) -> String {
 }
 
 /// Selects series by name. A name matches if it contains the pieces of a pattern, split at `*`, in
-/// their order, regardless of case.
+/// order and regardless of case.
 #[derive(Debug)]
 struct Filter {
     patterns: Vec<Vec<String>>,
@@ -158,7 +157,7 @@ impl Filter {
     }
 }
 
-/// Counts what an import keeps, and refuses too much.
+/// Counts the series and points that an import keeps, and refuses too many.
 #[derive(Debug, Default)]
 struct Room {
     points: usize,
@@ -168,8 +167,8 @@ impl Room {
     fn series(&self, count: usize) -> Result<()> {
         ensure!(
             count <= SERIES_COUNT_MAX,
-            "has {count} series, more than the {SERIES_COUNT_MAX} that are taken; hint: say which \
-             ones you want"
+            "has {count} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the \
+             series that you need"
         );
         Ok(())
     }
@@ -178,14 +177,14 @@ impl Room {
         self.points += 1;
         ensure!(
             self.points <= POINTS_COUNT_MAX,
-            "has more than the {POINTS_COUNT_MAX} points that are taken; hint: say which series \
-             you want"
+            "has more than the maximum of {POINTS_COUNT_MAX} points; hint: name the series that \
+             you need"
         );
         Ok(())
     }
 }
 
-/// Adds a hint to an error about an external file: what the file looks like.
+/// Adds a hint to an error about an external file: the likely format of the file.
 fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
     match looks::hint(path) {
         Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),
@@ -204,7 +203,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a scrape, which may have any bytes.
+/// Reads a scrape, which may contain any bytes.
 fn read_text(path: &std::path::Path) -> Result<String> {
     let bytes = foreign::read(FileKind::Scrape, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -250,8 +249,8 @@ mod tests {
         let error = refused(&[NOON + 2 * HOUR, NOON + 2 * HOUR + 60]);
         assert!(
             error.contains(
-                "its points are of 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, the run is \
-                 of 2026-11-21 12:00:00 UTC to 2026-11-21 12:10:00 UTC"
+                "its points cover 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, but the run \
+                 covers 2026-11-21 12:00:00 UTC to 2026-11-21 12:10:00 UTC"
             ),
             "{error}"
         );
@@ -284,7 +283,7 @@ mod tests {
         };
         room.point().unwrap();
         let error = room.point().unwrap_err().to_string();
-        assert!(error.contains("say which series you want"), "{error}");
+        assert!(error.contains("name the series that you need"), "{error}");
         assert!(room.series(SERIES_COUNT_MAX + 1).is_err());
         assert!(unix_ns(-1.0, 1e9).is_err() && unix_ns(f64::NAN, 1e9).is_err());
         assert_eq!(unix_ns(1.5, 1e9).unwrap(), 1_500_000_000);

@@ -1,5 +1,5 @@
-//! Handles the records of each client of several: kept second by second, summed up over the
-//! measured window, passed to the rules and written to the finding.
+//! Handles the records of each of several clients: keeps them second by second, adds them up over
+//! the measured window, passes them to the rules and writes them to the finding.
 
 use super::{State, TrialRun};
 use crate::client_tally::ClientTally;
@@ -19,7 +19,7 @@ use workload::Stage;
 impl State {
     /// Begins a load.
     pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
-        // Reading back by this process does not change the clients' records.
+        // If this process reads rows back, the clients' records do not change.
         if load.clients().next().is_none() {
             return;
         }
@@ -33,7 +33,7 @@ impl State {
             place: place.to_owned(),
             ..ClientEnd::default()
         });
-        // The names of a load phase's clients are needed for their seconds.
+        // The records of their seconds need the names of the clients in a load phase.
         for (number, end) in ends.enumerate() {
             match self.clients.each.get_mut(number) {
                 Some(tally) => tally.end = end,
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Keeps the clients' records up to an interval of all of them.
+    /// Keeps the clients' records up to an interval that all of them have reported.
     pub(super) fn keep_clients(
         &mut self,
         seconds: Vec<ClientSecond>,
@@ -58,7 +58,7 @@ impl State {
             };
             let record = second_record(&second, &tally.end.name, start_ns);
             let kept = self.writer.write_client_second(&record);
-            kept.context("keep what a client has seen")?;
+            kept.context("keep the records of a client")?;
             if self.clients.is_main {
                 tally.push(second, interval.window_from_ns);
             }
@@ -82,19 +82,19 @@ impl State {
                 bound_ns: reading.bound_ns,
             })
             .collect();
-        self.writer.write_clocks(&clocks).context("keep what is known of clocks")?;
+        self.writer.write_clocks(&clocks).context("keep the records of clocks")?;
         for (tally, end) in self.clients.each.iter_mut().zip(&summary.clients) {
             tally.end = end.clone();
         }
         if self.clients.is_main {
             let each = self.clients.each.iter();
             let times = each.map(|tally| (tally.end.name.clone(), tally.end.population.kinds()));
-            self.writer.write_client_times(times).context("keep what clients have seen")?;
+            self.writer.write_client_times(times).context("keep the records of clients")?;
         }
         Ok(())
     }
 
-    /// Returns each client's times under the measured load. `None` for another load.
+    /// Returns each client's latencies under the measured load. `None` for another load.
     pub(super) fn client_times(&self) -> Option<Arc<[ClientTimes]>> {
         let times = |tally: &ClientTally| ClientTimes {
             name: tally.end.name.clone(),
@@ -204,7 +204,7 @@ fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> 
         connections: end.connections,
         ops_per_s,
         share: ops_per_s / all_ops_per_s.max(1e-9),
-        // A lost client has not sent its latencies, though its operations are known.
+        // A lost client has not sent its latencies, although its operations are known.
         latency_ms: (!end.latency.is_empty()).then(|| convert::quantiles_ms(&end.latency)),
         lag_us: LagRecord {
             p50: lag_us(0.5),

@@ -1,9 +1,9 @@
-//! Computes what a trial's operations cost the target: from the probes' readings in the measured
-//! window, and from the size of the tables on disk before and after the load.
+//! Computes the cost of a trial's operations for the target: from the probes' readings in the
+//! measured window, and from the size of the tables on disk before and after the load.
 //!
-//! The disk is read last, after a flush, because a window may end with all of its writes in memory.
-//! It is read only if the trial began with a flush: then the next one does too, and our flush does
-//! not change it.
+//! The engine reads the disk last, after a flush, because a window may end with all of its writes
+//! in memory. It reads the disk only if the trial began with a flush. Then the next trial also
+//! does, so this flush does not change it.
 
 use super::{State, Storage, TrialRun};
 use crate::event::Event;
@@ -18,13 +18,14 @@ use store::record::{CostKind, Costs};
 use workload::Stage;
 
 /// Time limit for computing the size of a write: 10,000 operations of a plain table take a
-/// hundredth of it. Fewer operations of large collections fit in it, and their mean is as good.
+/// hundredth of it. Fewer operations with large collections fit in this time, but their mean is as
+/// good.
 const RECKONING: Duration = Duration::from_secs(1);
-/// Time after which the computation is reported: most programs take a fifth of that.
+/// Time after which cassay reports the computation. Most programs take a fifth of it.
 const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
-    /// Reads the size of the tables before load is offered. Unreadable sizes stay unknown.
+    /// Reads the size of the tables before the load starts. Unreadable sizes remain unknown.
     pub(super) fn begin_costs(&mut self, running: &Running, state: &mut State) {
         state.storage.writes_before = state.answered.writes;
         if is_flushed(state) {
@@ -36,8 +37,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Computes the size of the values that a write binds, in a phase that is shown and included in
-    /// the estimate. After the window, the delay would be unexplained.
+    /// Computes the size of the values that a write binds. It has its own phase, which the display
+    /// shows and the estimate includes. After the window, the delay would be unexplained.
     fn reckon_bytes_per_write(&mut self) -> Option<f64> {
         let stage = self.step.map_or(Stage::Main, |step| step.stage);
         let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
@@ -54,7 +55,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Flushes and reads the sizes at the end, unless a node has restarted and so counts from zero.
+    /// Flushes and reads the sizes at the end, unless a node has restarted: its counts begin at
+    /// zero.
     pub(super) fn end_costs(&self, running: &Running, state: &mut State) {
         let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
         if is_flushed(state) && running.pids_changed(&state.pids).is_empty() {
@@ -94,7 +96,7 @@ fn is_flushed(state: &State) -> bool {
     )
 }
 
-/// Returns the costs of the measured window: means over it, for `ended` operations.
+/// Returns the costs in the measured window: means over the window, for `ended` operations.
 fn window_costs(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option<f64>); 6] {
     let per_op = |per_s: Option<f64>| Some(per_s? * seconds / ended as f64);
     [
@@ -162,7 +164,7 @@ mod tests {
             of(Some(100), Some(2000.0)),
             [Some(60.0), Some(2.5), Some(3.0)]
         );
-        // Unknown rows, and a mix that only reads.
+        // A number of rows that is unknown, and a mix that only reads.
         assert_eq!(of(None, Some(0.0)), [None, Some(2.5), None]);
     }
 

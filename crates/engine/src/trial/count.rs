@@ -1,7 +1,7 @@
 //! Compares the server's own counts with the client's: reads them before and after every load.
 //!
 //! A node counts from its start, so the two readings of a pair must come from the same processes. A
-//! trial has one pair around its load and one around the rest; a restart may lie between them.
+//! trial has one pair around the load phase and one around the rest. A restart may be between them.
 
 use super::{State, TrialRun};
 use crate::running_target::Running;
@@ -10,7 +10,7 @@ use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cluster::OperationCounts;
 
-/// Counts of the server so far.
+/// Counts of the server up to now.
 #[derive(Debug, Default)]
 pub struct Counting {
     before: Option<OperationCounts>,
@@ -19,7 +19,7 @@ pub struct Counting {
     writes: u64,
     /// True if one reading of a pair was not available.
     broken: bool,
-    /// Why the server's counts lack operations, if they do.
+    /// Reason why the server's counts lack operations, if they do.
     pub incomplete: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Counting {
 
     /// Returns the server's counts between the readings, with the client's answered operations.
     pub fn beside(&self, answered: &AnsweredCounts) -> Option<ServerCounts> {
-        // An open pair: the trial was cut.
+        // The pair is open, because the trial was cut short.
         let is_whole = self.before.is_none() && !self.broken;
         let source = self.source.clone().filter(|_| is_whole)?;
         Some(ServerCounts {

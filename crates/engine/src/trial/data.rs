@@ -30,13 +30,14 @@ use study::{compile_workload, targets, units};
 use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
-/// Operations in flight while rows are loaded: enough for a small cluster, few enough not to time
-/// out.
+/// Operations in flight during the load phase: enough for a small cluster, but few enough not to
+/// time out.
 const LOAD_IN_FLIGHT: u32 = 64;
-/// Tolerance of loading to a size, as a share: compactions and the commit log vary it by as much.
+/// Tolerance of the size to load, as a share: compactions and the commit log change the size by as
+/// much.
 const SIZE_TOLERANCE: f64 = 0.02;
-/// Maximum number of rounds of loading to a size. Each but the first knows how many bytes a row
-/// takes here, so three are the rule; more mean that something frees space again.
+/// Maximum number of rounds to load up to a size. After the first round, the size of a row is
+/// known, so three rounds usually suffice. More rounds mean that the nodes free space again.
 const SIZE_ROUNDS_MAX: u32 = 12;
 /// Share of the estimated rows that the first round loads: rows may be larger on disk than
 /// estimated.
@@ -59,14 +60,13 @@ pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
 }
 
 impl TrialRun<'_> {
-    /// Brings the nodes to their configuration and the data to the state that the trial begins
-    /// with.
+    /// Brings the nodes to their configuration, and the data to the initial state of the trial.
     ///
     /// 1. If the data does not exist: the configuration for loading, tables, proof that both are as
     ///    requested, load, settle, snapshot.
-    /// 2. The configuration that is measured.
-    /// 3. Restore the snapshot, or settle after restarts and earlier trials; rest, if the last
-    ///    trial was too much.
+    /// 2. The configuration to measure.
+    /// 3. Restore the snapshot, or settle after restarts and earlier trials. Rest if the load of
+    ///    the last trial was too high.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,
@@ -75,7 +75,7 @@ impl TrialRun<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
-            // Only a running target can tell, and loading would be in vain.
+            // Only a running target shows this, and loading would be in vain.
             self.can_settle(running)?;
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
@@ -107,14 +107,17 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Rests after a trial that was too much. Its abandoned operations time out on the nodes by
-    /// themselves. The null target has nothing left after its last response.
+    /// Rests after a trial with too much load, whose abandoned operations time out on the nodes.
+    /// The null target has no work left after its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Settle, state)?;
-        let text = format!("rest for {REST_S} s, because the previous trial was too much");
+        let text = format!(
+            "rest for {REST_S} s, because the load of the previous trial was too \
+                            high"
+        );
         (self.events)(Event::Said(text));
         let until = Deadline::after(Duration::from_secs(REST_S));
         while !until.passed() {
@@ -127,8 +130,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the configuration of the load phase is in effect, and records the proof. The
-    /// measured configuration is proved later, for every trial.
+    /// Checks that the configuration of the load phase is in effect, and records the proof. Every
+    /// trial later proves the measured configuration.
     fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
         let keyspace = self.settings.load_keyspace();
         if self.settings.load_target() == &self.settings.target
@@ -175,7 +178,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Compiles the program for the existing rows, if only loading could tell how many there are.
+    /// Compiles the program for the existing rows, if only the load phase could determine their
+    /// number.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
             Some(rows)
@@ -240,7 +244,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Loads what the study asks for, and settles.
+    /// Loads the rows that the study requests, and settles.
     fn fill(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let end = match self.settings.data.load {
             Load::None => None,
@@ -274,7 +278,7 @@ impl TrialRun<'_> {
         let at_first = reached(&running.cluster.data_use(&keyspace)?)?;
         ensure!(
             at_first < 1.0,
-            "the nodes hold as much as the study wants to load before anything is loaded"
+            "the nodes already hold the amount that the study should load, before the load begins"
         );
         let (mut rows, mut share): (u64, f64) = (0, at_first);
         let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
@@ -287,7 +291,7 @@ impl TrialRun<'_> {
             self.settle(running, state)?;
             share = reached(&running.cluster.data_use(&keyspace)?)?;
             let text = format!(
-                "{} rows are {:.1} % of what is to be loaded",
+                "{} rows are {:.1} % of the amount to load",
                 units::format_count(rows),
                 share * 100.0
             );
@@ -298,13 +302,13 @@ impl TrialRun<'_> {
                 return Ok(None);
             }
             let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
-            // At most three times the present rows: the first round is small, and its size may be
-            // mostly overhead.
+            // Adds at most three times the present rows: the first round is small, and its size may
+            // be mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
-            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows the nodes hold {:.0} % of what was to \
-             be loaded; is something else removing data?",
+            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows the nodes hold {:.0} % of the amount \
+             to load; does another program remove data?",
             share * 100.0
         )
     }
@@ -353,20 +357,20 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Returns true if acknowledged writes are recorded: if rows are read back at the end, and if
-    /// memory allows.
+    /// Returns true if the client records acknowledged writes: if the trial reads rows back at the
+    /// end, and if there is enough memory.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
 
-    /// Returns true if the target can tell when its compactions are done. Fails if the study
-    /// requires it and the target cannot.
+    /// Returns true if the target shows when its compactions are done. Fails if the study requires
+    /// this and the target does not show it.
     fn can_settle(&self, running: &Running) -> Result<bool> {
         let can = running.cluster.can(Capability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
             bail!(
-                "`data.settle: compactions` was asked for, but the target cannot tell when they \
-                 are done; use `auto` or `none`"
+                "`data.settle: compactions` was requested, but the target cannot report the end \
+                 of compactions; use `auto` or `none`"
             );
         }
         Ok(can)
@@ -412,7 +416,7 @@ impl TrialRun<'_> {
     fn keep(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.begin_phase(PhaseKind::Snapshot, state)?;
         self.set_options(running, &self.settings.keyspace)?;
-        // The stamp distinguishes it from those of other runs on an attached cluster.
+        // The stamp distinguishes the snapshot from those of other runs on an attached cluster.
         let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
         let events = &mut *self.events;
         running.remove_strays(self.writer.stamp())?;
@@ -467,12 +471,12 @@ impl TrialRun<'_> {
     }
 
     /// Returns true if every row of the snapshot was acknowledged. A load that fails in part ends
-    /// the trial, so data that this run loaded is complete.
+    /// the trial, so data from this run is complete.
     fn loads_are_whole(&self) -> bool {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study asks for it. Returns what was done with it.
+    /// Drops the page cache, if the study requests it. Returns the action.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

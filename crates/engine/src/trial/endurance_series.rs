@@ -1,7 +1,7 @@
-//! Keeps the series of an endurance's long trial while it runs, and makes its record.
+//! Keeps the series of the long trial of an endurance study while it runs, and makes its record.
 //!
-//! Invariant: memory does not grow with the length of the trial. So series are bins, rare events
-//! are kept as long as they are rare, and only the longest pauses are kept.
+//! Invariant: memory does not grow with the length of the trial. So series are bins, only rare
+//! kinds of events are kept, and only the longest pauses.
 
 use analysis::autocorrelation;
 use analysis::blocks::{self, Blocks};
@@ -20,10 +20,9 @@ use store::record::{
 
 /// Number of bins of a series.
 const BINS: usize = 512;
-/// Maximum number of events of a kind that are kept: with more, one of them would be near
-/// everything.
+/// Maximum number of events of a kind. With more, one of them would be near every change.
 const RARE_MAX: usize = 6;
-/// Minimum length of a pause to be worth looking at, ms.
+/// Minimum length of a pause that is kept, ms.
 const PAUSE_MS_MIN: f64 = 50.0;
 /// Maximum number of probe series in a finding: 16 kB each.
 const COURSES_MAX: usize = 12;
@@ -39,8 +38,8 @@ const SSTABLES: &str = ".live_sstables";
 /// Place name of the client's own process.
 const CLIENT: &str = "client";
 
-/// Values that may grow: the series, the series of its limit, and a description for when it is
-/// missing.
+/// Values that may grow: the series, the series of its limit, and a description in case the series
+/// is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "compactions that are owed"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -95,9 +94,9 @@ pub struct WindowReadings {
     limits: BTreeMap<(String, String), f64>,
     /// Longest pauses: time, length in ms, description.
     pauses: Vec<(f64, f64, String)>,
-    /// Times at which compactions began, with the node. `None` once there were too many.
+    /// Times at which compactions began, with the node. `None` once there are too many.
     begun: Option<Vec<(f64, String)>>,
-    /// Compactions pending at the last look, by node.
+    /// Pending compactions at the latest reading, by node.
     pending: BTreeMap<String, f64>,
 }
 
@@ -111,7 +110,7 @@ impl WindowReadings {
         };
     }
 
-    /// Ends the window, if it was on.
+    /// Ends the window, if it was active.
     pub fn end(&mut self, at_ns: u64) {
         if self.from_ns.is_some() {
             self.to_ns.get_or_insert(at_ns);
@@ -225,7 +224,7 @@ struct ProbeSeries<'w> {
 
 /// Data of a long window when it has ended.
 pub struct LongWindow<'a> {
-    /// Share within which throughput does not drift.
+    /// Share within which throughput counts as stable.
     pub within: f64,
     /// Length of the window, s.
     pub seconds: f64,
@@ -272,7 +271,7 @@ impl LongWindow<'_> {
     }
 
     /// Returns throughput and latency in blocks of at least `block_s_min`, if that leaves enough of
-    /// them: in shorter blocks a cycle looks like a trend.
+    /// them. In shorter blocks, a cycle looks like a trend.
     fn series(&self, block_s_min: f64) -> Vec<Series> {
         let one = |of, within: f64, values: &[f64], width_s: f64| {
             let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
@@ -358,7 +357,7 @@ impl LongWindow<'_> {
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 
-    /// Returns the growing values that no probe read.
+    /// Returns the possibly growing values that no probe has read.
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()

@@ -1,5 +1,5 @@
-//! Runs the faults of a trial while load is measured. Each fault has a thread of its own, which
-//! injects, observes and heals it. Its messages go to disk as they come.
+//! Runs the faults of a trial during the measured load. Each fault has its own thread, which
+//! injects, observes and heals it. Its messages go to disk as they arrive.
 
 use super::State;
 use crate::event::PlannedFault;
@@ -21,7 +21,7 @@ use target_spec::fault::Hit;
 use versions::Release;
 use workload::Program;
 
-/// Faults of a phase. Dropping it heals those that are in force.
+/// Faults of a phase. Dropping this value heals the faults that are in force.
 pub struct Faults<'a> {
     planned: &'a [StudyFault],
     places: Vec<FaultTarget>,
@@ -47,7 +47,7 @@ struct Open {
 /// Message of a fault's thread.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault is over, and these are the nodes' processes and releases now.
+    /// The fault is over. Holds the present processes and releases of its nodes.
     Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 
@@ -62,7 +62,7 @@ impl<'a> Faults<'a> {
         program: &Arc<Program>,
     ) -> Result<Faults<'a>> {
         if !planned.is_empty() {
-            // The agents are started before the load, and take nothing from it later.
+            // The agents start before the load, and take no resources from it later.
             running.cluster.handles()?;
         }
         let places = planned.iter().map(|fault| FaultTarget::find(fault, running, program));
@@ -106,8 +106,8 @@ impl<'a> Faults<'a> {
         outlook.collect()
     }
 
-    /// Returns the nodes that are down because of a fault: how they ended is not asked for at every
-    /// tick.
+    /// Returns the nodes that are down because of a fault. The engine does not ask at every tick
+    /// how they ended.
     pub fn away(&self) -> Vec<&str> {
         let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
         let numbers = self.open.keys().filter(takes_away);
@@ -164,7 +164,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Orders the healing of a fault, which its thread does.
+    /// Orders the healing of a fault. Its thread performs it.
     pub fn heal(&self, number: usize) {
         let open = self.open.get(&number);
         if let Some(order) = open.and_then(|open| open.order.as_ref()) {
@@ -191,8 +191,8 @@ impl<'a> Faults<'a> {
         state.finding.faults.push(record);
     }
 
-    /// Records the messages since the last look. Returns the event of a fault that has begun or is
-    /// over.
+    /// Records the messages since the previous call. Returns the event of a fault that has begun or
+    /// is over.
     pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<LoopEvent>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
@@ -200,7 +200,8 @@ impl<'a> Faults<'a> {
                 let told = match self.open[&number].told.try_recv() {
                     Ok(told) => told,
                     Err(TryRecvError::Empty) => break,
-                    // The thread has panicked, and healed nothing: the fault's agent will, in time.
+                    // The thread has panicked without healing. The fault's agent will heal the
+                    // fault when its time is over.
                     Err(TryRecvError::Disconnected) => {
                         anyhow::bail!("the thread of a fault has ended before it")
                     }
@@ -214,7 +215,7 @@ impl<'a> Faults<'a> {
         Ok(None)
     }
 
-    /// Heals all faults, and waits until they are over. The load has ended.
+    /// Heals all faults after the load has ended, and waits until they are over.
     pub fn end(mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.open.keys().for_each(|number| self.heal(*number));
         while let Some((number, open)) = self.open.first_key_value() {
@@ -276,7 +277,7 @@ impl<'a> Faults<'a> {
         };
         state.finding.faults.push(record);
         running.took_releases(&releases)?;
-        // Processes of an attached cluster are looked up each time.
+        // The processes of an attached cluster are looked up each time.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();
@@ -339,7 +340,7 @@ impl FaultTarget {
         let node_name = |index: &usize| running.cluster.nodes()[*index].name.clone();
         let name = match &hit {
             Hit::Node(index) => node_name(index),
-            // In the order in which they take turns.
+            // The nodes are in the order in which they take turns.
             Hit::Nodes(all) => all.iter().map(node_name).collect::<Vec<_>>().join(" and "),
             Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
                 hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
@@ -354,7 +355,8 @@ impl FaultTarget {
     }
 }
 
-/// Returns the index of the first replica of the partition that the program uses most.
+/// Returns the index of the node with the first replica of the partition that the program uses
+/// most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
     let token = workload::hottest_token(program)
         .context("the workload has no partition that is hotter than others")?;
@@ -363,14 +365,14 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
     first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
 }
 
-/// Sends a message. If the receiver is gone, the fault is already healed.
+/// Sends a message. If the receiver no longer exists, the fault is already healed.
 fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // Dropping the order heals, unless that was ordered before.
+        // Dropping the order heals the fault, unless healing was already ordered.
         self.order = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -386,7 +388,7 @@ pub fn evidence(all: &[FaultRecord]) -> Vec<rules::FaultEvidence> {
         rules::FaultEvidence {
             kind: fault.name(),
             confirmed: match fault.seen_s {
-                // A fault that was seen at work may still have failed later.
+                // A fault that was observed in effect may still have failed later.
                 Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),
                 None if is(FaultVerdict::Inconclusive) => None,
                 None => Some(false),

@@ -98,7 +98,7 @@ impl TrialRun<'_> {
         )
     }
 
-    /// Returns the record of an endurance's long window.
+    /// Returns the record of the long window of an endurance study.
     fn endurance(
         &self,
         running: Option<&Running>,
@@ -117,8 +117,8 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
-    /// Returns the client's ceilings, scaled to the workers that it has left next to placed nodes.
-    /// They were measured with the whole machine.
+    /// Returns the client's ceilings, scaled to the workers that remain for the client next to
+    /// placed nodes. The ceilings were measured with the whole machine.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
         let kept = running
@@ -129,7 +129,8 @@ impl TrialRun<'_> {
         all.map(|ceiling| ceiling.ops_per_s * share.min(1.0)).collect()
     }
 
-    /// Returns the server's counts, or why they cannot be compared. `None` if they were not read.
+    /// Returns the server's counts, or the reason why they cannot be compared. `None` if they were
+    /// not read.
     fn server(&self, state: &State) -> Option<Result<ServerCounts, String>> {
         let mut faults = self.settings.faults.iter();
         let ended = faults.find(|fault| fault.kind.takes_away);
@@ -137,7 +138,7 @@ impl TrialRun<'_> {
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of {}: its counts began anew",
+                "{} of {}: its counts started again",
                 fault.kind.name,
                 fault.place()
             ))),
@@ -145,8 +146,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Returns the operations due in a window from the start line on, if recorded traffic is
-    /// replayed at its own times.
+    /// Returns the number of operations that are due in a window from the start line on, if the
+    /// study replays recorded traffic at its own times.
     fn recorded_due(&self, span_s: f64) -> Option<OfferedLoad> {
         let speed = self.settings.workload.recorded.as_ref()?.speed?;
         let until_ns = (span_s * speed * 1e9).round() as u64;
@@ -156,8 +157,9 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Returns the minimum length of the window by the plan, seconds. A step that ends by its
-    /// operations is as long as they take, and the end of its last fault may end a window early.
+    /// Returns the minimum length of the window according to the plan, seconds. A step that ends by
+    /// its number of operations lasts as long as they take, and the end of the last fault may end a
+    /// window early.
     fn planned_s(&self, took_s: f64) -> f64 {
         let window = &self.settings.window;
         match window.measure_ns {
@@ -174,7 +176,7 @@ impl TrialRun<'_> {
         let window = &tally.window;
         let server = self.server(state);
         let is_null = running.is_some_and(Running::is_null);
-        // With several clients, each of which looks on its own machine, the highest of their costs.
+        // Each of several clients measures its own machine, so the highest of their costs counts.
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
@@ -222,7 +224,7 @@ impl TrialRun<'_> {
             weak_consistency: weak_consistency(self.settings, &self.program),
             has_strange_rows: self.rows.are_strange,
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
-            // Writes of an import's steps are not read back.
+            // The trial does not read back the writes of an import's steps.
             promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(record_check::missing(
                 self.writer.path(),
@@ -232,19 +234,20 @@ impl TrialRun<'_> {
             data_and_memory_bytes: running
                 .and_then(Running::memory_bytes)
                 .map(|memory| (data_bytes(self.settings, &self.program), memory)),
-            // The probes' threads, and the threads that look for stalls.
+            // The threads of the probes, and the threads that detect stalls.
             probes_cpu_share: Some(probes_share + looking_s / window.seconds.max(1e-9)),
             ..known
         }
     }
 }
 
-/// Returns the compactions pending at the end of the window, on all nodes: the last reading.
+/// Returns the number of compactions that were pending at the end of the window, on all nodes, from
+/// the last reading.
 fn pending_at_end(evidence: &Evidence) -> Option<f64> {
     evidence.pending_compactions.as_ref()?.last().copied()
 }
 
-/// Returns how far the wall clock has moved against the monotonic clock since it showed `unix_ns`
+/// Returns the change of the wall clock relative to the monotonic clock since it showed `unix_ns`
 /// at the monotonic time `ns`.
 fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     let over_ns = clock::now_ns().saturating_sub(ns);
@@ -255,9 +258,9 @@ fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     }
 }
 
-/// Returns the exceptions on the nodes since measuring began, if they can be read, and the recorded
-/// environment with its changes since then. Both are `None` if the target is lost; the environment
-/// also if the nodes' settings cannot be read.
+/// Returns the exceptions on the nodes since the measurement began, if they can be read. Also
+/// returns the recorded environment with its changes since then. Both are `None` if the target is
+/// lost. The environment is also `None` if the nodes' settings cannot be read.
 fn environment(
     running: Option<&Running>,
     noted: Environment,
@@ -297,7 +300,7 @@ fn with_figures(
     let window = &tally.window;
     let kinds = || program.kinds().iter().zip(&tally.kinds);
     let errors = window.errors.iter();
-    // A kind without weight in the mix has nothing to show.
+    // A kind without weight in the mix has no figures.
     let shown = kinds().filter(|(_, series)| !series.is_empty());
     let records = shown.map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
     let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
@@ -344,7 +347,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
             p50: us(0.5),
             p99: us(0.99),
         },
-        // The lowest ceiling is the certain one.
+        // Only the lowest ceiling is certain.
         ceiling_ops_per_s: ceilings.min_by(f64::total_cmp).unwrap_or(0.0),
         ceilings_ops_per_s: evidence.ceilings_ops_per_s.clone(),
         stall_ms_longest: window.stall_longest_s.map(|s| s * 1e3),
@@ -356,7 +359,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
     }
 }
 
-/// Returns the use of the machine, as far as it could be read.
+/// Returns the use of the machine, as far as it can be read.
 fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
@@ -382,7 +385,7 @@ fn data_bytes(settings: &Settings, program: &Program) -> u64 {
 }
 
 /// Returns true if a read may miss an acknowledged write: R + W <= RF. It considers the kinds in
-/// the mix, and those that loaded the rows.
+/// the mix, and the kinds that loaded the rows.
 fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     let copies = settings.keyspace.replication.copies();
     let least = |statements: Vec<&Statement>| {
@@ -401,7 +404,7 @@ fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     }
 }
 
-/// Returns how many replicas must answer at a consistency level.
+/// Returns the number of replicas that must answer at a consistency level.
 fn replicas_asked(level: &str, copies: u64) -> u64 {
     match level {
         "TWO" => 2,
@@ -426,7 +429,8 @@ mod tests {
     use study::inputs::Inputs;
     use study::settings::Overrides;
 
-    /// A kind without weight kept its own level, ONE, and made every study of `write: ALL` weak.
+    /// A kind without weight kept its own level, ONE, so the promise of every study with
+    /// `write: ALL` looked weak.
     #[test]
     fn only_levels_of_kinds_that_are_asked_for_make_reads_weak() {
         for (mix, levels, is_weak) in [

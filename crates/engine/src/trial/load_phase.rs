@@ -1,6 +1,6 @@
-//! Offers the load of a trial, and acts meanwhile.
+//! Offers the load of a trial, and performs the actions during it.
 //!
-//! The decisions are made in `conduct`; this file is its world: it writes intervals and probes'
+//! [`Conduct`] makes the decisions, and this file is its world. It writes intervals and probes'
 //! readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
@@ -170,8 +170,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. `decide` sees
-    /// each interval, names the phase that it belongs to, and says whether to go on.
+    /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. For each
+    /// interval, `decide` names its phase and decides if the load continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
@@ -213,7 +213,7 @@ impl TrialRun<'_> {
             faults,
         };
         let conducted = conduct.run(&mut offering);
-        // Whatever ended the load: the next phase must find everything whole.
+        // After any end of the load, the next phase needs a target without faults.
         let Offering {
             load,
             running,
@@ -238,7 +238,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Begins to offer load: by the trial's clients, if it has some and they share this load.
+    /// Begins to offer load. The trial's clients offer it, if it has some and they share this load.
     fn start_load(
         &self,
         running: &Running,
@@ -256,7 +256,7 @@ impl TrialRun<'_> {
             .context("offer load by several clients")
     }
 
-    /// Records the measured window. Returns the end of the trial if the window was cut.
+    /// Records the measured window. Returns the end of the trial if the window was cut short.
     pub(super) fn measured(&mut self, offered: PhaseResult, state: &mut State) -> Option<TrialEnd> {
         state.finding.client.workers = offered.summary.workers;
         state.finding.client.realtime = offered.summary.realtime;
@@ -267,7 +267,8 @@ impl TrialRun<'_> {
         self.cut(offered.cut, state)
     }
 
-    /// Returns the end of the trial after a cut phase. `None` if the phase ended as planned.
+    /// Returns the end of the trial after a phase that was cut short. `None` if the phase ended as
+    /// planned.
     pub(super) fn cut(&mut self, cut: Option<EarlyEnd>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
             EarlyEnd::Interrupted => Some(TrialEnd::Interrupted),
@@ -283,7 +284,7 @@ impl TrialRun<'_> {
 /// Describes a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
-        // A guard that is there only because of the target.
+        // A guard that exists only because of the target.
         PhaseKind::Warmup => "the load rises slowly",
         _ => "",
     }

@@ -1,5 +1,5 @@
-//! Handles files of a trial that are missing at its end. They are recorded before the trial is
-//! judged, since a rule must not pass on missing data.
+//! Handles files of a trial that are missing at its end. The engine records them before it judges
+//! the trial, because a rule must not pass when data is missing.
 
 use analysis::rules::Evidence;
 use cluster::Gap;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use analysis::rules::{self, Environment, Limits, RuleOutcome};
 
-    /// Returns how V11 and V15 judge an otherwise good trial with these gaps.
+    /// Returns the results of V11 and V15 for an otherwise good trial with these gaps.
     fn judged(gaps: &[GapRecord]) -> [(RuleOutcome, String); 2] {
         let mut evidence = Evidence {
             environment: Some(Environment::default()),
@@ -73,9 +73,9 @@ mod tests {
         let [steady, recorded] = judged(&lost);
         assert_eq!(steady.0, RuleOutcome::Unknown);
         assert!(
-            steady.1.contains(
-                "cannot be judged: what the host has seen of node2 on db2 is lost: the agent"
-            ),
+            steady
+                .1
+                .contains("cannot be judged: the readings of node2 on db2 are lost: the agent"),
             "{}",
             steady.1
         );

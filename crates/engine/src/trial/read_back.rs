@@ -1,4 +1,4 @@
-//! Reads rows back after a trial, and derives what the configuration promises about them.
+//! Reads rows back after a trial, and derives the promise of the configuration about them.
 
 use super::faults::FaultTarget;
 use super::{State, TrialEnd, TrialRun};
@@ -26,17 +26,18 @@ use study::settings::{Sample, Settings};
 use target_spec::Target;
 use workload::{Program, Stage, Tuning};
 
-/// Operations in flight while rows are read back.
+/// Operations in flight during the reading back of rows.
 const IN_FLIGHT: u32 = 32;
-/// Possible difference between the clocks of machines that cassay does not manage, and so between
-/// the timestamps of writes: more than the error of any machine that asks a time server.
+/// Possible difference between the clocks of machines that cassay does not manage, and thus between
+/// the timestamps of writes. It is more than the error of any machine with a time server.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
-/// Sync periods after which a node that cannot sync stops acknowledging, unless it is configured
-/// otherwise: as in Cassandra (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
+/// Number of sync periods after which a node that cannot sync stops acknowledging, unless
+/// configured otherwise. It is the one of Cassandra
+/// (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
 const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
-    /// Returns how the writes of the main stage are recorded.
+    /// Returns the way in which the client records the writes of the main stage.
     pub(super) fn keeps_main(&self, running: &Running) -> LedgerMode {
         match self.settings.verify.sample {
             Sample::All if self.has_registers() => LedgerMode::History,
@@ -46,8 +47,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Sets the known earlier writes before the main stage begins. If all rows are read back, its
-    /// own writes are known regardless of earlier ones.
+    /// Sets the known earlier writes before the main stage begins. If the trial reads all rows
+    /// back, the writes of the stage are known, and earlier ones are not needed.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
@@ -69,8 +70,8 @@ impl TrialRun<'_> {
         });
     }
 
-    /// Returns true if writes get their timestamps from clocks of other machines: those of the
-    /// nodes, or of clients.
+    /// Returns true if writes get their timestamps from clocks of other machines: of the nodes, or
+    /// of clients.
     fn has_strange_clocks(&self) -> bool {
         let has_clients = self.fleet.is_some_and(FleetUse::has_others);
         has_clients
@@ -127,21 +128,21 @@ impl TrialRun<'_> {
         }
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
-                "not every row could be read back: {errors}"
+                "not all rows could be read back: {errors}"
             )));
         }
         Ok(self.cut(offered.cut, state))
     }
 
-    /// Keeps the first rows in which a read found other data than was written.
+    /// Keeps the first rows in which a read found other data than the written data.
     pub(super) fn name_rows(&self, offered: &PhaseResult, state: &mut State) {
         let rows = offered.summary.missed_rows.iter();
         let untimed = rows.map(|(row, missed)| (*row, *missed, None));
         self.name(untimed, &mut state.finding.verify.missed_rows);
     }
 
-    /// Adds wrong rows to the named ones, each once: its number, its kind of loss, and when the
-    /// last missed write was acknowledged, s since the start line.
+    /// Adds wrong rows to the named ones, without duplicates: the number, the kind of loss, and the
+    /// time at which the last missed write was acknowledged, s since the start line.
     fn name(
         &self,
         rows: impl Iterator<Item = (u64, WriteMismatch, Option<f64>)>,
@@ -159,8 +160,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Returns the statement that reads a row, with its bound values, for a person to type. Empty
-    /// if rows are not read one at a time.
+    /// Returns the statement that reads a row, with its values, for a person to type. Empty if the
+    /// program does not read single rows.
     fn read_by(&self, row: u64) -> String {
         if self.program.rows() == 0 {
             return String::new();
@@ -174,7 +175,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Sets the consistency level of a stage's reads. Returns the program that measured before.
+    /// Sets the consistency level of a stage's reads. Returns the program of the measurement.
     fn read_at(&mut self, stage: Stage, levels: &Levels) -> Result<Arc<Program>> {
         let stated = self.settings.verify.consistency;
         let level = stated.or((stage == Stage::ReadBack).then_some(levels.read));
@@ -189,13 +190,13 @@ impl TrialRun<'_> {
         };
         let tuned = workload::tune(Program::clone(&self.program), &[(name, tuning)])
             .ok()
-            .context("a kind of the program is not in it")?;
+            .context("it lacks a kind of the program")?;
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 
-    /// Tells the write record the times at which acknowledged writes may have been lost. Returns
-    /// the length of that time before a fault, s. `None` if it has no limit, or if no write may be
-    /// lost.
+    /// Passes to the write record the times at which acknowledged writes may have been lost.
+    /// Returns the length of that time before a fault, s. `None` if it has no limit, or if no write
+    /// can be lost.
     fn may_lose(&self, running: &mut Running, state: &State) -> Option<f64> {
         let configuration = self.configuration(Some(running));
         let within_s = durability::lost_within_s(&configuration);
@@ -211,15 +212,15 @@ impl TrialRun<'_> {
             let Some(injected_s) = record.injected_s.filter(|_| lossy.is_some()) else {
                 continue;
             };
-            // The node was off when that was seen: it acknowledged nothing later.
+            // The node was off at the time of this observation, so it acknowledged nothing later.
             let off_s = record.seen_s.or(record.whole_s);
             written.may_lose(ns(injected_s - within_s)..off_s.map_or(u64::MAX, ns));
         }
         Some(within_s)
     }
 
-    /// Keeps the result of reading all rows back. For losses that are limited in time, also when
-    /// the lost writes were acknowledged.
+    /// Keeps the result of reading all rows back. For losses that are limited in time, also keeps
+    /// the times at which the lost writes were acknowledged.
     fn account(
         &self,
         offered: &PhaseResult,
@@ -238,7 +239,7 @@ impl TrialRun<'_> {
             .iter()
             .flat_map(|lost| &lost.rows)
             .map(|one| (one.row, one.missed, one.acknowledged_ns.map(since_s)));
-        // Counters have no times, nor do rows that another client has read.
+        // Counters have no times, and neither do rows that another client has read.
         let by_reads = offered.summary.missed_rows.iter();
         let untimed = by_reads.map(|(row, missed)| (*row, *missed, None));
         self.name(timed.chain(untimed), &mut missed_rows);
@@ -270,7 +271,7 @@ impl TrialRun<'_> {
         });
     }
 
-    /// Returns what the configuration promises about acknowledged writes, given the faults.
+    /// Returns the promise of the configuration about acknowledged writes, given the faults.
     pub(super) fn promise(&self, running: Option<&Running>) -> Promise {
         durability::promise(&self.configuration(running))
     }
@@ -294,7 +295,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns the counts of a reading; each row is in one of them.
+/// Returns the counts of a reading. Each row is in exactly one of them.
 fn counted(checks: &CheckCounts) -> ReadBackRecord {
     let others = checks.missing
         + checks.stale
@@ -320,19 +321,19 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
     }
 }
 
-/// Returns true if a node sets the timestamp of some of the writes, by which the last write is
-/// chosen. Conditional writes have an order without timestamps.
+/// Returns true if a node sets the timestamp of some of the writes. The timestamp decides which
+/// write is the last. Conditional writes have an order without timestamps.
 fn takes_nodes_times(program: &Program) -> bool {
     let mut statements = program.statements().iter();
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults, and what the nodes may have lost by each.
+/// Returns the faults, each with the data that the nodes may have lost by it.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::StudyFault| {
-        // A target that could not be found was not hit.
+        // A fault whose target could not be found had no effect.
         let place = FaultTarget::find(fault, running, program).ok()?;
         Some(FailureEvent {
             what: format!("{} of {}", fault.kind.name, place.name),
@@ -355,7 +356,7 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
     settings.faults.iter().filter_map(blow).collect()
 }
 
-/// Returns the commit log of the node that syncs it latest. `None` if a node's settings cannot be
+/// Returns the commit log of the node with the latest sync. `None` if a node's settings cannot be
 /// read.
 fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     let is_used = settings.keyspace.durable_writes != Some(false);

@@ -1,5 +1,5 @@
-//! Tests that findings and logs have one population: made-up operations whose truth is known,
-//! recorded as by the load generator, summed up and written to disk.
+//! Tests that findings and logs have the same population. The tests invent operations, record them
+//! like the load generator, add them up and write them to disk.
 
 use super::Tally;
 use analysis::VariantName;
@@ -14,7 +14,7 @@ use store::{HistogramKind, RunWriter, Trial, convert};
 const SECOND: u64 = 1_000_000_000;
 const KINDS: [&str; 2] = ["read", "write"];
 
-/// An operation: when it was due, how long it took, and its outcome.
+/// An operation: its due time, its duration, and its outcome.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     kind: usize,
@@ -25,7 +25,7 @@ struct Operation {
     outcome: Option<Outcome>,
 }
 
-/// Returns the intervals of a run of these operations, none of which was due after the stop.
+/// Returns the intervals of a run of these operations. No operation was due after the stop.
 fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interval> {
     let ends = operations.iter().map(end_ns).chain([stop_ns]);
     let count = ends.max().unwrap_or(0) / SECOND + 1;
@@ -67,7 +67,7 @@ fn tally(intervals: &[Interval]) -> Tally {
 }
 
 /// A closed loop of 128 whose service time is exponential with a mean of 1 s, for 10 s of warm-up
-/// and 60 s of window. Operations that take longer than `timeout_s` are given up.
+/// and 60 s of window. The client gives up operations that take longer than `timeout_s`.
 fn exponential(timeout_s: f64) -> Tally {
     let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
     let mut draws = workload::random::Draws::sequence(7);
@@ -94,8 +94,8 @@ fn exponential(timeout_s: f64) -> Tally {
     tally(&intervals(&operations, from_ns, stop_ns))
 }
 
-/// Operations in flight at the window's begin and at its end counted at both, so long operations
-/// counted too often. The median was 857 ms.
+/// Operations in flight at the begin and at the end of the window counted at both, so long
+/// operations counted too often. The median was 857 ms.
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {
     let tally = exponential(1e9);
@@ -126,7 +126,7 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
         (latency.p50.least() / 693.1 - 1.0).abs() < 0.04,
         "{latency:?}"
     );
-    // One in twenty takes longer than 3 s.
+    // One operation in twenty takes longer than 3 s.
     assert!(
         (2999.0..=3004.0).contains(&latency.p99.least()),
         "{latency:?}"
@@ -140,7 +140,7 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
 }
 
-/// Removes the intervals and their basis from a record: a merged histogram does not have them.
+/// Removes the intervals and their basis from a record, because a merged histogram has none.
 fn comparable(record: &QuantilesRecord) -> Value {
     let without = QuantilesRecord {
         ci95: BTreeMap::new(),

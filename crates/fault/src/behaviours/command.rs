@@ -1,6 +1,6 @@
 //! A fault that a study defines for an attached cluster, by programs that inject, observe and heal
-//! it. Its life cycle is that of every other fault, and the healing program is armed at an agent on
-//! this machine.
+//! it. Its life cycle is that of every other fault. An agent on this machine is ready to run the
+//! healing program.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -12,7 +12,7 @@ use target_spec::Invocation;
 use target_spec::fault::{Commands, Hit};
 
 /// Time limit of the observing program: it may have to reach another machine. An agent that heals
-/// by itself waits as long.
+/// without its controller waits for the same time.
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Placeholder in an argument for the address of the target node, as reports show it.
@@ -35,10 +35,10 @@ struct CommandFault {
 }
 
 impl CommandFault {
-    /// Returns one of its programs, with the placeholders replaced.
+    /// Returns one of the fault's programs, with the placeholders replaced.
     fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
-        let node = nodes.get(self.node).context("there is no such node")?;
+        let node = nodes.get(self.node).context("the node does not exist")?;
         let (ip, address) = (node.cql.ip().to_string(), node.cql.to_string());
         let Invocation { words, folder } = of(&self.commands);
         let words = words.iter().map(|word| word.replace(NODE, &ip).replace(ADDRESS, &address));
@@ -75,7 +75,7 @@ impl CommandFault {
         Ok(Observation {
             broken: Some(is_broken),
             whole: Some(!is_broken),
-            words: format!("{name} calls it {state}{said}"),
+            words: format!("{name} reports it as {state}{said}"),
         })
     }
 }
@@ -89,7 +89,7 @@ impl Fault for CommandFault {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// Reports in addition if the node answers clients, which depends on the fault.
+    /// Also reports if the node answers clients, which depends on the fault.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = observation::or_unseen("the command's check", self.see(world));
         let client = observation::client(world, self.node, limit);

@@ -1,5 +1,5 @@
 //! Corrupts data silently: bytes of a data file change, and the disk reports no error. Cassandra
-//! has checksums of its own, and repair must restore the data that they reject.
+//! has its own checksums, and a repair must restore the data that they reject.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -61,7 +61,7 @@ impl Rot {
             words: if is_other {
                 format!("{BYTES} bytes of {name} at {at} are others than before")
             } else {
-                format!("{name} is what it was")
+                format!("{name} is unchanged")
             },
         })
     }

@@ -1,6 +1,6 @@
 //! A node that loses all its data, as with a failed disk: it is killed, and its data files, commit
-//! log and hints are removed. It is replaced as an operator would do it: started with empty folders
-//! in its own place, it streams its data from the others.
+//! log and hints are removed. It is then replaced as by an operator. It starts with empty folders,
+//! takes its own place again, and streams its data from the others.
 
 use super::node_kill;
 use crate::behaviour::Fault;

@@ -21,7 +21,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 /// Error number of a missing file (ENOENT).
 const GONE: i32 = 2;
 
-/// Bytes read to observe the fault.
+/// Number of bytes to read to observe the fault.
 const BYTES: u64 = 4096;
 
 struct Failing {
@@ -47,7 +47,7 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(ExecutedBy::Node(self.node), sight)? {
-            // The file was compacted away, which is not a fault, so another file is used.
+            // A compaction removed the file, which is not a fault, so another file is used.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {
@@ -55,7 +55,7 @@ impl Failing {
                 Ok(Observation {
                     broken: Some(false),
                     whole: Some(false),
-                    words: format!("{name} is not there any more"),
+                    words: format!("{name} no longer exists"),
                 })
             }
             QueryAnswer::Bytes { on_disk, .. } => Ok(Observation {
@@ -78,7 +78,7 @@ impl Fault for Failing {
         let host = nodes
             .get(self.node)
             .and_then(|node| node.host)
-            .context("the node is on no host of its own")?;
+            .context("the node has no separate host")?;
         let (nodes, processes) = observation::restartables(world, host)?;
         let what = Injection::DiskErrors {
             path,

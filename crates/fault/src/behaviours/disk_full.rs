@@ -16,7 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Bytes that may become free in addition, because nodes delete files by themselves.
+/// Additional bytes that may become free, because nodes delete files themselves.
 const SLACK_BYTES: u64 = 8 << 20;
 
 struct Full {
@@ -36,7 +36,7 @@ impl Fault for Full {
         let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
         let seen = match folder {
             Some(folder) => world.see(ExecutedBy::Host(self.host), Query::Space { folder }),
-            None => Err(anyhow::anyhow!("there is no such host")),
+            None => Err(anyhow::anyhow!("the host does not exist")),
         };
         let looked = seen.and_then(|seen| match seen {
             QueryAnswer::Space(space) => Ok(space.available_bytes),
@@ -46,7 +46,7 @@ impl Fault for Full {
         let looked = looked.map(|left| Observation {
             broken: Some(left <= most),
             whole: Some(left > most),
-            words: format!("its volume has {} MiB left", left >> 20),
+            words: format!("its volume has {} MiB free", left >> 20),
         });
         let looked = observation::or_unseen("the kernel", looked);
         looked.and(|| observation::clients(world, self.host, limit))

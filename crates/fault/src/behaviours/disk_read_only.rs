@@ -32,7 +32,7 @@ impl Fault for ReadOnly {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_read_only = |tried: &observation::DiskTest| {
-            // Newer kernels refuse to open files there; open files can still be read.
+            // Newer kernels refuse to open files on the disk, but open files can still be read.
             tried.write == Attempt::Refused(EROFS)
         };
         observation::disk_and_nodes(world, self.0, limit, is_read_only)

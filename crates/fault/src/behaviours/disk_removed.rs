@@ -1,5 +1,5 @@
-//! A disk that is pulled out and put back: from then on all I/O fails, and unsynced data is lost.
-//! Its nodes are restarted when it is back.
+//! A disk that is removed and inserted again. From the removal on, all I/O fails, and unsynced data
+//! is lost. Its nodes are restarted when the disk is back.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};

@@ -51,8 +51,8 @@ impl Slow {
         } else {
             read
         };
-        // A disk that is as slow before the fault is slow by itself, or still limited by an earlier
-        // fault.
+        // A disk that is already as slow before the fault is slow without it, or is still limited
+        // by an earlier fault.
         let limited = LEAST.max(takes / 2);
         if self.usual.is_none() && took < limited {
             self.usual = Some(took);

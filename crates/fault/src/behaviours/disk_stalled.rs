@@ -1,5 +1,5 @@
 //! A hanging disk: writes neither complete nor fail, as with a controller that resets its bus. A
-//! node that waits for a write cannot even be killed meanwhile.
+//! node that waits for a write cannot even be killed during that time.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};

@@ -1,6 +1,6 @@
-//! A host that loses power and comes back: its processes, its network and the unsynced data of its
-//! volume are gone at once. With high availability, its nodes meanwhile start on another host with
-//! their volume and addresses, as with vSphere HA.
+//! A host that loses power and gets it again. Its processes, its network and the unsynced data of
+//! its volume are lost immediately. With high availability, its nodes start on another host with
+//! their volume and addresses in the meantime, as with vSphere HA.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -40,7 +40,7 @@ impl Fault for PowerOff {
             "`ha` {why}\nhint: {hint}"
         );
         let (nodes, processes) = observation::restartables(world, self.host)?;
-        // Comes first, so that nothing the host still does is received.
+        // This comes first, so that no host receives anything that the host still sends.
         network::cut_off(world, self.host, within)?;
         world.inject(
             ExecutedBy::Host(self.host),
@@ -53,7 +53,7 @@ impl Fault for PowerOff {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
-        // Nodes that run elsewhere answer, but are not back.
+        // Nodes that run on another host answer, but are not yet on their own host again.
         look.broken = look.broken.map(|broken| broken || self.is_moved);
         look
     }
@@ -64,7 +64,7 @@ impl Fault for PowerOff {
 
     fn act(&mut self, world: &mut dyn World, within: Duration) -> Result<String> {
         let hosts = world.hosts();
-        let host = hosts.get(self.host).context("there is no such host")?;
+        let host = hosts.get(self.host).context("the host does not exist")?;
         let on = self.ha_on.unwrap_or((self.host + 1) % hosts.len().max(1));
         anyhow::ensure!(
             on != self.host && on < hosts.len(),

@@ -23,7 +23,7 @@ impl Fault for ClientCut {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let clients = observation::clients(world, self.0, limit);
-        // Other hosts must reach it, whatever clients observe.
+        // Other hosts must be able to reach the host, regardless of the observations of clients.
         let others = observation::others_reach(world, self.0, limit);
         Observation {
             broken: observation::both(clients.broken, others.whole),

@@ -1,5 +1,5 @@
-//! Random packet loss to and from a host. TCP retransmits the packets late: nothing fails, but
-//! everything is slower.
+//! Random packet loss to and from a host. TCP retransmits the packets late, so operations do not
+//! fail, but are slower.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -23,8 +23,8 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// loss of 1 %.
 const TRIES: u32 = 200;
 
-/// Time limit of an attempt: below the second after which TCP retransmits, and long for a busy
-/// machine.
+/// Time limit of an attempt: below the second after which TCP retransmits, but long enough for a
+/// busy machine.
 const TRY_LIMIT: Duration = Duration::from_millis(300);
 
 /// Share of attempts that may fail on a busy machine without the fault.
@@ -55,7 +55,7 @@ impl Lossy {
             broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
             whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
-                "{open} of {TRIES} connections from {} come about at once (the fault: {} % fail)",
+                "{open} of {TRIES} connections from {} open at once (the fault: {} % fail)",
                 observation::host_name(world, other),
                 number::significant(100.0 * expected, 2)
             ),

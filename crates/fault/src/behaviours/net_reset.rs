@@ -17,7 +17,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit for opening our own connection.
+/// Time limit to open a connection from this process.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {
@@ -27,8 +27,8 @@ struct Reset {
 
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let node = world.nodes().into_iter().nth(self.node).context("there is no such node")?;
-        // Opens our own connection, by which the fault is observed.
+        let node = world.nodes().into_iter().nth(self.node).context("the node does not exist")?;
+        // Opens a connection from this process, with which the fault is observed.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);
         world.inject(ExecutedBy::Node(self.node), what, &[], within)?;

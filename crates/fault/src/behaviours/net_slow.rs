@@ -22,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// passes at once.
 const LENGTH_S: f64 = 0.5;
 
-/// Burst that the queue passes at once, plus a half, in bytes.
+/// Burst that the queue passes at once, plus half of it, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
 /// Time limit of a transfer.
@@ -34,7 +34,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Measures how fast another host sends data to this one.
+    /// Measures the throughput from another host to this one.
     fn transfer(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let port = world.receive(ExecutedBy::Host(self.host), LIMIT)?;
@@ -66,7 +66,7 @@ impl Slow {
     }
 }
 
-/// Limits the link of a host in both directions: packets that the switch sends to it, and those
+/// Limits the link of a host in both directions: packets that the switch sends to it, and packets
 /// that it sends.
 pub(crate) fn limit(
     world: &mut dyn Agents,
@@ -75,7 +75,7 @@ pub(crate) fn limit(
     within: Duration,
 ) -> Result<()> {
     let seen = world.hosts().into_iter().nth(host);
-    let number = seen.context("there is no such host")?.number;
+    let number = seen.context("the host does not exist")?.number;
     world.inject(
         ExecutedBy::Switch,
         Injection::LinkTo { number, link },

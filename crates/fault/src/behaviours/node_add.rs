@@ -38,8 +38,8 @@ struct NodeAdd {
 }
 
 impl NodeAdd {
-    /// Observes its membership: broken if the others know it as joining or normal, whole if no node
-    /// knows it.
+    /// Observes its membership. The fault is in effect if the other nodes list it as joining or
+    /// normal, and healed if no node lists it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
@@ -73,7 +73,7 @@ impl NodeAdd {
             whole: Some(state.is_none()),
             words: match state {
                 Some(state) => format!("the kernel calls its process {state}"),
-                None => "the kernel knows its process no more".to_owned(),
+                None => "its process no longer exists".to_owned(),
             },
         })
     }
@@ -113,7 +113,7 @@ impl Fault for NodeAdd {
         observation::still_starting(world, node, "it")?;
         // A node that does not answer yet is still starting.
         match self.has_joined(world, node) {
-            Ok(true) => Ok(Work::Done("it serves what it has got".to_owned())),
+            Ok(true) => Ok(Work::Done("it serves the received data".to_owned())),
             Ok(false) | Err(_) => Ok(Work::Going),
         }
     }

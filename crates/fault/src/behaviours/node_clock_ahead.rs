@@ -1,6 +1,6 @@
 //! A node whose wall clock is ahead of the others: its writes have timestamps in the future, and
-//! win over later acknowledged ones. The node is restarted for the fault, since a process keeps its
-//! clock offset, and restarted again for healing.
+//! win over later acknowledged ones. A process keeps its clock offset, so the node restarts for the
+//! fault and again for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
@@ -30,8 +30,8 @@ pub(crate) struct ClockShift {
 }
 
 impl ClockShift {
-    /// Observes its clock as a client. The clock is off if it is nearer to the planned offset than
-    /// to ours, whenever the node read it during the request.
+    /// Observes its clock as a client. The clock counts as off if it is nearer to the planned
+    /// offset than to this machine's clock, whenever the node read it during the request.
     fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
@@ -42,7 +42,7 @@ impl ClockShift {
         Ok(Observation {
             broken: Some(is_off(least) && is_off(most)),
             whole: Some(!is_off(least) && !is_off(most)),
-            words: format!("it tells a client a time that is {words}"),
+            words: format!("it returns a time to a client that is {words}"),
         })
     }
 }
@@ -59,9 +59,9 @@ impl Fault for ClockShift {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// A node that does not answer is neither broken nor whole: it is starting. The others may
-    /// consider it down after its clock was corrected, because it announced a later generation
-    /// before.
+    /// A node that does not answer is neither broken nor whole, because it is starting. After the
+    /// correction of its clock, the other nodes may consider it down, because it announced a later
+    /// generation before.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

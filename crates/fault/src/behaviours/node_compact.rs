@@ -1,5 +1,5 @@
-//! A major compaction under load: the node reads and writes all bytes of its tables once. No file
-//! from before remains.
+//! A major compaction under load: the node reads and writes all bytes of its tables once. No
+//! earlier file remains.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, HealResult, World};
@@ -27,7 +27,7 @@ type Files = BTreeMap<PathBuf, BTreeSet<String>>;
 
 struct Compact {
     task: Task,
-    /// Files that must be gone afterwards.
+    /// Files that must no longer exist afterwards.
     before: Files,
     /// Ids of the node's compactions that belong to this fault.
     tasks: BTreeSet<String>,
@@ -49,8 +49,9 @@ fn total(files: &Files) -> usize {
 
 impl Compact {
     /// Lists the running compactions of this fault. A compaction belongs to it if it has as many
-    /// inputs as the table had files. Ordinary compactions have that only in tables with few files.
-    /// After the end, those that have not ended remain.
+    /// inputs as the table had files. Ordinary compactions have that many inputs only in tables
+    /// with few files. After the end of the fault, the list contains the compactions that have not
+    /// ended.
     fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();
         for row in world.rows(self.task.node, View::Tasks, limit)? {
@@ -82,7 +83,7 @@ impl Compact {
             return Ok(Observation {
                 broken: Some(false),
                 whole: Some(true),
-                words: "it was not told to compact anything".to_owned(),
+                words: "it was not asked to compact".to_owned(),
             });
         }
         let at_work = self.at_work(world, limit)?;
@@ -93,7 +94,7 @@ impl Compact {
         };
         let left: usize = self.before.iter().map(left).sum();
         let mut words = format!(
-            "{left} of {} of {} left, {} there now",
+            "{left} of {} of {} remain, {} exist now",
             count(total(&self.before), "file"),
             count(self.before.len(), "table"),
             total(&now)
@@ -102,7 +103,7 @@ impl Compact {
             words = format!("{}, {words}", at_work.join(", "));
         }
         Ok(Observation {
-            // A finished compaction is proved by the files that it leaves.
+            // The files that a finished compaction leaves prove it.
             broken: Some(left == 0 || (!self.is_over && !at_work.is_empty())),
             whole: Some(at_work.is_empty()),
             words,
@@ -123,7 +124,7 @@ impl Fault for Compact {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.task.node;
         let keyspaces = world.keyspaces(node, AT_ONCE)?;
-        // Only flushed data is compacted.
+        // A compaction covers only flushed data.
         let flush = Operation::Flush {
             keyspaces: keyspaces.clone(),
         };
@@ -131,7 +132,7 @@ impl Fault for Compact {
         self.before = by_table(world.data_files(node, &keyspaces, None)?);
         anyhow::ensure!(
             !self.before.is_empty(),
-            "{} has no data on this node: there is nothing to compact",
+            "{} has no data on this node to compact",
             keyspaces.join(", ")
         );
         self.task.keyspaces = keyspaces;

@@ -1,9 +1,9 @@
-//! A node is decommissioned and comes back: by an MBean operation it streams its data to the others
-//! and leaves. Then it is started with empty folders, and bootstraps.
+//! A node is decommissioned and joins again. With an MBean operation, it streams its data to the
+//! others and leaves. Then it is started with empty folders, and bootstraps.
 //!
-//! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise
-//! three nodes would refuse it for Cassandra's own keyspace `system_distributed`, which wants three
-//! copies.
+//! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise a
+//! ring of three nodes would refuse it because of Cassandra's own keyspace `system_distributed`,
+//! which needs three copies.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -38,7 +38,7 @@ impl Fault for Leaving {
         let what = Injection::Leave {
             process,
             folders,
-            address: seen.context("there is no such node")?.storage,
+            address: seen.context("the node does not exist")?.storage,
         };
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)?;
         self.told = ring::PendingOperation::tell(world, self.node, Operation::Decommission)?;
@@ -50,7 +50,7 @@ impl Fault for Leaving {
         if self.is_healed && client.whole != Some(true) {
             return client;
         }
-        // It serves clients until it has left.
+        // The node serves clients until it has left.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         let broken = others.broken;

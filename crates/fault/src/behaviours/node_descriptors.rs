@@ -1,5 +1,5 @@
-//! A node without free file descriptors: open connections continue, new ones are not accepted, and
-//! operations that need a new file fail.
+//! A node without free file descriptors: open connections continue, the node accepts no new ones,
+//! and operations that need a new file fail.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -14,8 +14,8 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Descriptors(hit.node()))
 }
 
-/// A healthy node has thousands of free descriptors. Fewer than this count as none, because closed
-/// files free some.
+/// A healthy node has thousands of free descriptors. Fewer than this number count as none, because
+/// closing files frees some.
 const FEW: u64 = 8;
 
 struct Descriptors(usize);

@@ -1,5 +1,5 @@
 //! A node crash: its JVM is killed (SIGKILL) and restarted. Unsynced parts of its commit log are
-//! still in the machine's page cache when it comes back.
+//! still in the machine's page cache when it starts again.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -26,7 +26,8 @@ impl Fault for Kill {
     }
 }
 
-/// Observes a node: broken if its process is gone, whole if it runs and answers.
+/// Observes a node. The fault is in effect if its process has ended, and healed if it runs and
+/// answers.
 pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let kernel = observation::process(world, node, |state| state.is_none());
     Observation::combine(kernel, observation::client(world, node, limit))

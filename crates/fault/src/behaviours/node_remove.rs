@@ -56,7 +56,7 @@ impl Fault for NodeRemove {
         let Ok(known) = ring::member(world, by, self.node, LIMIT) else {
             return Ok(Work::Going);
         };
-        let known = known.context("the others do not know it")?;
+        let known = known.context("the others do not list it")?;
         if known.standing != MemberStatus::Down {
             return Ok(Work::Going);
         }
@@ -67,7 +67,7 @@ impl Fault for NodeRemove {
             Operation::RemoveNode { host_id },
         )?);
         Ok(Work::Did(format!(
-            "node {} holds it to be down, and takes it out",
+            "node {} considers it down, and removes it",
             by + 1
         )))
     }

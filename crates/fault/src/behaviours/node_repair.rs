@@ -22,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Repair {
     task: Task,
-    /// Ids of the validations that other nodes had performed for this node's repairs before.
+    /// Ids of the earlier validations by other nodes for this node's repairs.
     before: Option<BTreeSet<String>>,
 }
 
@@ -39,8 +39,8 @@ impl Repair {
     fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<ValidatedTable>> {
         let node = self.task.node;
         let nodes = world.nodes();
-        let begun_by = nodes.get(node).context("there is no such node")?.storage;
-        // Java writes the host name, if there is one, before the slash.
+        let begun_by = nodes.get(node).context("the node does not exist")?.storage;
+        // If there is a host name, Java writes it before the slash.
         let begun_by = format!("/{begun_by}");
         let others = (0..nodes.len()).filter(|other| *other != node);
         let mut all = Vec::new();
@@ -67,7 +67,7 @@ impl Repair {
         }
         match (answered_count, failed) {
             (0, Some(error)) => Err(error),
-            (0, None) => anyhow::bail!("there is no other node, which could have replicas"),
+            (0, None) => anyhow::bail!("there is no other node that could have replicas"),
             _ => Ok(all),
         }
     }

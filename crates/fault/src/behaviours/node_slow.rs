@@ -1,4 +1,4 @@
-//! A slow node: its host has less CPU time, as beside a noisy neighbour. It answers late, but no
+//! A slow node: its host has less CPU time, as next to a noisy neighbour. It answers late, but no
 //! node marks it down.
 
 use crate::behaviour::Fault;
@@ -23,11 +23,11 @@ const CORES: f64 = 0.1;
 /// Duration of the CPU test on the host, in ms: three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// Factor over the quota below which the quota counts as seen. It holds on average, and a few
-/// periods may exceed it.
+/// Multiple of the quota below which the quota counts as observed. The quota is an average, and a
+/// few periods may exceed it.
 const BROKEN_BELOW: f64 = 1.3;
 
-/// Factor over the quota above which the quota counts as gone.
+/// Multiple of the quota above which the quota counts as removed.
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {
@@ -45,7 +45,7 @@ impl Slow {
             broken: Some(cores <= self.cores * BROKEN_BELOW),
             whole: Some(cores >= self.cores * WHOLE_ABOVE),
             words: format!(
-                "its host gets {cores:.2} cores when it wants more (the quota of the fault: {:.2})",
+                "its host gets {cores:.2} cores when it needs more (the quota of the fault: {:.2})",
                 self.cores
             ),
         })

@@ -1,5 +1,5 @@
-//! A snapshot of a node under load: it flushes, and hard-links all its files, which stay as long as
-//! the snapshot.
+//! A snapshot of a node under load. The node flushes, and hard-links all its files, which remain as
+//! long as the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -17,7 +17,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }
 
-/// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are noticed.
+/// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are detected.
 const TAG: &str = "cassay-fault";
 
 struct Snapshot(Task);
@@ -57,7 +57,7 @@ impl Snapshot {
 impl Fault for Snapshot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.0.node;
-        // Its removal is armed before the snapshot exists.
+        // The agent can remove the snapshot before it exists.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
         let what = Injection::Files {
             reader: None,

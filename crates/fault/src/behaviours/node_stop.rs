@@ -1,4 +1,4 @@
-//! A node stop as operators do it: on SIGTERM the JVM announces its shutdown, flushes its memtables
+//! A node stop as by operators. On SIGTERM the JVM announces its shutdown, flushes its memtables
 //! and exits. Then it is started again.
 
 use super::node_kill;

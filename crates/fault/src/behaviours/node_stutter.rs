@@ -1,5 +1,5 @@
-//! A node that freezes repeatedly for short times, as by long garbage collections or by CPU steal
-//! on a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). It answers in
+//! A node that repeatedly freezes for short times, as with long garbage collections or CPU steal on
+//! a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). It answers in
 //! between, so no node marks it down.
 
 use crate::behaviour::Fault;

@@ -17,10 +17,10 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Restart {
     /// Pods before the fault. Empty until it begins.
     before: Vec<String>,
-    /// True for each node that is back in a new pod.
+    /// True for each node that is up again in a new pod.
     back: Vec<bool>,
     began_ns: u64,
-    /// Request to the operator, in words.
+    /// Description of the request to the operator.
     told: String,
 }
 
@@ -52,7 +52,7 @@ impl Fault for Restart {
             if is_back && !std::mem::replace(&mut self.back[node], true) {
                 let after_s = (world.now_ns() - self.began_ns) as f64 / 1e9;
                 return Ok(Work::Did(format!(
-                    "{} is back as another pod after {after_s:.1} s",
+                    "{} is up again as another pod after {after_s:.1} s",
                     pod.name
                 )));
             }
@@ -103,10 +103,10 @@ impl Restart {
             broken: Some(!others.is_empty()),
             whole: Some(away.is_empty()),
             words: if self.before.is_empty() {
-                format!("the cluster says: {ready}")
+                format!("the cluster reports: {ready}")
             } else {
-                let anew = of(&others, "no pod is another one", "made anew");
-                format!("the cluster says: {anew}, {ready}")
+                let anew = of(&others, "no pod was replaced", "made anew");
+                format!("the cluster reports: {anew}, {ready}")
             },
         })
     }

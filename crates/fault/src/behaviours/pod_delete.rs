@@ -1,5 +1,5 @@
-//! A pod is deleted: its node shuts down in order, the controller creates another pod, and the node
-//! comes back there with another address.
+//! A pod is deleted. Its node shuts down normally, the controller creates another pod, and the node
+//! starts in it with another address.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
@@ -41,7 +41,7 @@ impl Fault for Delete {
     }
 
     fn healing(&self) -> &'static str {
-        "the pod's controller makes another one"
+        "the pod's controller creates another one"
     }
 
     fn is_ours(&self) -> bool {
@@ -49,8 +49,8 @@ impl Fault for Delete {
     }
 }
 
-/// Observes the pod of a node, by Kubernetes and by a client: broken if it is gone. Whole if a pod,
-/// `before` or another one, is ready and its node answers.
+/// Observes the pod of a node, with Kubernetes and a client. The fault is in effect if the pod no
+/// longer exists. It is healed if a pod, `before` or another one, is ready and its node answers.
 pub(crate) fn another(
     world: &mut dyn World,
     node: usize,
@@ -86,6 +86,6 @@ fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Resul
     Ok(Observation {
         broken: Some(!is_ready),
         whole: Some(is_ready),
-        words: format!("the cluster says of {name}: {state}"),
+        words: format!("the cluster's report on {name}: {state}"),
     })
 }

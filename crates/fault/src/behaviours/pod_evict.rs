@@ -1,6 +1,6 @@
 //! A Kubernetes node is drained: it is cordoned, and the pod of a Cassandra node is evicted, if
-//! disruption budgets permit. The pod comes back on another Kubernetes node, or on the same one
-//! once it is uncordoned.
+//! disruption budgets permit. The pod runs again on another Kubernetes node, or on the same one
+//! after it is uncordoned.
 
 use super::pod_delete;
 use crate::behaviour::Fault;
@@ -24,7 +24,7 @@ struct Evict {
     node: usize,
     /// Uid of the evicted pod.
     before: Option<String>,
-    /// Kubernetes node that is cordoned. The pod may run elsewhere since.
+    /// Kubernetes node that is cordoned. The pod may now run elsewhere.
     machine: Option<String>,
 }
 

@@ -35,12 +35,12 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
     yaml: Map<String, Value>,
-    /// Values of these settings on every node before the change. Until it begins, from the last
-    /// observation.
+    /// Values of these settings on every node before the change. Until the change begins, they are
+    /// those of the last observation.
     before: Vec<Vec<Proof>>,
     is_begun: bool,
     round: Round,
-    /// Time after which agents roll back all nodes at once, unless renewed.
+    /// Time after which agents roll back all nodes together, unless renewed.
     within: Duration,
 }
 
@@ -144,7 +144,10 @@ impl Fault for Change {
             world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: usize| {
-            let proofs = shown(world, node, yaml, LIMIT).context("ask what it runs with")?;
+            let proofs = shown(world, node, yaml, LIMIT).context(
+                "ask for the running \
+                                                                  configuration",
+            )?;
             match is_changed(&proofs) {
                 Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
                 _ => Ok(()),
@@ -174,7 +177,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // Rolls back the rest at once.
+        // Rolls back the remaining nodes together.
         self.round.heal(world)
     }
 }

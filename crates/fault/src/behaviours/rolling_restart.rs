@@ -1,5 +1,5 @@
-//! A rolling restart of all nodes, as operators do it without interrupting service: each node
-//! drains, ends, starts, and is up before the next one.
+//! A rolling restart of all nodes, as by operators without interrupting service. Each node drains,
+//! ends, starts, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};

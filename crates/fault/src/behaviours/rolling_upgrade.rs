@@ -1,7 +1,7 @@
-//! A rolling upgrade of nodes to another release, as operators do it without interrupting service.
-//! Each node drains, ends, starts as the other release, and reports that release before the next
-//! one. Data files cannot be downgraded, so the way back uses the files that were kept before, and
-//! a repair.
+//! A rolling upgrade of nodes to another release, as by operators without interrupting service.
+//! Each node drains, ends, starts with the other release, and reports that release before the next
+//! one. Data files cannot be downgraded. So the rollback uses files that were kept before the
+//! upgrade, and a repair.
 
 mod way_back;
 
@@ -47,7 +47,7 @@ struct Upgrade {
     within: Duration,
     is_begun: bool,
     stage: Stage,
-    /// Way back to the former release. `None` if nodes stay upgraded.
+    /// Rollback to the former release. `None` if nodes remain upgraded.
     way_back: Option<WayBack>,
 }
 
@@ -55,7 +55,7 @@ struct Upgrade {
 enum Stage {
     /// Restarting nodes.
     Nodes(Round),
-    /// Rewriting SSTables: position of the node, and its task with the files before it.
+    /// Rewriting SSTables: position of the node, and its task with the earlier files.
     Files(usize, Option<(Task, Vec<DataFile>)>),
     /// Everything is done.
     Over,
@@ -85,17 +85,17 @@ impl Upgrade {
                     schemas.insert(seen.schema);
                 }
                 // A restarting node does not answer.
-                Err(error) => words.push(format!("{name} says nothing ({error:#})")),
+                Err(error) => words.push(format!("{name} does not answer ({error:#})")),
             }
         }
         let is_mixed = upgraded > 0 && upgraded < count;
         words.push(match (schemas.len(), is_mixed) {
             (0 | 1, _) => "they agree on the schema".to_owned(),
-            (_, true) => "releases differ, and with them what they make of the schema".to_owned(),
+            (_, true) => "releases differ, and so do their versions of the schema".to_owned(),
             (..) => "they do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
-        // After a canary upgrade, releases stay different, and so may the schema versions.
+        // After a canary upgrade, the releases remain different, and so may the schema versions.
         let agree = !is_over || is_mixed || schemas.len() <= 1;
         let is_back = match &self.way_back {
             Some(way) if self.is_begun => way.is_over() && upgraded == 0,
@@ -232,12 +232,12 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
         return format!(
-            "nothing was rewritten: it has {}, as before, which is a format that it writes",
+            "no file was rewritten: it has {}, as before, which is a format that it writes",
             counted(after)
         );
     }
     format!(
-        "{gone} of {} were rewritten: it had {}, and has {}",
+        "{gone} of {} were rewritten: the node had {}, and now has {}",
         before.len(),
         counted(before),
         counted(after)
@@ -249,7 +249,7 @@ fn drain(world: &mut dyn World, node: usize) -> Result<()> {
     world.tell(node, drain, DRAINED_WITHIN).map(drop)
 }
 
-/// Stops a node, and starts it as another release, which it keeps.
+/// Stops a node, and starts it with another release, which it keeps.
 fn restart(world: &mut dyn World, node: usize, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;
@@ -274,8 +274,8 @@ impl Fault for Upgrade {
 
     fn healing(&self) -> &'static str {
         match &self.way_back {
-            Some(_) => "nodes go back to the release that they were, the last one first",
-            None => "nodes stay what they are",
+            Some(_) => "nodes go back to their former release, the last one first",
+            None => "nodes keep the new release",
         }
     }
 

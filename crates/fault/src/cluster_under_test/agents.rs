@@ -10,7 +10,7 @@ pub trait Agents {
     /// Returns all nodes.
     fn nodes(&self) -> Vec<NodeSeen>;
 
-    /// Updates the processes of the nodes, which others may have restarted.
+    /// Updates the processes of the nodes, which other programs may have restarted.
     fn refresh(&mut self);
 
     /// Returns all hosts that are isolated from each other.
@@ -36,7 +36,7 @@ pub trait Agents {
     /// Resets the deadline of all faults: agents heal them `within` from now on.
     ///
     /// # Errors
-    /// An agent is gone.
+    /// An agent has ended.
     fn renew(&mut self, within: Duration) -> Result<()>;
 
     /// Heals all faults, the last one first.
@@ -57,9 +57,9 @@ pub trait Agents {
     /// No observation is possible.
     fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer>;
 
-    /// Returns a port on which a host receives data from another one, for this time.
+    /// Returns a port on which a host receives data from another host, for this time.
     ///
     /// # Errors
-    /// Its agent is gone, or no port is free.
+    /// The agent of the host has ended, or no port is free.
     fn receive(&mut self, by: ExecutedBy, limit: Duration) -> Result<u16>;
 }

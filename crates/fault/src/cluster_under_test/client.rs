@@ -27,8 +27,8 @@ pub trait Client {
     /// It does not answer within the limit, with the reason.
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()>;
 
-    /// Returns bounds of a node's wall clock offset from ours in ms: at least and at most, negative
-    /// if it is behind.
+    /// Returns bounds of a node's wall clock offset from the client's clock in ms: at least and at
+    /// most, negative if it is behind.
     ///
     /// # Errors
     /// It does not answer within `limit`.

@@ -12,7 +12,7 @@ pub trait NodeFiles {
     /// own.
     ///
     /// # Errors
-    /// It has none, or the folders cannot be read.
+    /// The node has no such file, or the folders cannot be read.
     fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)>;
 
     /// Returns true if a node's data folders are empty.
@@ -51,10 +51,11 @@ pub trait NodeFiles {
     /// No files were kept, or its host fails to do it.
     fn put_files_back(&mut self, node: usize) -> Result<()>;
 
-    /// Returns the steps that change keys in a node's `cassandra.yaml`, and undo that.
+    /// Returns the steps that change keys in a node's `cassandra.yaml`, and the steps that undo the
+    /// change.
     ///
     /// # Errors
-    /// It cannot be read, or a key must not be set.
+    /// The file cannot be read, or a key must not be set.
     fn configured(
         &mut self,
         node: usize,

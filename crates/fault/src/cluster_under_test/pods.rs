@@ -24,21 +24,21 @@ pub trait Pods {
     /// It cannot be done, or is not permitted.
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()>;
 
-    /// Makes the operator restart all nodes in its way, without waiting for it. Returns the request
-    /// in words.
+    /// Makes the operator restart all nodes in its own way, without waiting for the end. Returns a
+    /// description of the request.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].
     fn restart_pods(&mut self) -> Result<String>;
 
-    /// Cordons the Kubernetes node of a node's pod until everything is healed. If it is not healed
-    /// before, an agent does so after `within`.
+    /// Cordons the Kubernetes node of a node's pod until all faults are healed. If they are not
+    /// healed before, an agent uncordons it after `within`.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].
     fn cordon(&mut self, node: usize, within: Duration) -> Result<()>;
 
-    /// Isolates the pod of a host by a network policy until everything is healed. If that never
+    /// Isolates the pod of a host by a network policy until all faults are healed. If that never
     /// happens, Kubernetes itself removes the policy within a minute.
     ///
     /// # Errors

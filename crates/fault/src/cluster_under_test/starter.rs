@@ -8,27 +8,27 @@ use versions::Release;
 
 /// Starts of nodes: in the usual way, without their data, with another clock, or as new nodes.
 pub trait Starter {
-    /// Returns the process of a node, and the start that brings it back.
+    /// Returns the process of a node, and the command that starts it again.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     fn restartable(&self, node: usize) -> Result<Restartable>;
 
     /// Returns the injection that stops a node in order and restarts it on healing.
     ///
     /// # Errors
-    /// It does not run; or it is attached, and that is not permitted.
+    /// It does not run. Or it is attached, and the user does not permit the action.
     fn stopping(&self, node: usize) -> Result<Injection>;
 
     /// Writes a node's configuration for the release `to`. Returns the injection that stops the
-    /// node and restarts it on healing as that release. Every later start uses that release too.
+    /// node and restarts it with that release on healing. Every later start also uses that release.
     ///
     /// # Errors
     /// It does not run, or no such upgrade was prepared.
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection>;
 
-    /// Returns the injection that stops a node and restarts it on healing as the release before its
-    /// upgrade. Every later start uses that release too.
+    /// Returns the injection that stops a node and restarts it with its earlier release on healing.
+    /// Every later start also uses that release.
     ///
     /// # Errors
     /// It was not upgraded.
@@ -53,8 +53,9 @@ pub trait Starter {
     /// It does not run.
     fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
-    /// Returns the process of a node, with the start by which its wall clock is off by `by_ms`
-    /// (negative: behind). Also returns the steps that change its files for that and undo it.
+    /// Returns the process of a node, with a start that makes its wall clock off by `by_ms`
+    /// (negative: behind). Also returns the steps that change its files for this, and the steps
+    /// that undo the change.
     ///
     /// # Errors
     /// It does not run.
@@ -63,10 +64,10 @@ pub trait Starter {
     /// Returns how another node could join on a host.
     ///
     /// # Errors
-    /// It can have none.
+    /// The host can have no other node.
     fn newcomer(&self, host: usize) -> Result<Join>;
 
-    /// Kills a node's process if it lives, and starts it as healing has started it. With
+    /// Kills a node's process if it lives, and starts it again in the way of the healing. With
     /// `forgiving`, it skips unreadable parts of its files.
     ///
     /// # Errors

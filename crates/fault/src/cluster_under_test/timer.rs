@@ -7,6 +7,6 @@ pub trait Timer {
     /// Returns the monotonic clock, ns.
     fn now_ns(&self) -> u64;
 
-    /// Waits this long, or until healing is ordered. Returns true if it is.
+    /// Waits for this time, or until healing is ordered. Returns true if it is ordered.
     fn wait(&mut self, for_: Duration) -> bool;
 }

@@ -12,7 +12,7 @@ use target_spec::NodeAct;
 impl Agents for Live {
     fn nodes(&self) -> Vec<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
-            // The process of an attached node may appear only when it serves.
+            // The process of an attached node may appear only once it serves.
             process: node.process.or_else(|| node.service.as_ref()?.process()),
             is_ours: node.service.is_none(),
             host: node.host,
@@ -126,7 +126,7 @@ impl Agents for Live {
             return Ok(());
         };
         let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
-        // A later complete healing finds the process that runs then.
+        // A later complete healing finds the process that runs at that time.
         self.broken.remove(at);
         self.note(&[node], healed.processes);
         Ok(())

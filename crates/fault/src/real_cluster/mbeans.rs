@@ -9,7 +9,7 @@ use std::time::Duration;
 impl Mbeans for Live {
     fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
         if self.at_work.contains_key(&node) {
-            bail!("node {} is still at work", node + 1);
+            bail!("node {} is still busy", node + 1);
         }
         let control = self.control(node)?.clone();
         let thread = std::thread::Builder::new()

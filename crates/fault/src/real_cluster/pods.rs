@@ -42,7 +42,7 @@ impl Pods for Live {
     }
 
     fn isolate(&mut self, host: usize) -> Result<()> {
-        let known = self.handles.hosts.get(host).context("there is no such host")?;
+        let known = self.handles.hosts.get(host).context("the host does not exist")?;
         let none = || format!("{} is not a pod of Kubernetes", known.name);
         let isolation = known.pod.as_ref().with_context(none)?.isolate()?;
         self.isolated.push(isolation);

@@ -61,7 +61,8 @@ impl Starter for Live {
         } else {
             known.restartable()?
         };
-        // A node without its data must not start in the usual way, which would stream none.
+        // A node without its data must not start in the usual way, because it would not stream
+        // data.
         let what = Injection::Kill(match self.emptied.get(&node) {
             Some(anew) => anew.for_process(again.process),
             None => again,

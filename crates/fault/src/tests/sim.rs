@@ -34,7 +34,7 @@ pub(super) struct Sim {
     pub injected: Vec<Duration>,
     /// Renewals of the agents' deadline, with time and duration.
     pub renewed: Vec<(u64, Duration)>,
-    /// Another node is broken than the one that is observed.
+    /// Another node than the observed one is broken.
     pub breaks_another: bool,
     /// No observation is possible.
     pub nobody_looks: bool,
@@ -56,10 +56,10 @@ pub(super) struct Sim {
     pub own_losses: Vec<(usize, HostLoss)>,
     /// Healing has no effect.
     pub stays_broken: bool,
-    /// The node stops itself for good, and must be restarted.
+    /// The node stops itself permanently, and must be restarted.
     pub stops_itself: bool,
     pub has_stopped: bool,
-    /// The agent has healed by itself.
+    /// The agent has already healed the fault.
     pub healed_before: bool,
     pub restarts_count: usize,
     /// Time of healing.
@@ -68,11 +68,11 @@ pub(super) struct Sim {
     pub keeps_data: bool,
     /// The others never remove the node from their ring.
     pub stays_member: bool,
-    /// The others consider the node down although it is back.
+    /// The other nodes consider the node down although it is up again.
     pub stays_down: bool,
-    /// They do so until it is restarted once more.
+    /// They do so until it is restarted again.
     pub is_shunned: bool,
-    /// The node streams data until then after it is back.
+    /// The node streams data until then, after it is up again.
     pub streams_until_ns: u64,
     /// Running operations: node, operation, and time of its end.
     pub at_work: Vec<(usize, Operation, u64)>,
@@ -82,7 +82,7 @@ pub(super) struct Sim {
     pub rolled_ns: Option<u64>,
     /// The node is isolated by a network policy.
     pub is_isolated: bool,
-    /// State of operations that take a while.
+    /// State of long operations.
     pub works: Works,
     /// Start time of an added node, if there is one.
     pub added_ns: Option<u64>,
@@ -147,7 +147,7 @@ impl Sim {
         self.is(|what| match what {
             Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
             Injection::Packets(losses) => losses.iter().any(|loss| {
-                // Client packets have ports of their own.
+                // Client packets have different ports.
                 let is_ours = loss.tcp_ports.is_empty() || from == host::Link::Machine;
                 loss.share == 1.0 && is_ours && loss.from.contains(&from) && loss.to.contains(&to)
             }),
@@ -155,8 +155,8 @@ impl Sim {
         })
     }
 
-    /// Returns true if machines drop packets to a port of host `to` or the answers, from another
-    /// host or from the client.
+    /// Returns true if machines drop packets from another host or the client to a port of host
+    /// `to`, or the answers.
     fn is_lost(&self, from: Option<usize>, to: usize, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {
@@ -310,7 +310,7 @@ pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeC
     (outcome.verdict(), outcome.steps, sim)
 }
 
-/// Kinds that are injected at once. The others are in `works`.
+/// Kinds of faults that are injected immediately. The others are in `works`.
 pub(super) fn at_once() -> impl Iterator<Item = &'static FaultKind> {
     KINDS.iter().filter(|kind| !kind.length.works())
 }

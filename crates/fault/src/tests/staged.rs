@@ -1,4 +1,4 @@
-//! Tests of faults that take a while to inject: clocks, and added nodes.
+//! Tests of faults whose injection takes some time: clocks, and added nodes.
 
 use super::works::{Works, run_fault};
 use super::*;
@@ -10,7 +10,7 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
-    let said = "it tells a client a time that is 60000 ms ahead of the client's";
+    let said = "it returns a time to a client that is 60000 ms ahead of the client's";
     assert_eq!(steps[2].words, said);
     assert!(steps.last().unwrap().words.contains("0 ms ahead of the client's"));
 
@@ -20,7 +20,7 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Mismatch, "another one was started");
 }
 
-/// It announced a later gossip generation to the others, but answers clients all the same.
+/// It announced a later gossip generation to the others, but still answers clients.
 #[test]
 fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
     let mut sim = Sim {
@@ -41,13 +41,14 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         unreachable!()
     };
     assert!(restarted.at_ns - healing.at_ns >= 60 * S, "{outcome:#?}");
-    let why = "it answers clients, and all others hold it to be down";
+    let why = "it answers clients, and all others consider it down";
     assert!(restarted.words.ends_with(why), "{restarted:?}");
-    let up = "the others hold it to be up and normal";
+    let up = "the others report it as up and normal";
     assert!(whole.words.contains(up), "{whole:?}");
 }
 
-/// The clock of a node that takes half a minute to start was held for that much less.
+/// The clock of a node that takes half a minute to start was shifted for a correspondingly shorter
+/// time.
 #[test]
 fn agents_leave_a_fault_in_preparation_while_it_is_renewed() {
     let mut sim = Sim {
@@ -93,13 +94,13 @@ fn a_node_that_is_added_joins_and_leaves_again() {
         "{steps:#?}"
     );
     assert!(
-        steps[5].words.contains("no member") && steps[5].words.contains("process no more"),
+        steps[5].words.contains("no member") && steps[5].words.contains("process no longer exists"),
         "{steps:#?}"
     );
     let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();
     assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
 
-    // A node that has not joined by then has nothing to stream back.
+    // A node that has not joined by then has no data to stream back.
     let (verdict, steps, sim) = add(60 * S);
     assert_eq!(
         verdict,
@@ -126,7 +127,7 @@ fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
         let said = |what: FaultStep| steps.iter().find(|step| step.what == what);
         assert_eq!(said(FaultStep::Acted).is_some(), acts, "{name}: {steps:#?}");
         if let Some(told) = said(FaultStep::Acted) {
-            let words = "node 2 holds it to be down, and takes it out";
+            let words = "node 2 considers it down, and removes it";
             assert_eq!(told.words, words);
         }
         let done = said(FaultStep::Done).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of rolling upgrades: of all nodes, of a canary, and of a node that fails to upgrade.
+//! Tests of rolling upgrades of all nodes, of a canary, and of a node that fails to upgrade.
 
 use super::sim::Sim;
 use super::works::Works;
@@ -41,7 +41,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
     );
     let said = |words: &str| steps.iter().any(|step| step.words.contains(words));
     assert!(
-        said("node3: ") && said("nothing was rewritten: it has 3 files of nb"),
+        said("node3: ") && said("no file was rewritten: it has 3 files of nb"),
         "{steps:#?}"
     );
     assert!(said("3 of 3 nodes are Cassandra 5.0."), "{steps:#?}");
@@ -82,7 +82,7 @@ fn a_node_that_restarts_unchanged_ends_the_upgrade() {
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
     let failed = steps.iter().find(|step| step.what == FaultStep::Failed).unwrap();
     assert!(
-        failed.words.contains("node1 says that it is Cassandra 4.1.10"),
+        failed.words.contains("node1 reports Cassandra 4.1.10"),
         "{steps:#?}"
     );
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
@@ -97,7 +97,8 @@ fn taken_back(line: &str, nodes: &[usize]) -> Options {
     }
 }
 
-/// The last upgraded node first, each with its files, then repairs once all run the same release.
+/// The last upgraded node comes first. Each node gets its files, and repairs begin when all nodes
+/// run the same release.
 #[test]
 fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let (verdict, steps, sim) = upgrades(Works::default(), taken_back("5.0", &[0, 2]));
@@ -112,22 +113,22 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let at = |words: &str| said.iter().position(|one| one.contains(words)).expect(words);
     let order = [
         at("node1 is 5.0.9, node2 is 4.1.10, node3 is 5.0.9"),
-        at("nodes go back to the release that they were"),
+        at("nodes go back to their former release"),
         at("node3 was ended 0.0 s after the begin"),
         at("node3 was repaired (it was done): node1 and node2 compared 3 tables for it"),
         at("node1 was repaired (it was done)"),
     ];
     assert!(order.is_sorted(), "{order:?}: {steps:#?}");
     let kept = "node3 was ended";
-    let (kept, back) = (at("the files that it had as 4.1.10 are kept"), at(kept));
+    let (kept, back) = (at("its files from 4.1.10 are kept"), at(kept));
     assert!(kept < back, "{steps:#?}");
-    at("it is 4.1.10 again, with the files that it had as that: 3 files of nb");
+    at("it runs 4.1.10 again, with its files from that release: 3 files of nb");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::Whole);
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
 }
 
-/// The canary is observed for the study's duration, counted from when it is up.
+/// The canary is observed for the study's duration, counted from the time when it is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     let kind = FaultKind::find("rolling-upgrade").unwrap();
@@ -145,7 +146,7 @@ fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     assert_eq!(healing.at_ns, 60 * S, "{steps:#?}");
 }
 
-/// The way back exists for nodes that fail to become the other release.
+/// The rollback is for nodes that fail to become the other release.
 #[test]
 fn a_node_that_does_not_become_the_other_release_goes_back_too() {
     let (verdict, steps, sim) = upgrades(Works::staying(), taken_back("5.0", &[1]));

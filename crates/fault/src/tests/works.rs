@@ -1,5 +1,4 @@
-//! Tests of operations that take a while: nodes that perform them, fail, take too long, or do
-//! nothing.
+//! Tests of long operations, with nodes that perform them, fail, take too long, or do nothing.
 
 mod releases;
 
@@ -30,20 +29,20 @@ pub(super) struct Works {
     pub starts: [(u64, u64); 3],
     /// True for nodes with changed settings.
     changed: [bool; 3],
-    /// Time at which nodes that had changed settings from the beginning get their own back.
+    /// Time at which nodes that had changed settings from the start get their original settings.
     until_ns: u64,
     /// Node that fails to start with changed settings.
     refuses: Option<usize>,
     /// Release of each node, and the one it will be started as.
     pub releases: [&'static str; 3],
-    /// Nodes keep their release, whatever is done.
+    /// Nodes keep their release in any case.
     pub stays: bool,
     /// Short upgrade steps that nodes have performed.
     pub told: Vec<UpgradeStep>,
     /// Release of each node's files, and of its kept files.
     pub files: [&'static str; 3],
     pub kept: [Option<&'static str>; 3],
-    /// Disks have no space for more names.
+    /// The disks have no space for more names.
     is_full: bool,
     /// Nodes that were repaired after the downgrade, in order.
     pub repaired: Vec<usize>,
@@ -100,7 +99,7 @@ impl Works {
         }
     }
 
-    /// Nodes that keep their release, whatever they are started as.
+    /// Nodes that keep their release, even if they are started as another.
     pub fn staying() -> Works {
         Works {
             stays: true,
@@ -261,14 +260,14 @@ impl Works {
         self.starts[node] = (self.starts[node].0 + 1, now_ns);
     }
 
-    /// The node is whole again before it is started.
+    /// The node is repaired before it is started.
     pub fn heal(&mut self, node: usize, now_ns: u64) {
         self.changed[node] = false;
         self.start(node, now_ns);
     }
 }
 
-/// Returns how a fourth node could join on a host.
+/// Returns the way in which a fourth node could join on a host.
 pub(super) fn join(host: usize) -> Join {
     let command = host::process::command("/bin/true".as_ref());
     Join {
@@ -324,7 +323,7 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// The node reports success and an ordinary compaction runs, but the task leaves no trace.
+/// The node reports success and an ordinary compaction runs, but the task has no effect.
 #[test]
 fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
@@ -374,7 +373,7 @@ fn a_task_that_is_not_over_in_time_is_reported_and_stopped() {
         );
         assert_eq!(words(&steps)[2..], ["unfinished", "healing", "whole"]);
         assert!(
-            steps[2].words.starts_with("it was not over in time"),
+            steps[2].words.starts_with("it did not finish in time"),
             "{steps:#?}"
         );
         assert_eq!(
@@ -405,7 +404,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     );
 }
 
-/// A node that was started just before the end needs its time, but no second start.
+/// A node that was started shortly before the end needs time, but no second start.
 #[test]
 fn a_round_that_is_too_slow_ends_with_its_current_node() {
     let works = Works {

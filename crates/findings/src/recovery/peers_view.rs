@@ -1,4 +1,4 @@
-//! Reads from the probe's lines how the nodes saw each other during a fault.
+//! Reads the view that the nodes had of each other during a fault, from the lines of the probe.
 
 use analysis::recovery::{Looks, NodeReadings};
 use anyhow::{Result, bail};
@@ -8,12 +8,12 @@ use store::record::NodesRecord;
 
 /// Probe that asks the database.
 const PROBE: &str = "cassandra";
-/// Series that every look at the MBeans has.
+/// Series that every reading of the MBeans contains.
 const EVERY_LOOK: &str = "hints.in_progress";
 
 /// Readings about the nodes.
 pub struct NodeWatch {
-    /// Readings of the nodes, look by look.
+    /// Successive readings of the nodes.
     pub watched: NodeReadings,
     /// Host of each node.
     pub hosts: BTreeMap<String, String>,
@@ -63,7 +63,7 @@ impl NodeWatch {
 
 /// Meaning of a reading.
 enum Of {
-    /// Shows that there was a look.
+    /// Shows that there was a reading.
     SampledSource,
     /// Value of a series.
     Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),

@@ -31,7 +31,7 @@ fn interval(index: u64) -> Interval {
     for _ in 0..failed {
         kind.fail(false, Outcome::ClientTimeout, 500 * MS, Some(500 * MS));
     }
-    // A part of the other operation, which is in no sum.
+    // This is a part of the other operation, which is not in a sum.
     let mut part = KindInterval {
         is_part: true,
         ..KindInterval::default()
@@ -67,12 +67,12 @@ fn samples() -> Vec<SampleRecord> {
     samples
 }
 
-/// A trial of a minute with its nodes' readings, as it is on disk.
+/// A trial of a minute with its nodes' readings in its form on disk.
 fn written(folder: &Path) -> Trial {
     written_after(folder, 0)
 }
 
-/// The same, measured after `warmup` seconds of warm-up.
+/// The same trial, measured after `warmup` seconds of warm-up.
 fn written_after(folder: &Path, warmup: u64) -> Trial {
     let record: TrialRecord = serde_json::from_value(serde_json::json!({
         "format": 1, "index": 0, "slug": "00", "variant": "-", "point": {}, "block": 0,
@@ -173,7 +173,7 @@ fn effects_of_a_fault_are_read_back_from_the_files_of_a_trial() {
         (before.seconds, before.ops, before.failed()),
         (19.0, 1900, 0)
     );
-    // Second 19 holds the injection, second 24 the look that found it whole.
+    // Second 19 contains the injection, and second 24 the observation that all nodes are up.
     assert_eq!(
         (during.seconds, during.ops, during.failed()),
         (6.0, 250, 15)
@@ -229,7 +229,7 @@ fn a_fault_without_a_baseline_keeps_its_stretches_and_says_why() {
     assert_eq!(found.during.as_ref().unwrap().seconds, 57.0);
 }
 
-/// The windows of both begin at other seconds of their trials, because warm-ups differ.
+/// The windows of both trials begin at different seconds, because warm-ups differ.
 #[test]
 fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -249,7 +249,7 @@ fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let [with_during, with_after] =
         [&here.during, &here.after].map(|one| one.as_ref().unwrap().seconds);
     assert_eq!((during.seconds, after.seconds), (with_during, with_after));
-    // The same seconds of the window, though seven seconds later in the trial.
+    // These are the same seconds of the window, although they are seven seconds later in the trial.
     assert_eq!((during.ops, during.failed()), (250, 15));
     assert_eq!(during.latency_ms.count, 265);
     assert_eq!((after.ops, after.failed()), (3500, 0));

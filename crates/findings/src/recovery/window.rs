@@ -1,7 +1,7 @@
 //! The measured window of a trial, interval by interval, and the records of stretches of it.
 //!
-//! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The log
-//! is read a line at a time, whatever its length.
+//! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The
+//! module reads the log line by line, regardless of its length.
 
 use super::DIGITS;
 use analysis::recovery::{FaultTimes, Recovery, Slice};
@@ -148,8 +148,8 @@ impl Window {
         [Stretch::These(before.unwrap_or_default()), during, after]
     }
 
-    /// Returns two stretches: from the injection until the fault was seen whole, and from then
-    /// until `until_s`.
+    /// Returns two stretches: from the injection until all nodes of the target were up again, and
+    /// from then until `until_s`.
     pub fn since_injection(&self, fault: &FaultTimes, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);
         let past = |at_s: f64| self.slices.partition_point(|slice| slice.to_s <= at_s);

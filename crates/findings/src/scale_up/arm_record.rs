@@ -1,5 +1,5 @@
-//! Makes the record of a scale-up study from its points: efficiencies, curves, and what the machine
-//! can and cannot show.
+//! Makes the record of a scale-up study from its points: efficiencies, curves, and the conclusions
+//! that the machine does not allow.
 
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
@@ -30,15 +30,15 @@ pub struct Setting {
     pub machine: MachineSize,
     /// Name of the load, if there are several.
     pub load: String,
-    /// Latency bound, if throughput is the highest within it: `p99`, and ns.
+    /// Latency bound, if the throughput is the highest within a bound: `p99`, and ns.
     pub bound: Option<(String, u64)>,
-    /// Goal of the search, if throughput was searched for: `p99 within 10 ms`.
+    /// Goal of the search, if the throughput is the result of a search: `p99 within 10 ms`.
     pub goal: Option<String>,
-    /// Metric for throughput: [`Metric::THROUGHPUT`], on its grid if it was searched for.
+    /// Metric for throughput: [`Metric::THROUGHPUT`], on the grid of the search if there was one.
     pub metric: Metric,
     /// Planned number of blocks.
     pub blocks: usize,
-    /// Why quotients have no interval, if they have none.
+    /// Reason why quotients have no interval, if they have none.
     pub unpaired: Option<UnpairedReason>,
 }
 
@@ -51,12 +51,12 @@ pub enum Instances {
     OfUnits(String),
 }
 
-/// Why blocks are not pairs, so that no interval can be computed.
+/// Reason why blocks are not pairs, so that no interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnpairedReason {
     /// One variant ran after the other.
     InARow,
-    /// The results decided how many blocks there are.
+    /// The results decided the number of blocks.
     UntilAnswered,
 }
 
@@ -69,7 +69,7 @@ impl UnpairedReason {
             }
             UnpairedReason::UntilAnswered => {
                 "The run ended when its question was answered: intervals for a fixed number of \
-                 blocks do not apply, and are left out here."
+                 blocks do not apply, so the report leaves them out."
             }
         }
     }
@@ -80,7 +80,7 @@ impl UnpairedReason {
 pub struct Arm {
     /// Name of the arm, if there are several.
     pub name: Option<String>,
-    /// Its points, in the order of the study.
+    /// Points of the arm, in the order of the study.
     pub points: Vec<UnitsMeasurement>,
 }
 
@@ -93,11 +93,11 @@ pub struct UnitsMeasurement {
     pub variant: VariantName,
     /// Verdict over its trials.
     pub verdict: Verdict,
-    /// Why none of its trials may be used, if known.
+    /// Reason why none of its trials may be used, if known.
     pub missing: Option<String>,
     /// True if throughput was highest at the highest load offered.
     pub is_last: bool,
-    /// Factor between one tried rate and the next, if throughput is one of a series of rates.
+    /// Factor between neighbouring rates, if throughput is one of a series of rates.
     pub grid: Option<f64>,
 }
 
@@ -119,8 +119,8 @@ impl Arm {
     }
 }
 
-/// Makes the record of one arm under one load. It includes the improvement over the baseline, if
-/// that is another arm.
+/// Makes the record of one arm under one load. The record includes the improvement over the
+/// baseline, if that is another arm.
 pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
     let points = arm.points();
     let found = read(&points, setting.machine, setting.metric);
@@ -172,12 +172,12 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
     }
 }
 
-/// Says what these points can and cannot show.
+/// Describes what these points can and cannot show.
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
-            "One instance ran over all units in use: so one instance scales, and several side \
-                  by side may not scale like that."
+            "One instance used all units. So one instance scales in this way, but several \
+             instances may not."
                 .to_owned()
         }
         Instances::Shared(count) => format!(
@@ -185,22 +185,22 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
              number of them may not scale like that."
         ),
         Instances::OfUnits(instances) => format!(
-            "An instance ran on each of the {} in use: so such instances scale side by side, and \
-             one over more units may not scale like that.",
+            "An instance ran on each of the {} in use. So several instances scale in this way, \
+             but one instance over more units may not.",
             plural(instances)
         ),
     }];
     if let Some((name, at_most_ns)) = &setting.bound {
         said.push(format!(
-            "Throughput is the most that was done with {name} at most {} ms: without that bound \
-             another number of units may do best.",
+            "Throughput is the highest that was reached with {name} at most {} ms: without that \
+             bound another number of units may be best.",
             significant(*at_most_ns as f64 / 1e6, 3)
         ));
     }
     if let Some(goal) = &setting.goal {
         said.push(format!(
-            "Throughput is what a search for {goal} found: with another goal another number of \
-             units may do best."
+            "Throughput is the result of a search for {goal}: with another goal another number of \
+             units may be best."
         ));
     }
     said.extend(setting.unpaired.map(|unpaired| unpaired.words().to_owned()));
@@ -209,12 +209,12 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
 }
 
 impl Setting {
-    /// Returns the interval, unless it is not finite or could not be computed.
+    /// Returns the interval. `None` if it is not finite or could not be computed.
     fn ends(&self, ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
         ci95.filter(|ends| self.unpaired.is_none() && ends.iter().all(|end| end.is_finite()))
     }
 
-    /// Returns the ratio, or why there is none.
+    /// Returns the ratio, or the reason why there is none.
     fn to_record(
         &self,
         of: Result<Ratio, MissingRatio>,

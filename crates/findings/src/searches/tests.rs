@@ -92,7 +92,7 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
         is the most with a p99 within 10 ms,
         each held twice.
         “b”: the limit was not reached: 8,000 op/s,
-        the most that was to be tried, still has a p99 within 10 ms (block 3).
+        the highest load to try, still has a p99 within 10 ms (block 3).
         “b”: at 50 % of that
         it did 1,493 op/s with a p99 of 2.00 ms,
         1,559 op/s with a p99 of 2.00 ms,

@@ -1,7 +1,7 @@
-//! Tells several clients how the load continues, each by its own clock and in time.
+//! Sends several clients the further course of the load, each by its own clock and in time.
 //!
-//! Invariant: a client that hears too late when its window begins or its load ends offers a
-//! different load than the others. This is always detected.
+//! Invariant: a client that receives the start of its window or the end of its load too late
+//! applies another load than the others. This is always detected.
 
 use super::{FleetLoad, Word};
 use crate::clients::SILENCE_S;
@@ -11,9 +11,9 @@ use measure::clock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Base lead time of a change. `WAYS_AHEAD` times the largest error bound of a client's clock
-/// offset, which stands for the way to it, is added: each client hears of the change in time, even
-/// on an overloaded machine.
+/// Base lead time of a change. The lead time also includes `WAYS_AHEAD` times the largest error
+/// bound of a client's clock offset, as a measure of the transit time. So each client receives the
+/// change in time, even on an overloaded machine.
 const AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
@@ -47,8 +47,9 @@ impl FleetLoad {
     }
 
     /// Sends a change to all clients, each by its own clock: a time after the local start line is
-    /// the same time after the client's. The answers are not awaited. A client that does not
-    /// receive it soon counts as silent, and one that received it too late is reported.
+    /// the same time after the client's. It does not wait for answers. A client that does not
+    /// receive the change soon counts as silent, and a client that received it too late is
+    /// reported.
     fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
         for (number, link) in self.links.iter().enumerate() {
             let said = &self.said[number];
@@ -68,7 +69,7 @@ impl FleetLoad {
     }
 }
 
-/// Returns the delay with which a client heard of a change. `None` if it was in time.
+/// Returns the delay with which a client learned of a change. `None` if it was in time.
 fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
     let late_ns = heard.at_ns.saturating_sub(told.first_ns()?);
     (late_ns > 0).then_some(late_ns)
@@ -76,8 +77,8 @@ fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
 
 pub(super) fn too_late(ns: u64) -> String {
     format!(
-        "heard {:.3} s too late when its window begins or its load ends, so that it has offered \
-         another load",
+        "received the start of its window or the end of its load {:.3} s too late, so it applied \
+         a different load",
         ns as f64 / 1e9
     )
 }
@@ -100,6 +101,7 @@ mod tests {
             (None, Some(1))
         );
         assert_eq!(late(Steer::Abandon, 9), None);
-        assert!(too_late(7_000_000).starts_with("heard 0.007 s too late"));
+        let said = too_late(7_000_000);
+        assert!(said.contains("0.007 s too late"), "{said}");
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Inject {
     /// Fault to inject.
     pub what: Injection,
-    /// Time after which the agent heals it by itself, ms.
+    /// Time after which the agent heals the fault by itself, ms.
     pub within_ms: u64,
 }
 
@@ -26,7 +26,7 @@ impl Call for Inject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken(pub u64);
 
-/// Resets the deadline of a fault: the agent heals it by itself this long from now.
+/// Resets the deadline of a fault: the agent heals it by itself after this time.
 #[derive(Serialize, Deserialize)]
 pub struct Renew {
     /// Fault to renew.
@@ -54,7 +54,7 @@ impl Call for Heal {
 pub struct HealAnswer {
     /// Present processes, in the order of those in the fault. Empty if it has none.
     pub processes: Vec<Identity>,
-    /// True if the agent had already healed it by itself.
+    /// True if the agent had already healed the fault by itself.
     pub by_itself: bool,
     /// Remark on the result, if it varies.
     #[serde(default)]
@@ -73,8 +73,8 @@ impl Call for StartedProcesses {
 /// Time limit of injecting and healing: processes end and start, volumes are mounted.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Time limit for a server of another user: it drains, systemd waits 90 s by default, and its
-/// process is waited for.
+/// Time limit for a server of another user. The server drains, systemd waits 90 s by default, and
+/// the agent waits for the process.
 const SERVICE_LIMIT: Duration = Duration::from_secs(240);
 
 impl Agent {
@@ -97,7 +97,7 @@ impl Agent {
     /// before. Does nothing if it is healed.
     ///
     /// # Errors
-    /// The agent is gone, or has no fault of this number.
+    /// The agent has ended, or has no fault of this number.
     pub fn renew(&self, broken: Broken, within: Duration) -> Result<()> {
         let within_ms = within.as_millis() as u64;
         self.call_for(&Renew { broken, within_ms }, LIMIT)
@@ -115,7 +115,7 @@ impl Agent {
     /// once it is healed.
     ///
     /// # Errors
-    /// The agent is gone, or has no fault of this number.
+    /// The agent has ended, or has no fault of this number.
     pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
         self.call_for(&StartedProcesses(broken), LIMIT)
     }

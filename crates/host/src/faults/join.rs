@@ -18,6 +18,6 @@ pub struct Join {
     pub folder: PathBuf,
     /// Internode address. The host adds it before the start, and removes it afterwards.
     pub address: SocketAddrV4,
-    /// Program that makes the process leave, and exits with 0 when it has.
+    /// Program that makes the process leave. It exits with 0 when the process has left.
     pub leave: Invocation,
 }

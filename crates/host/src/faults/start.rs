@@ -14,7 +14,7 @@ use std::process::Command;
 pub struct Restartable {
     /// Running process.
     pub process: Identity,
-    /// Start that brings it back.
+    /// Command that starts it again.
     pub start: StartProcess,
 }
 

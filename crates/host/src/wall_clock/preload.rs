@@ -1,11 +1,11 @@
-//! A library to preload into a process, which shifts its wall clock by replacing the C library's
-//! clock functions. Built by `build.rs`, and not part of this crate.
+//! A library to preload into a process. It shifts the wall clock of the process by replacing the C
+//! library's clock functions. `build.rs` builds it, and it is not part of this crate.
 //!
 //! It works with the C library of the process, glibc or musl of any version: it names no library,
 //! and uses three functions that all of them have.
 //!
-//! Not shifted: file times, and waiting for a date (`LockSupport.parkUntil`), for which the kernel
-//! uses its own clock.
+//! It does not shift file times and waiting for a date (`LockSupport.parkUntil`), for which the
+//! kernel uses its own clock.
 
 #![no_std]
 
@@ -24,7 +24,7 @@ pub struct Timeval {
     microseconds: c_long,
 }
 
-// SAFETY: a function of the C library, whose callers follow POSIX.
+// SAFETY: this is a function of the C library, and its callers follow POSIX.
 type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 
 // SAFETY: these are their signatures in POSIX, and every C library with threads has them.
@@ -50,8 +50,9 @@ static OFF_NS: AtomicI64 = AtomicI64::new(0);
 fn real() -> Clock {
     let mut found = REAL.load(Ordering::Acquire);
     if found.is_null() {
-        // SAFETY: both take strings that end with 0. The result of getenv is read before the
-        // environment changes, because no other thread runs when a process first asks for the time.
+        // SAFETY: both functions take strings that end with 0. The code reads the result of getenv
+        // before the environment can change, because no other thread runs when a process first asks
+        // for the time.
         unsafe {
             let off_ms = getenv(VARIABLE.as_ptr());
             if !off_ms.is_null() {
@@ -66,15 +67,15 @@ fn real() -> Clock {
     unsafe { core::mem::transmute::<*mut c_void, Clock>(found) }
 }
 
-// SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
+// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
 #[unsafe(no_mangle)]
 // SAFETY: as above.
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = real();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that this pointer is valid.
     let code = unsafe { real(clock, time) };
     if code == 0 && matches!(clock, REALTIME | REALTIME_COARSE | TAI) {
-        // SAFETY: the call before has written it.
+        // SAFETY: the call above has written it.
         let time = unsafe { &mut *time };
         let ns = time.nanoseconds + OFF_NS.load(Ordering::Relaxed);
         time.seconds += ns.div_euclid(SECOND_NS);
@@ -83,7 +84,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     code
 }
 
-// SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
+// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
 #[unsafe(no_mangle)]
 // SAFETY: as above.
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
@@ -94,7 +95,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
     // SAFETY: it writes to a local variable.
     let code = unsafe { clock_gettime(REALTIME, &raw mut now) };
     if code == 0 && !time.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that this pointer is valid.
         unsafe {
             time.write(Timeval {
                 seconds: now.seconds,
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
     code
 }
 
-// SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
+// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
 #[unsafe(no_mangle)]
 // SAFETY: as above.
 pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
     // SAFETY: it writes to a local variable.
     unsafe { clock_gettime(REALTIME, &raw mut now) };
     if !seconds.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that this pointer is valid.
         unsafe { seconds.write(now.seconds) };
     }
     now.seconds

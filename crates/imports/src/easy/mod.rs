@@ -1,9 +1,9 @@
-//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress): turns a command line
-//! into the steps of its KeyValue workload.
+//! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress). It converts a command
+//! line to the steps of its KeyValue workload.
 //!
-//! Table, statements, keys, their distribution, the lengths of values and the rate are the tool's,
-//! as of its release under Apache. Random choices that the tool makes per thread are a function of
-//! the seed and the operation's number.
+//! Table, statements, keys, their distribution, the lengths of values and the rate are those of the
+//! tool, as of its release under Apache. Random choices that the tool makes per thread are a
+//! function of the seed and the operation's number.
 
 mod options;
 mod source;
@@ -29,9 +29,9 @@ const OPERATIONS_MAX: u64 = 1 << 48;
 const ITERATIONS: u64 = 1_000_000;
 const RATE: u64 = 5000;
 const RATE_MAX: u64 = 1_000_000_000;
-/// Maximum number of operations in flight: the tool is limited only by its connections.
+/// Maximum number of operations in flight: only its connections limit the tool.
 const IN_FLIGHT_MAX: u32 = 32_768;
-/// Timeout of a request in the tool, whatever its options are.
+/// Timeout of a request in the tool, regardless of its options are.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const ID_BYTES_MAX: usize = 200;
 
@@ -74,7 +74,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
     if reads + deletes > 1.0 {
-        let what = format!("at most what --readrate, {reads}, leaves of 1");
+        let what = format!("at most the share that --readrate, {reads}, leaves of 1");
         options.wrong_value("--deleterate", &what);
     }
     let id = |text: &str| (text.len() <= ID_BYTES_MAX).then(|| text.to_owned());
@@ -98,7 +98,7 @@ fn length(options: &mut Options, threads: u64) -> StepLimit {
     let seconds = options.seconds("--duration");
     let iterations = options.count("--iterations", ITERATIONS, (1, OPERATIONS_MAX));
     if seconds.is_some() && options.text("--iterations").is_some() {
-        options.wrong_value("--iterations", "left out where --duration is there");
+        options.wrong_value("--iterations", "left out if --duration is stated");
     }
     match seconds {
         Some(seconds) => StepLimit::Duration(Duration::from_secs(seconds)),
@@ -191,21 +191,22 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "the rate, {rate} per second, is offered from the start; the tool begins with a tenth \
-             of it and comes to all of it within 50 s"
+            "the rate, {rate} per second, applies from the start; the tool begins with a tenth of \
+             it and reaches the whole rate within 50 s"
         ),
-        "latency counts from the due time of an operation, and cassay drops none; the tool counts \
-         from when its generator makes an operation, however late. Its queue holds 10000 \
-         operations, and it drops the others"
+        "latency counts from the due time of an operation, and cassay drops none. The tool counts \
+         from the time at which its generator makes an operation, even if that is late. Its queue \
+         holds 10000 operations, and it drops further ones"
             .to_owned(),
-        "values are functions of the seed, key and writing operation, so that reads can be judged; \
-         the tool's are random"
+        "values are functions of the seed, key and writing operation, so that cassay can verify \
+         reads; the tool's values are random"
             .to_owned(),
     ];
     if source.threads > 1 {
         notes.push(format!(
             "each of {} threads has its own keys, and --partitions, --iterations and --populate \
-             are each thread's, as in the tool; here operations are dealt to their keys in turn",
+             apply to each thread, as in the tool. Here cassay assigns operations to the keys one \
+             after the other",
             source.threads
         ));
     }
@@ -217,7 +218,7 @@ fn connection(options: &mut Options) -> Connection {
     let connections = options.count("--max-connections", 1, (1, 1024)) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
-    // If only one of them is given, the other has the tool's default.
+    // If only one of them is stated, the other has the tool's default.
     let named = username.is_some() || password.is_some();
     let or_default = |text: Option<String>| {
         let default = || named.then(|| "cassandra".to_owned());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::table::WORKLOAD;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
-/// Options that are followed by the password.
+/// Options whose value is the password.
 pub(crate) const SECRET: &[&str] = &["--password", "-P"];
 
 /// Options with a value that have an effect here, with alternative names after the first.
@@ -18,8 +18,8 @@ const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--
     --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
 /// Options without a value that have an effect here.
 const FLAGS: &str = "--drop --no-schema --ssl";
-/// Options, with and without a value, that have no effect here. `--concurrency` has none in the
-/// tool either, since easy-cass-stress; paging and conditions are for other workloads.
+/// Options, with and without a value, that have no effect here. Since easy-cass-stress,
+/// `--concurrency` has no effect in the tool either. Paging and conditions are for other workloads.
 const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
     --parquet --prometheusport --queue --scl";
 const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
@@ -48,7 +48,7 @@ pub(super) struct Options {
     pub(super) workload: Option<(String, usize)>,
     /// Options that have no effect, as written.
     pub(super) idle: Vec<String>,
-    /// Mistakes found so far.
+    /// Mistakes found up to now.
     pub(super) out: Diagnostics,
     places: Vec<Place>,
 }
@@ -161,7 +161,7 @@ impl Options {
 
     fn set(&mut self, name: &'static str, value: &str, at: usize) {
         if self.given.insert(name, (value.to_owned(), at)).is_some() {
-            self.wrong(at, format!("{name} is there twice"), None);
+            self.wrong(at, format!("{name} is given twice"), None);
         }
     }
 
@@ -232,8 +232,8 @@ pub(super) fn human(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// Parses a sequence of days, hours, minutes and seconds: `1d 3h 15m`. It must be more than zero,
-/// and fit in nanoseconds.
+/// Parses a sequence of days, hours, minutes and seconds: `1d 3h 15m`. The sum must be more than
+/// zero, and fit into nanoseconds.
 fn seconds(text: &str) -> Option<u64> {
     let mut sum = 0u64;
     for part in text.split_inclusive(['d', 'h', 'm', 's']) {

@@ -2,9 +2,10 @@
 //!
 //! Keys are the tool's: the run's id, the thread and a number, as in `001.0.42`. The operations of
 //! a run are assigned to the threads in turn. Random choices that the tool makes per thread are a
-//! function of the seed and the operation's number. A value has as many letters as the tool would
-//! draw. Its first letters encode the operation that wrote it, combined with a pad from the key. So
-//! they look as random to Cassandra as the others, and every value can be verified by itself.
+//! function of the seed and the operation's number. A value has the number of letters that the tool
+//! would draw. Its first letters encode the operation that wrote it, combined with a pad from the
+//! key. So they are as random to Cassandra as the other letters, and every value can be verified
+//! alone.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ const PADS: u64 = 44;
 const POPULATE: u64 = 8;
 
 const LETTERS: u64 = 26;
-/// Number of letters that hold any operation's number.
+/// Number of letters that can hold any operation's number.
 const WRITER_LETTERS: usize = 14;
 /// Minimum number of further letters, below which random text could pass for a value.
 const CONTENT_LETTERS_MIN: u64 = 6;
@@ -77,8 +78,9 @@ impl Source {
         Draws::new(lane(self.seed, purpose + further), n)
     }
 
-    /// Returns the kind of operation `n`. The tool rolls a die with a hundred sides, so a share of
-    /// 0.005 acts like 0.01. Populating includes deletions, if there are any, but no reads.
+    /// Returns the kind of operation `n`. The tool draws a whole number of percent, so a share of
+    /// 0.005 acts like 0.01. The populating step includes deletions, if there are any, but no
+    /// reads.
     fn kind(&self, stage: Stage, n: u64) -> u8 {
         let side = self.draws(KINDS, stage, n).below(100) as f64;
         let reads = if stage == Stage::Main {
@@ -173,7 +175,7 @@ impl Source {
         self.is_there(0) && self.is_there(self.partitions)
     }
 
-    /// Returns true if a row is certain to exist all the time.
+    /// Returns true if a row certainly exists all the time.
     fn is_there(&self, key: u64) -> bool {
         let gone = self.expires || self.deletes > 0.0;
         let number = key % (self.partitions + 1);

@@ -1,4 +1,4 @@
-//! The part of the tool's workloads that is imported: the table of KeyValue, and its schema.
+//! The part of the tool's workloads that cassay imports: the table of KeyValue, and its schema.
 
 use super::options::{Options, human};
 use workload::Schema;
@@ -43,10 +43,10 @@ pub(super) fn check_workload(options: &mut Options) {
         ),
         Some(name) if OTHERS.split(' ').any(|other| other == name) => (
             format!("workload {name} is not imported; {WORKLOAD} is"),
-            Some("a workload file of your own can say it: docs/workload-file.md".to_owned()),
+            Some("your own workload file can define it: docs/workload-file.md".to_owned()),
         ),
         Some(name @ ("list" | "info" | "fields" | "server")) => (
-            format!("of the tool's commands only run is here, not {name}"),
+            format!("of the tool's commands, only run is supported, not {name}"),
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
         Some(name) => (
@@ -80,8 +80,8 @@ pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
             Some(bounds) => lengths = bounds,
             None => {
                 let message = format!(
-                    "`--field.{text}` is not imported: only how many letters {FIELD} has is, from \
-                     a number up to below another of at most {LENGTH_MAX}"
+                    "`--field.{text}` is not imported: only the number of letters of {FIELD} is, \
+                     from a number up to below another of at most {LENGTH_MAX}"
                 );
                 let hint = format!("--field.{FIELD}='random(100,200)'");
                 options.wrong(at, message, Some(hint));

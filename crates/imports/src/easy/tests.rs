@@ -92,7 +92,7 @@ fn keys_are_the_run_s_id_the_thread_and_a_number() {
     assert!(!populate.before.is_empty() && run.before.is_empty());
     let keys: Vec<String> = (0..4).map(|n| key(populate, n)).collect();
     assert_eq!(keys, ["001.0.0", "001.1.0", "001.0.1", "001.1.1"]);
-    // The run continues where populating ended. 3 is in the sequence, which then starts again.
+    // The run continues after the end of populating. 3 is in the sequence, which then starts again.
     let keys: Vec<String> = (0..7).map(|n| key(run, n)).collect();
     let expected = ["0.2", "1.2", "0.3", "1.3", "0.0", "1.0", "0.1"];
     assert_eq!(keys, expected.map(|key| format!("001.{key}")));
@@ -134,7 +134,7 @@ fn shares_of_kinds_are_those_of_the_tool_s_die() {
             assert_eq!(*is == 0.0, should == 0.0, "{line}: {shares:?}");
         }
     }
-    // Populating reads nothing, but deletes.
+    // Populating does not read, but deletes.
     let shares = shares(&imported("KeyValue --populate 9 --deleterate 0.2").steps[0]);
     assert!(
         shares[0] == 0.0 && (shares[2] - 20.0).abs() < 1.2,
@@ -171,7 +171,7 @@ fn values_are_capital_letters_of_the_tool_s_lengths() {
     }
 }
 
-/// A result of rows, as a server sends it.
+/// A result of rows in the form of a server's answer.
 fn rows(rows: &[Vec<Vec<u8>>]) -> Vec<u8> {
     let (no_metadata, columns) = (4, rows.first().map_or(0, Vec::len));
     let counts = [2, no_metadata, columns as i32, rows.len() as i32];
@@ -195,7 +195,7 @@ fn judged(import: &Import, n: u64, found: &[Vec<Vec<u8>>]) -> Check {
 
 #[test]
 fn a_read_is_judged_by_what_was_written_under_its_key() {
-    // One partition, so that every write is to the row that the others read.
+    // There is one partition, so that every write changes the row that the others read.
     let import = imported("KeyValue -p 1 --populate 5");
     let [populate, run] = &import.steps[..] else {
         panic!("two steps");
@@ -314,7 +314,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("run KeyVallue", "did you mean `KeyValue`?"),
     ("run LWT", "workload LWT is not imported; KeyValue is"),
-    ("list", "only run is here, not list"),
+    ("list", "only run is supported, not list"),
     (
         "run KeyValue LWT",
         "`LWT` is a second workload, after KeyValue",
@@ -334,7 +334,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("run KeyValue --rate 1.5k", "--rate is `1.5k`"),
     ("run KeyValue --rate 5\u{212A}", "--rate is"),
-    ("run KeyValue --rate 5 --rate 6", "--rate is there twice"),
+    ("run KeyValue --rate 5 --rate 6", "--rate is given twice"),
     ("run KeyValue --rf 3", "hint: --replication"),
     ("run KeyValue --maxrate 5", "the tool's option is --rate"),
     ("run KeyValue --maxrlat 5", "in a study: `procedure: {sweep"),
@@ -343,12 +343,12 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue -d 0s", "it must be a length such as 90s"),
     (
         "run KeyValue -d 1m -n 5",
-        "it must be left out where --duration is there",
+        "it must be left out if --duration is stated",
     ),
     ("run KeyValue -r 1.5", "it must be a number of 0 to 1"),
     (
         "run KeyValue -r 0.9 --deletes 0.2",
-        "at most what --readrate, 0.9, leaves of 1",
+        "at most the share that --readrate, 0.9, leaves of 1",
     ),
     ("run KeyValue -p 0", "--partitions is `0`"),
     ("run KeyValue -p 1 --pg normal", "whole number of 2 to"),
@@ -374,15 +374,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue -w.x=1", "KeyValue has no parameter `x=1`"),
     (
         "run KeyValue --field.keyvalue.key=random(1,2)",
-        "only how many letters keyvalue.value has is",
+        "only the number of letters of keyvalue.value is",
     ),
     (
         "run KeyValue --field.keyvalue.value=book(1,2)",
-        "only how many letters keyvalue.value has is",
+        "only the number of letters of keyvalue.value is",
     ),
     (
         "run KeyValue --field.keyvalue.value=random(5,5)",
-        "only how many letters keyvalue.value has is",
+        "only the number of letters of keyvalue.value is",
     ),
 ];
 
@@ -412,7 +412,7 @@ fn an_option_without_effect_is_named_in_a_note() {
         ("KeyValue", "the tool begins with a tenth of it"),
         (
             "KeyValue",
-            "the tool counts from when its generator makes an operation",
+            "The tool counts from the time at which its generator makes an operation",
         ),
         ("KeyValue -t 4", "each of 4 threads has its own keys"),
     ] {
@@ -447,7 +447,7 @@ fn a_password_is_known_and_in_no_mistake() {
         "run KeyValue -P hush -P hush",
         "run KeyValue --host --password hush",
     ] {
-        // Including the line in which they are shown.
+        // The check includes the line in which they are shown.
         let said = format!("{:?}", import(&words(line), 1).expect_err(line));
         assert!(said.contains("***") && !said.contains("hush"), "{said}");
     }

@@ -49,7 +49,7 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(names, _, text)| (names[0], *text))
 }
 
-/// Returns NoSQLBench's output for words that run nothing; `None` if they run something.
+/// Returns NoSQLBench's output for words that run no workload; `None` if they run one.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut words = words.iter().map(String::as_str);
     let word = words.find(|word| ANSWERED.contains(word))?;
@@ -61,7 +61,7 @@ pub fn answer(words: &[String]) -> Option<String> {
         }
         "--list-scenarios" => {
             let lines = workloads().map(|(name, _)| format!("{name} default\n"));
-            lines.collect::<String>() + "Those of a file stand in its section scenarios\n"
+            lines.collect::<String>() + "Those of a file are in its section scenarios\n"
         }
         "--list-drivers" | "--list-activity-types" => "cql (also cqld3 and cqld4)\n".to_owned(),
         "--version" => format!(
@@ -70,7 +70,7 @@ pub fn answer(words: &[String]) -> Option<String> {
         ),
         "--cat" => match words.next().map(|name| (name, built_in(name))) {
             Some((_, Some((_, text)))) => text.to_owned(),
-            _ => format!("Write one of {} behind --cat\n", names().join(", ")),
+            _ => format!("Write one of {} after --cat\n", names().join(", ")),
         },
         _ => USAGE.to_owned(),
     })

@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
             return None;
         }
         if line.get("cycles").and_then(scenario::count) == Some(0) {
-            let message = format!("{name} has no cycles and is left out");
+            let message = format!("{name} has no cycles, so cassay leaves it out");
             self.notes.push(message);
             return None;
         }
@@ -113,7 +113,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a separate step for schema changes that no following step could run before it
+    /// Returns a separate step for schema changes, if no following step can make them before it
     /// starts.
     pub(super) fn schema_step(
         &mut self,
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
             before: Vec::new(),
             first_operation: 0,
             limit: StepLimit::Operations(count as u64),
-            // In sequence: a table needs its keyspace.
+            // The order is important, because a table needs its keyspace.
             offer: Offer::Threads(1),
             warmup_operations: 0,
             truncate: Vec::new(),
@@ -197,12 +197,12 @@ impl<'a> Builder<'a> {
             self.out.add(&node.place, message, self.blocks());
             return None;
         }
-        let note = format!("tags={tags} fits no operation unless - and _ are taken as the same");
+        let note = format!("tags={tags} matches no operation unless - and _ count as the same");
         self.note_at(&node.place.clone(), &note);
         Some(ops)
     }
 
-    /// Reports a line that names the operations of another file.
+    /// Reports a line that names operations that only another file has.
     fn own_file(&mut self, node: &Node, line: &Line) -> Option<()> {
         fn stem(path: &str) -> Option<&OsStr> {
             Path::new(path).file_stem()
@@ -212,9 +212,13 @@ impl<'a> Builder<'a> {
         match named.filter(|named| stem(named) != own) {
             None => Some(()),
             Some(other) => {
-                let hint = format!("say run driver=cql workload={other} and what the line says");
+                let hint = format!(
+                    "write run driver=cql workload={other} and the words of the \
+                                    line"
+                );
                 let message = format!(
-                    "the line asks for operations of {other}, and only those of {} are read here",
+                    "the line requests operations of {other}, but cassay imports only operations \
+                     of {}",
                     self.file.source.name
                 );
                 self.out.add(&node.place, message, Some(hint));
@@ -245,8 +249,8 @@ impl<'a> Builder<'a> {
         let own = line.get("threads").filter(|text| super::are_per_processor(text));
         if let (Some(text), Offer::Threads(threads)) = (own, frame.offer) {
             self.notes.push(format!(
-                "threads={text} is {threads} here, wherever it runs; NoSQLBench reckons with the \
-                 processors of its machine, of which `auto` takes ten threads each"
+                "threads={text} is {threads} here, on any machine; NoSQLBench uses the number of \
+                 processors of its machine, with ten threads each for `auto`"
             ));
         }
         if line.starts {
@@ -319,7 +323,7 @@ impl<'a> Builder<'a> {
                     let hint = yaml::did_you_mean(key, known);
                     let hint = hint.filter(|hint| hint.starts_with("did"));
                     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-                    format!("{key}={value} is used by nothing{hint}")
+                    format!("{key}={value} has no effect{hint}")
                 }
             };
             if line.is_given(key) {
@@ -349,7 +353,7 @@ impl<'a> Builder<'a> {
             let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
             let operation = self.operation(made.len(), op, &mut known, &mut recipes);
             if operation.is_none() && ratio == 0 {
-                // It never runs, so its mistakes do not matter.
+                // The operation never runs, so its mistakes have no effect.
                 self.out.list.truncate(before);
                 continue;
             }
@@ -446,7 +450,7 @@ impl<'a> Builder<'a> {
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
                 let message =
-                    format!("compression {other} of frames is not there; LZ4 and SNAPPY are");
+                    format!("compression {other} of frames is not available; LZ4 and SNAPPY are");
                 self.out.add(&node.place, message, None);
             }
         }
@@ -457,7 +461,8 @@ impl<'a> Builder<'a> {
         let tls = line.get("ssl").filter(|ssl| *ssl != "false");
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
-        // The file is read when connecting: files that an import reads are kept with the results.
+        // The file is read when the client connects, because files that an import reads are kept
+        // with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }

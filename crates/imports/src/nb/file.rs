@@ -14,13 +14,13 @@ pub(crate) struct Op {
     /// Inner levels come first.
     pub(crate) bindings: Vec<Entry>,
     pub(crate) cql: Node,
-    /// The key of its text, such as `raw`; empty if the text stands alone.
+    /// The key of its text, such as `raw`; empty if there is only the text.
     pub(crate) shape: String,
     /// Statements of a batch.
     pub(crate) repeat: Option<Node>,
-    /// Settings of a batch's statements, which have no effect: only those of the batch do.
+    /// Settings of a batch's statements. They have no effect: only the settings of the batch do.
     pub(crate) inner: Vec<Entry>,
-    /// Reason why it cannot be run: a mistake only in a run that chooses it.
+    /// Reason why it cannot run. It is a mistake only in a run that chooses this operation.
     pub(crate) unreadable: Option<(Place, String)>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     ops
 }
 
-/// Reports bindings in any form but a map: NoSQLBench ends at them.
+/// Reports bindings that are not a map. NoSQLBench ends at them.
 fn check_bindings(node: &Node, out: &mut Diagnostics) {
     if let Raw::List(items) = &node.raw {
         items.iter().for_each(|item| check_bindings(item, out));
@@ -178,7 +178,7 @@ fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     }
 }
 
-/// Returns the level of a statement whose parameters stand beside its text.
+/// Returns the level of a statement whose parameters are next to its text.
 fn statement_level(item: &Node, level: &BlockLevel) -> BlockLevel {
     let mut level = level.within(item);
     let aside = ["tags", "params", "bindings", "name"];
@@ -208,7 +208,7 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
             .find_map(|shape| body.entry(shape))
             .filter(|e| e.value.text().is_some());
         let Some(text) = text else {
-            // Parameters may stand in place of operations: `verify-fields: …`.
+            // Parameters may be in the place of operations: `verify-fields: …`.
             let message = format!("operation {name} has none of {}", SHAPES.join(", "));
             op.unreadable = Some((node.place.clone(), message));
             return ops.push(op);
@@ -242,7 +242,7 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
 impl Op {
     /// Returns a parameter of the operation, its block or the file.
     pub(crate) fn param(&self, key: &str) -> Option<&Node> {
-        // A parameter that is read but not listed would also be reported as unused.
+        // A parameter that is read, but not listed, would also be reported as unused.
         debug_assert!(
             params::acting(On::Operation).any(|known| known == key),
             "{key}"

@@ -1,11 +1,11 @@
-//! Handles bindings in place, `{{RECIPE}}` and `{(RECIPE)}`, and rejects braces in a statement that
-//! are neither a binding nor a CQL literal.
+//! Handles inline bindings, `{{RECIPE}}` and `{(RECIPE)}`. Rejects braces in a statement that are
+//! neither a binding nor a CQL literal.
 
 use super::file::Op;
 use super::statement::is_name_in_braces;
 use yaml::{Entry, Node};
 
-/// CQL functions that may begin a set of values. Every other call in braces is taken as a recipe.
+/// CQL functions that may begin a set of values. Every other call in braces is a recipe.
 const CQL_FUNCTIONS: [&str; 10] = [
     "now",
     "uuid",
@@ -22,7 +22,7 @@ const CQL_FUNCTIONS: [&str; 10] = [
 /// Moves the recipes in an operation's text to its bindings, under new names.
 ///
 /// # Errors
-/// A pair of braces that is neither a binding nor a literal.
+/// A pair of braces is neither a binding nor a literal.
 pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
     let Some(text) = op.cql.text() else {
         return Ok(());
@@ -39,9 +39,9 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
             Pair::Other(inner) => {
                 if let Some(name) = name_in_braces(inner) {
                     return Err(format!(
-                        "`{{{{{name}}}}}` holds a recipe in NoSQLBench, and {name} is none; a \
-                         binding is written {{{name}}}, and a set that holds its value {{ \
-                         {{{name}}} }}"
+                        "`{{{{{name}}}}}` holds a recipe in NoSQLBench, but {name} is not a \
+                         recipe; a binding is written {{{name}}}, and a set that holds its value \
+                         {{ {{{name}}} }}"
                     ));
                 }
                 if !is_name_in_braces(inner) && !is_literal(inner) {
@@ -50,7 +50,7 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
                          recipe in its place is written {{{{Recipe()}}}}"
                     ));
                 }
-                // The braces may contain recipes themselves.
+                // The braces may themselves contain recipes.
                 out.push('{');
                 rest = &rest[before.len() + 1..];
                 continue;

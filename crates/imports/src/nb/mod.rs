@@ -1,6 +1,6 @@
-//! Imports NoSQLBench's workload files, nb4 and nb5: turns a file and a scenario into steps.
+//! Imports NoSQLBench's workload files, nb4 and nb5. It converts a file and a scenario to steps.
 //!
-//! Operation n is NoSQLBench's cycle n, and its values are those that NoSQLBench gives that cycle.
+//! Operation n is NoSQLBench's cycle n, and its values are those of NoSQLBench for that cycle.
 
 mod answer;
 mod build;
@@ -28,7 +28,7 @@ use yaml::{Diagnostics, Limits, Node, Place, Raw, SourceText};
 
 pub use answer::answer;
 
-/// Meaning of `threads=auto`: NoSQLBench uses ten per processor of its own machine.
+/// Meaning of `threads=auto`: NoSQLBench uses ten threads per processor of its own machine.
 const THREADS_AUTO: u32 = 100;
 /// Maximum number of operations in flight: more than any number of connections could carry.
 const THREADS_MAX: u32 = 1_000_000;
@@ -54,7 +54,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Schema changes that no step has made yet, and steps that make only them.
+    // Schema changes that no step has made yet, and steps that make only schema changes.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -100,7 +100,8 @@ struct File {
     parameters: BTreeSet<String>,
 }
 
-/// Finds a workload file: by its name, with an ending added, or a built-in one with that name.
+/// Finds a workload file: by its name, by its name with an added ending, or a built-in file with
+/// that name.
 fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     let why = match read(file) {
         Ok(text) => return Ok((file.to_owned(), text)),
@@ -117,7 +118,7 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     }
     let own = answer::names().join(", ");
     Err(format!(
-        "cannot read {file}: {why}; without a file there are {own}"
+        "cannot read {file}: {why}; the built-in workloads are {own}"
     ))
 }
 
@@ -159,7 +160,7 @@ fn one(
     };
     let ops = file::operations(&root, &mut out);
     if ops.is_empty() && out.is_empty() {
-        let message = "the file has no operations, which stand in blocks, ops or statements";
+        let message = "the file has no operations, which belong in blocks, ops or statements";
         out.add(&root.place, message, None);
     }
     if !out.is_empty() {
@@ -180,10 +181,10 @@ fn one(
     let (steps, schema) = steps(&mut builder, &lines, command);
     if steps.is_empty() && schema.is_none() && builder.out.is_empty() {
         let message = if scenarios.is_empty() {
-            "this has no cycles; there is nothing to run".to_owned()
+            "this has no cycles, so there is no work to run".to_owned()
         } else {
             format!(
-                "scenario {} has no cycles; there is nothing to run",
+                "scenario {} has no cycles, so there is no work to run",
                 scenarios.join(", ")
             )
         };
@@ -354,7 +355,7 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Parses a rate per second; the text after a comma says how to catch up.
+/// Parses a rate per second. The text after a comma describes how to compensate for delays.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);
@@ -363,7 +364,7 @@ fn rate(key: &str, text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{key} is `{text}`; it must be a rate per second"))
 }
 
-/// First cycle, total number of cycles, and the range that they repeat, if they do.
+/// First cycle, total number of cycles, and the range that they repeat, if any.
 type Range = (u64, u64, Option<(u64, u64)>);
 
 fn limits(line: &Line, sequence: usize) -> Result<Range, String> {

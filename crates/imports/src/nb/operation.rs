@@ -96,7 +96,7 @@ impl Builder<'_> {
         let known = op.bindings.iter().map(|entry| entry.key.as_str());
         let hint = yaml::did_you_mean(name, known);
         let message = format!(
-            "operation {} uses binding {name}, which is not there",
+            "operation {} uses binding {name}, which does not exist",
             op.name
         );
         self.out.add(&op.cql.place, message, hint);
@@ -193,12 +193,12 @@ impl Builder<'_> {
         if let Some(node) = op.param("type")
             && let Some(other) = node.text().filter(|typ| !types.contains(typ))
         {
-            let note = format!("type: {other} is used by nothing; {} are", types.join(", "));
+            let note = format!("type: {other} is not supported; {} are", types.join(", "));
             self.note_at(&node.place.clone(), &note);
         }
         for entry in &op.inner {
             let note = format!(
-                "{}: within op_template has no effect: the settings beside it count for the batch",
+                "{}: within op_template has no effect: the settings next to it apply to the batch",
                 entry.key
             );
             self.note_at(&entry.value.place.clone(), &note);
@@ -217,7 +217,7 @@ impl Builder<'_> {
                     let hint = yaml::did_you_mean(key, params::acting(On::Operation));
                     let hint = hint.filter(|hint| hint.starts_with("did"));
                     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-                    format!("{key}: {value} is used by nothing{hint}")
+                    format!("{key}: {value} has no effect{hint}")
                 }
             };
             self.note_at(&entry.value.place.clone(), &note);
@@ -240,8 +240,8 @@ impl Builder<'_> {
             };
             if *quoted && !is_raw {
                 let message = format!(
-                    "binding {name} stands in quotes, where a statement with values beside it has \
-                     a text and no value; remove the quotes"
+                    "binding {name} is in quotes, where a statement with separate values has a \
+                     text instead of a value; remove the quotes"
                 );
                 return self.wrong(&op.cql.place, message);
             }
@@ -272,20 +272,21 @@ impl Builder<'_> {
         if is_raw && !binds.is_empty() {
             self.note_at(
                 &op.cql.place.clone(),
-                "values are sent beside the text; NoSQLBench writes them into it",
+                "values are sent separately from the text; NoSQLBench writes them into it",
             );
         }
         Some(binds)
     }
 
-    /// Reports a recipe that loads a value that no earlier recipe of the operation has saved. Adds
-    /// the values that this recipe saves to `saved`.
+    /// Reports a recipe that loads a value, if no earlier recipe of the operation has saved it.
+    /// Adds the values that this recipe saves to `saved`.
     fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
         let mut uses = Recipe::uses(node.text().unwrap_or(""));
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
             let message = format!(
-                "Load('{name}') would give what another operation saved last in its thread, which \
-                 is not a function of the cycle: no binding before it in operation {} saves it",
+                "Load('{name}') would return the value that another operation saved last in its \
+                 thread, which is not a function of the cycle: no binding before it in operation \
+                 {} saves it",
                 op.name
             );
             let hint = format!("write the recipe of {name} in its place");
@@ -330,8 +331,8 @@ impl Builder<'_> {
         statement.pages_max = Some(pages);
         let unit = if pages == 1 { "page" } else { "pages" };
         let note = format!(
-            "up to {pages} {unit} of {rows} rows are read, as NoSQLBench does; that there are \
-             more is not an error here (page_size and maxpages change it)"
+            "up to {pages} {unit} of {rows} rows are read, as in NoSQLBench; more rows are not an \
+             error here (page_size and maxpages change it)"
         );
         self.note_at(&op.cql.place.clone(), &note);
     }
@@ -344,8 +345,8 @@ impl Builder<'_> {
         if policy.retries > 0 && !statement.idempotent {
             self.note_at(
                 &op.cql.place.clone(),
-                "without `idempotent: true` this is tried again only after errors at which the \
-                 server did nothing",
+                "without `idempotent: true` the client retries this only after errors for which \
+                 the server did no work",
             );
         }
         policy

@@ -1,11 +1,11 @@
-//! Settings of activities and operations besides their statements: which have an effect, and the
-//! notes on those that do not.
+//! Settings of activities and operations, apart from their statements: the settings with an effect,
+//! and notes on the others.
 //!
-//! A setting either has an effect, or is named with its place in a note or a mistake. A setting
-//! with an effect is therefore a row with its function. One that is read at its use must be listed,
-//! and one without effect is listed with the reason.
+//! A setting either has an effect, or a note or a mistake names it with its place. So a setting
+//! with an effect is a row with its function. A setting that is read at its use must be listed. A
+//! setting without effect is listed with the reason.
 //!
-//! Long because the tables of settings stand beside the code that reads them.
+//! Long because the tables of settings are next to the code that reads them.
 
 use core::time::Duration;
 
@@ -17,7 +17,7 @@ use workload::{BatchKind, Policy};
 const RETRIES_MAX: u64 = 100;
 /// Default number of tries if errors are retried, as in NoSQLBench.
 const MAXTRIES: u64 = 10;
-/// Maximum timeout, s: no operation is waited for longer than a day.
+/// Maximum timeout, s: the client waits for no operation longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
 /// Place of a setting.
@@ -32,7 +32,8 @@ pub(crate) enum On {
 /// Function that applies a setting's value; it gets the setting's name and text.
 pub(crate) type Set = fn(&mut Settings, &str, &str) -> Result<(), String>;
 
-/// A setting with an effect: its names, of which the first present one counts, and its function.
+/// A setting with an effect: its names, and its function. If several names are present, the first
+/// one counts.
 struct Row {
     line: &'static str,
     operation: &'static str,
@@ -115,7 +116,7 @@ pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, as
 pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
     op_template";
 
-/// Names and descriptions for people: they have no effect, in NoSQLBench as here.
+/// Names and descriptions for people. They have no effect, neither in NoSQLBench nor here.
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
 /// Settings without effect, and the reasons.
@@ -124,13 +125,13 @@ const TOLD: &[(&str, &str)] = &[
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
          drivermetrics, driverprefix, jmxreporting, insights, diag, showcql, showstmt, trace, \
          tracing, start-timers, stop-timers, histogram",
-        "is about what NoSQLBench measures or logs; cassay records every kind of operation",
+        "is about the measurements or logs of NoSQLBench; cassay records every kind of operation",
     ),
     (
         "verify, verify-fields, verify_fields, compare, verifier, verifier-imports, \
          verifier-init, expected-result",
-        "is not done here: rows that come back are counted, not compared with the bindings; a \
-         named workload or a workload file of cassay's own can be verified",
+        "is not done here: returned rows are counted, not compared with the bindings; a named \
+         workload or a workload file of cassay can be verified",
     ),
     (
         "tokens",
@@ -139,12 +140,12 @@ const TOLD: &[(&str, &str)] = &[
     (
         "whitelist, lbp, loadbalancing, loadbalancingpolicy",
         "has no effect: each operation goes to a replica of its partition; hosts= and localdc= \
-         say which nodes there are",
+         name the nodes",
     ),
     (
         "retrypolicy, reconnectpolicy, reconnect_policy, retrydelay, maxretrydelay, retry_delay",
-        "has no effect: tries follow at once, and only where errors= says retry; lost \
-         connections are made again",
+        "has no effect: retries follow immediately, and only if errors= includes retry; the \
+         client reopens lost connections",
     ),
     (
         "retryreplace, maxlwtretries, maxretryreplace",
@@ -163,7 +164,7 @@ const TOLD: &[(&str, &str)] = &[
     ),
     (
         "secureconnectbundle, scb, cloud_proxy_address",
-        "is not read: cassay connects to the nodes of hosts= or of a target of its own",
+        "has no effect: cassay connects to the nodes of hosts= or of its own target",
     ),
     (
         "tlsversion, keystore, kspass, truststore, tspass, keyPassword, keyFilePath, keyfilepath, \
@@ -287,7 +288,7 @@ fn put<T>(into: &mut Option<T>, value: Result<T, String>) -> Result<(), String> 
 
 fn batch(value: &str) -> Result<BatchKind, String> {
     BatchKind::from_name(value)
-        .ok_or_else(|| format!("batchtype is `{value}`; logged, unlogged and counter are there"))
+        .ok_or_else(|| format!("batchtype is `{value}`; it must be logged, unlogged or counter"))
 }
 
 /// Parses a consistency level.
@@ -308,7 +309,7 @@ fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     }
 }
 
-/// Parses a number from 1, such as `5k`.
+/// Parses a number of at least 1, such as `5k`.
 fn positive(key: &str, value: &str) -> Result<u32, String> {
     let number = scenario::count(value).and_then(|n| i32::try_from(n).ok());
     match number.filter(|n| *n > 0) {
@@ -355,7 +356,7 @@ fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration
                 found = Some(timeout("read_timeout_ms", &format!("{value}ms"))?);
             }
             _ => notes.push(format!(
-                "socketoptions {option} has no effect; read_timeout_ms acts as the time-out"
+                "socketoptions {option} has no effect; read_timeout_ms acts as the timeout"
             )),
         }
     }
@@ -401,7 +402,7 @@ impl Settings {
                 {
                     let hint = yaml::did_you_mean(verb, listed(VERBS)).unwrap_or_default();
                     return Err(format!(
-                        "errors={errors} asks for `{verb}`, which is not a handler of errors; \
+                        "errors={errors} requests `{verb}`, which is not a handler of errors; \
                          {hint}"
                     ));
                 }
@@ -415,15 +416,13 @@ impl Settings {
         }
         if stops {
             notes.push(
-            "NoSQLBench ends at an error that errors= says stop to, which is its default; here \
-             errors are counted by kind and the run goes on"
+            "NoSQLBench ends at an error if errors= has stop, its default; cassay counts errors \
+             by kind and continues"
                 .to_owned(),
         );
         }
         if ignored {
-            notes.push(format!(
-                "errors={errors}: what is ignored there is counted here"
-            ));
+            notes.push(format!("errors={errors}: ignored errors are counted here"));
         }
         let maxtries = self.maxtries.as_deref();
         if again.is_empty() {
@@ -436,8 +435,8 @@ impl Settings {
         }
         if again.iter().any(|pattern| !["", ".*"].contains(pattern)) {
             notes.push(format!(
-                "errors={errors} tries some errors again; here all are that did nothing, and for \
-             idempotent operations also time-outs and lost connections"
+                "errors={errors} tries some errors again; here all operations without effect are \
+                 tried again, and idempotent ones also after timeouts and lost connections"
             ));
         }
         let tries = maxtries.map_or(Some(MAXTRIES), scenario::count);
@@ -507,10 +506,10 @@ mod tests {
     #[test]
     fn another_treatment_of_errors_is_reported_once() {
         for (text, expected) in [
-            ("", "here errors are counted by kind"),
-            ("errors=ignore", "what is ignored there is counted here"),
+            ("", "cassay counts errors by kind"),
+            ("errors=ignore", "ignored errors are counted here"),
             ("errors=count maxtries=5", "maxtries=5 has no effect"),
-            ("errors=Over.*:retry", "here all are that did nothing"),
+            ("errors=Over.*:retry", "all operations without effect"),
         ] {
             let notes = read(text).unwrap().notes;
             assert!(notes.len() == 1 && notes[0].contains(expected), "{notes:?}");

@@ -1,5 +1,5 @@
-//! Refuses anchors in places where CQL takes no value, and template parameters without a value.
-//! Sent as they are, such statements fail at the server with a message about its grammar.
+//! Refuses anchors where CQL takes no value, and template parameters without a value. If the client
+//! sent these statements unchanged, the server would refuse them with a message about its grammar.
 
 use super::statement::MarkedStatement;
 use cql::text::{Token, TokenKind};
@@ -11,7 +11,7 @@ const BEFORE_NAMES: [&str; 6] = ["into", "from", "update", "table", "keyspace", 
 /// A mistake, and the way out.
 pub(super) type Refusal = (String, String);
 
-/// Returns the first anchor of a statement that stands where no value can.
+/// Returns the first anchor of a statement where CQL takes no value.
 pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     let tokens = cql::text::tokens(&anchored.cql).ok()?;
     let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";
@@ -21,10 +21,10 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
         let Some(index) = markers.iter().find(|index| tokens[**index].at == *at) else {
             return Some((
                 format!(
-                    "binding {name} stands within quotes or a comment, where a value has no effect"
+                    "binding {name} is within quotes or a comment, where a value has no effect"
                 ),
                 format!(
-                    "let a binding make the whole text, such as Template('a-{{}}', Identity()), \
+                    "use a binding for the whole text, such as Template('a-{{}}', Identity()), \
                      and write {{{name}}} without quotes"
                 ),
             ));
@@ -37,8 +37,8 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
         if is_name {
             return Some((
                 format!(
-                    "binding {name} stands in place of the name of a table or keyspace, and cassay \
-                     sends values beside the text"
+                    "binding {name} is the name of a table or keyspace, but cassay sends values \
+                     separately from the text"
                 ),
                 format!("write the name itself, or TEMPLATE({name},NAME) and {name}=NAME"),
             ));
@@ -52,12 +52,12 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     })
 }
 
-/// Returns the refusal for a text that has a template parameter without value and default.
+/// Returns the refusal for a text that has a template parameter with neither a value nor a default.
 pub(super) fn unset(text: &str, parameters: &BTreeSet<String>) -> Option<Refusal> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let name = text.split("UNSET:").skip(1).find_map(|rest| {
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-        // The text may go on behind the parameter: `<<keyspace>>.t`.
+        // The text may continue behind the parameter: `<<keyspace>>.t`.
         let mut prefixes = (1..=end).rev().map(|end| &rest[..end]);
         prefixes.find(|prefix| parameters.contains(*prefix))
     })?;
@@ -77,15 +77,15 @@ mod tests {
         for (cql, part) in [
             (
                 "insert into t (k) values ('user-{k}')",
-                "binding k stands within quotes",
+                "binding k is within quotes",
             ),
             (
                 "insert into t (k) values (\"{k}\")",
-                "binding k stands within quotes",
+                "binding k is within quotes",
             ),
             (
                 "insert into t (k) values ({k}) -- and {v}",
-                "binding v stands within quotes or a comment",
+                "binding v is within quotes or a comment",
             ),
             (
                 "insert into shop.{t} (k) values ({k})",

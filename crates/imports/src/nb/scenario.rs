@@ -17,14 +17,14 @@ pub(crate) struct Line {
 pub(crate) enum Lock {
     /// `=`: it may.
     Open,
-    /// `==`: its value is ignored.
+    /// `==`: the command line's value is ignored.
     Silent,
-    /// `===`: it must not try.
+    /// `===`: the command line must not have a value.
     Loud,
 }
 
 impl Line {
-    /// Parses a line. Quotes hold a word together and are dropped.
+    /// Parses a line. Quotes keep a word together, and are removed.
     pub(crate) fn parse(text: &str) -> Result<Line, String> {
         let mut line = Line::default();
         for word in words(text) {
@@ -35,8 +35,7 @@ impl Line {
                 }
                 return Err(format!(
                     "`{word}` is not a setting like `key=value`, and of commands only run and \
-                     start \
-                     are run here"
+                     start are supported"
                 ));
             };
             let (lock, value) = if let Some(value) = rest.strip_prefix("==") {
@@ -46,7 +45,7 @@ impl Line {
             } else {
                 (Lock::Open, rest)
             };
-            // NoSQLBench keeps the last of several.
+            // If a setting occurs several times, NoSQLBench keeps the last one.
             line.settings.retain(|(known, ..)| known != key);
             let setting = (key.to_owned(), lock, value.to_owned());
             line.settings.push(setting);
@@ -83,7 +82,7 @@ impl Line {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        // A setting that is read but not listed would also be reported as unused.
+        // A setting that is read, but not listed, would also be reported as unused.
         debug_assert!(params::acting(On::Line).any(|known| known == key), "{key}");
         let found = self.settings.iter().find(|(known, ..)| known == key);
         found.map(|(_, _, value)| value.as_str())
@@ -138,7 +137,7 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// Returns the order in which operations with these ratios take turns.
+/// Returns the order of turns of operations with these ratios.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();
@@ -197,7 +196,7 @@ mod tests {
         assert!(line.starts && line.get("alias").is_none());
         let refused = Line::parse("waitmillis ms=5").unwrap_err();
         assert!(
-            refused.contains("only run and start are run here"),
+            refused.contains("only run and start are supported"),
             "{refused}"
         );
     }

@@ -1,5 +1,5 @@
-//! Turns cycles into operations: the position in the sequence chooses the operation, recipes make
-//! its values.
+//! Turns cycles into operations: the position in the sequence chooses the operation, and recipes
+//! make its values.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) struct CycleOp {
     pub(crate) binds: Vec<usize>,
     /// Markers of the partition key's columns, in the key's order; `None` if some are not bound.
     pub(crate) key: Option<Vec<usize>>,
-    /// Number of statements of a batch, each with a cycle of its own; 1 without a batch.
+    /// Number of statements of a batch, each with its own cycle; 1 without a batch.
     pub(crate) repeat: u64,
 }
 
@@ -123,7 +123,7 @@ impl CyclesCursor {
         &self.source.ops[usize::from(self.operation.statement)]
     }
 
-    /// Returns the cycle that an entry's values come from.
+    /// Returns the cycle from which an entry's values come.
     fn cycle(&self, entry: usize) -> u64 {
         let repeat = self.op().repeat;
         self.operation.key.wrapping_mul(repeat).wrapping_add(entry as u64)
@@ -136,7 +136,8 @@ impl CyclesCursor {
             self.token = None;
             return;
         };
-        // A key of one column is hashed as it is. A key of several has lengths and end bytes.
+        // A key of one column is hashed unchanged. A key of several columns has lengths and end
+        // bytes.
         let part = |marker: usize| {
             let end = self.starts.get(marker + 1).copied();
             &self.values[self.starts[marker] + 4..end.unwrap_or(self.values.len())]

@@ -15,7 +15,7 @@ pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>
     table.partition_key.iter().map(bound).collect()
 }
 
-/// Number of cycles whose values are examined to learn the elements of a recipe's collections.
+/// Number of cycles whose values are examined to find the elements of a recipe's collections.
 const SAMPLES: i64 = 3;
 
 /// Returns true if the driver can bind a recipe's values to a column of a CQL type.
@@ -74,7 +74,7 @@ pub(super) fn statement_text(op: &Op) -> String {
     text.replace("'sstable_compression'", "'class'")
 }
 
-/// Returns the first word of a statement in small letters, after comments; empty if it cannot be
+/// Returns the first word of a statement in lower case, after comments; empty if it cannot be
 /// parsed.
 pub(super) fn first_word(cql: &str) -> String {
     let first = cql::text::tokens(cql).ok().and_then(|all| all.into_iter().next());
@@ -107,13 +107,13 @@ pub(super) struct MarkedStatement {
     pub(super) cql: String,
     /// The anchors, in order.
     pub(super) names: Vec<String>,
-    /// For each anchor, if it stood in quotes, which were removed.
+    /// For each anchor, true if it was in quotes, which were removed.
     pub(super) quoted: Vec<bool>,
     /// For each anchor, the offset of its marker in `cql`.
     pub(super) places: Vec<usize>,
 }
 
-/// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` stay.
+/// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` remain unchanged.
 pub(super) fn anchors(cql: &str) -> MarkedStatement {
     let mut out = MarkedStatement::default();
     let mut rest = cql;

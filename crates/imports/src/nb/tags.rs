@@ -7,7 +7,7 @@ use regex_lite::Regex;
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     conjugate: Conjugate,
-    /// Tag and pattern of its value; `None` if any value will do.
+    /// Tag, and pattern of its value; `None` if any value matches.
     conditions: Vec<(String, Option<Regex>)>,
 }
 
@@ -65,7 +65,7 @@ impl Filter {
     }
 }
 
-/// Splits `any(…)`, `all(…)` and `none(…)` into the conjugate and its content.
+/// Splits `any(…)`, `all(…)` and `none(…)` into the word and its content.
 fn conjugate(text: &str) -> (Conjugate, &str) {
     for (name, conjugate) in [
         ("all(", Conjugate::All),

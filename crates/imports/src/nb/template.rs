@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Maximum nesting of parameters: more means that a parameter contains itself.
 const ROUNDS_MAX: usize = 16;
 
-/// Replaces all parameters by the text from `value`, or else their default. Line numbers do not
+/// Replaces all parameters by the text from `value`, or else by their default. Line numbers do not
 /// change. Also returns the names of all parameters.
 pub(crate) fn expand(
     text: &str,
@@ -85,7 +85,7 @@ fn parenthesis(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Does the same as [`parenthesis`] up to `end`; YAML's merge key `<<:` is not a parameter.
+/// Does the same as [`parenthesis`], up to `end`. YAML's merge key `<<:` is not a parameter.
 fn enclosed<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
     let inner = &text[..text.find(end)?];
     let named = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

@@ -135,7 +135,7 @@ fn mistakes_are_named_with_their_line() {
         (
             "Mul(1000L)",
             "Mull(1000L)",
-            "file.yaml:9:10: function Mull is not known here",
+            "file.yaml:9:10: function Mull is unknown",
         ),
         ("{stamp}", "{stomp}", "uses binding stomp"),
         (
@@ -194,7 +194,7 @@ fn values_of(generator: &mut workload::Generator, n: u64) -> (Option<i64>, Vec<V
 
 #[test]
 fn an_imported_cql_iot_writes_what_the_named_one_writes() {
-    // Fewer machines, so that stations change within a thousand cycles.
+    // There are fewer machines, so that stations change within a thousand cycles.
     let import = imported(IOT, &["sources=7", "stations=3"]).unwrap();
     let mut imported = import.steps[0].program.generator(Stage::Main);
     let number = |n| workload::ParamValue::Int(n);
@@ -237,7 +237,7 @@ fn functions_that_ignore_the_cycle_are_refused_with_a_reason() {
             "Load('x')",
             "no binding before it in operation put saves it",
         ),
-        ("Shuffle(0,10)", "Hash and Mod scatter"),
+        ("Shuffle(0,10)", "Hash and Mod also scatter"),
         ("Expr('a + b')", "write the calculation"),
         ("HdfFileToFloatList('a','b')", "reads a file of vectors"),
     ] {
@@ -271,7 +271,7 @@ fn settings_of_lines_and_operations_act() {
             "",
             "",
             &["default.main", "main-cycles=0"],
-            "there is nothing to run",
+            "there is no work to run",
         ),
     ] {
         let mistakes = imported(&FILE.replacen(from, to, 1), words).unwrap_err();
@@ -297,7 +297,7 @@ fn a_run_without_a_scenario_takes_its_settings_from_the_words() {
     assert_eq!(step.offer, crate::Offer::Threads(3));
     assert_eq!(step.program.kinds().len(), 1);
     for (words, expected) in [
-        ("run driver=cql", "say workload=FILE"),
+        ("run driver=cql", "use workload=FILE"),
         (
             "run workload=file.yaml more",
             "`more` is not a setting of run",
@@ -306,7 +306,7 @@ fn a_run_without_a_scenario_takes_its_settings_from_the_words() {
         ("file.yaml --progres console:1s", "option --progres"),
         (
             "absent.yaml",
-            "without a file there are cql-iot, cql-keyvalue",
+            "the built-in workloads are cql-iot, cql-keyvalue",
         ),
     ] {
         let mistakes = run(words).unwrap_err();
@@ -471,7 +471,7 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_or_one() {
     let told = import.notes.join("\n");
     for expected in [
         "file.yaml:17: up to 3 pages of 5000 rows are read",
-        "file.yaml:21: without `idempotent: true` this is tried again only after errors",
+        "file.yaml:21: without `idempotent: true` the client retries this only after errors",
     ] {
         assert!(told.contains(expected), "{told}");
     }
@@ -488,11 +488,11 @@ fn an_ineffective_setting_is_reported_with_its_file_and_line() {
     let words = ["tokens=1:5", "ids=7", "thraeds=5", "alias=x"];
     let told = imported(&file, &words).unwrap().notes.join("\n");
     for expected in [
-        "file.yaml:22: instrument: true is about what NoSQLBench measures",
-        "file.yaml:23: idempotnet: true is used by nothing; did you mean `idempotent`?",
-        "file.yaml:5: hdr_digits=4 is about what NoSQLBench measures",
+        "file.yaml:22: instrument: true is about the measurements",
+        "file.yaml:23: idempotnet: true has no effect; did you mean `idempotent`?",
+        "file.yaml:5: hdr_digits=4 is about the measurements",
         "command line: tokens=1:5 is not done here",
-        "command line: thraeds=5 is used by nothing; did you mean `threads`?",
+        "command line: thraeds=5 has no effect; did you mean `threads`?",
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
     }
@@ -763,12 +763,12 @@ blocks:
     );
     assert!(!statement.prepared);
     let made = run("tags=block:main").unwrap();
-    assert!(made.notes.join(" ").contains("f:12: values are sent beside the text"));
+    assert!(made.notes.join(" ").contains("f:12: values are sent separately from the text"));
     let mut generator = made.steps[0].program.generator(Stage::Main);
     let (_, values) = values_of(&mut generator, 7);
     assert_eq!(values, [&7i32.to_be_bytes()[..], b"2"]);
     let why = run("tags=block:wrong").unwrap_err();
-    assert!(why.contains("binding name stands in quotes"), "{why}");
+    assert!(why.contains("binding name is in quotes"), "{why}");
     let why = run("tags=name:say").unwrap_err();
     assert!(
         why.contains("operation say is not a statement of CQL"),

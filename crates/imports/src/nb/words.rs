@@ -26,7 +26,7 @@ pub(crate) struct Command {
 pub(crate) enum Run {
     /// Scenarios of the file, each by its name or as `scenario.step`.
     Scenarios(Vec<String>),
-    /// `run` or `start`: a line of its own.
+    /// `run` or `start`: a separate line.
     Line,
 }
 
@@ -94,7 +94,7 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that change what NoSQLBench does, with their replacement here.
+/// Options that change the task of NoSQLBench, with their replacement here.
 const REFUSED: [(&str, &str); 9] = [
     (
         "export-cycle-log",
@@ -118,11 +118,11 @@ const REFUSED: [(&str, &str); 9] = [
     ),
     (
         "copy",
-        "named workloads are no files; `cassay workload show NAME` prints one",
+        "named workloads are not files; `cassay workload show NAME` prints one",
     ),
     (
         "cat",
-        "named workloads are no files; `cassay workload show NAME` prints one",
+        "named workloads are not files; `cassay workload show NAME` prints one",
     ),
     (
         "argsfile",
@@ -176,7 +176,7 @@ impl Words {
             None => (option, None),
         };
         if let Some((_, instead)) = REFUSED.iter().find(|(known, _)| *known == name) {
-            return Err(format!("option --{name} is not there: {instead}"));
+            return Err(format!("option --{name} does not exist: {instead}"));
         }
         let takes_value = OPTIONS.contains(&name);
         if !takes_value && !FLAGS.contains(&name) {
@@ -189,7 +189,7 @@ impl Words {
             return Err(format!("option --{name} has no value behind it"));
         }
         self.notes.push(format!(
-            "--{name} has no effect here: results, reports and logs are those of cassay"
+            "--{name} has no effect here: cassay writes its own results, reports and logs"
         ));
         Ok(takes_value && inline.is_none())
     }
@@ -197,11 +197,11 @@ impl Words {
     fn dash(&mut self, word: &str) -> Result<(), String> {
         match word {
             "-v" | "-vv" | "-vvv" => {
-                let note = format!("{word} has no effect here: logs are those of cassay");
+                let note = format!("{word} has no effect here: cassay writes its own logs");
                 self.notes.push(note);
                 Ok(())
             }
-            _ => Err(format!("option {word} is not understood")),
+            _ => Err(format!("option {word} is unknown")),
         }
     }
 
@@ -232,7 +232,7 @@ impl Words {
         }
         if COMMANDS.contains(&word.to_lowercase().as_str()) {
             return Err(format!(
-                "command {word} is not run here; run, start and the scenarios of a file are"
+                "command {word} is not supported; run, start and the scenarios of a file are"
             ));
         }
         match self.commands.last_mut() {
@@ -248,7 +248,7 @@ impl Words {
             }
             Some(_) => {
                 return Err(format!(
-                    "`{word}` stands behind the settings; scenarios come before them"
+                    "`{word}` is after the settings, but scenarios come before them"
                 ));
             }
             None => self.commands.push(Command {
@@ -274,11 +274,11 @@ impl Words {
                         let has_statement =
                             ["op", "stmt", "statement"].iter().any(|key| stated(key).is_some());
                         return Err(if has_statement {
-                            "op= needs a file: write the statement into a workload file \
-                                     and say workload=FILE"
+                            "op= needs a file: write the statement into a workload file and use \
+                             workload=FILE"
                                 .to_owned()
                         } else {
-                            "say workload=FILE".to_owned()
+                            "use workload=FILE".to_owned()
                         });
                     };
                     command.file = file.clone();
@@ -290,8 +290,8 @@ impl Words {
 }
 
 /// Note on the different behaviour of `start`.
-pub(crate) const START: &str = "start runs activities side by side in NoSQLBench; here they \
-    follow one another, each with results of its own";
+pub(crate) const START: &str = "start runs activities in parallel in NoSQLBench; here they follow \
+                                one another, each with separate results";
 
 impl Command {
     fn line() -> Command {
@@ -354,18 +354,18 @@ mod tests {
     fn words_without_a_meaning_are_refused_with_what_to_do() {
         for (text, expected) in [
             ("", "name the workload file first"),
-            ("run driver=cql", "say workload=FILE"),
+            ("run driver=cql", "use workload=FILE"),
             ("run op=select", "write the statement into a workload file"),
             ("run workload=a more", "`more` is not a setting of run"),
-            ("a.yaml x=1 more", "`more` stands behind the settings"),
+            ("a.yaml x=1 more", "`more` is after the settings"),
             ("a.yaml x=1 x=2", "x is given twice"),
             ("a.yaml --progres 1s", "did you mean `progress`"),
             ("a.yaml --progress", "has no value behind it"),
-            ("a.yaml --copy cql-iot", "named workloads are no files"),
-            ("a.yaml -x", "option -x is not understood"),
+            ("a.yaml --copy cql-iot", "named workloads are not files"),
+            ("a.yaml -x", "option -x is unknown"),
             (
                 "a.yaml waitmillis ms=5",
-                "command waitmillis is not run here",
+                "command waitmillis is not supported",
             ),
         ] {
             let why = read(text).unwrap_err();

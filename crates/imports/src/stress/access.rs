@@ -1,4 +1,4 @@
-//! Connection settings of a command line, with the files that it names for them.
+//! Connection settings of a command line, and the files that it names for them.
 
 use super::options::Connect;
 use crate::import::{Connection, ReadFile, Secret};
@@ -16,7 +16,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
     if let Some((file, place)) = &connect.credentials_file {
         match read(file) {
             Ok(text) => {
-                // Options beside it take precedence, as in the tool.
+                // Separate options take precedence, as in the tool.
                 username = username.or_else(|| property(&text, "cql.username"));
                 let from_file = property(&text, "cql.password").map(Secret::new);
                 password = password.or(from_file);

@@ -1,9 +1,9 @@
 //! Generates the values of one column, bit for bit those of cassandra-stress if it supports the
 //! type.
 //!
-//! Maps, tuples, user-defined types, vectors, durations and nested collections are cassay's own:
-//! cassandra-stress refuses them. It also draws the sizes of collections from an unseeded
-//! generator, so that its own second run writes other rows; here they follow from the seed.
+//! Maps, tuples, user-defined types, vectors, durations and nested collections are additions of
+//! cassay: cassandra-stress refuses them. It also draws the sizes of collections from an unseeded
+//! generator, so its own second run writes other rows. Here, they follow from the seed.
 
 pub(crate) mod bytes;
 mod elements;
@@ -23,7 +23,7 @@ const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Default range of dates: the first fifty years from 1970, ms.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Size from which on random texts and blobs are as many as their identities, bytes.
+/// Minimum size at which the number of random texts and blobs reaches that of identities, bytes.
 const DISTINCT_BYTES: i64 = 8;
 /// Maximum number of composite values that are skipped one by one: each takes about 1 µs.
 const WALKED_MAX: i64 = 50_000;
@@ -148,7 +148,7 @@ impl Column {
         matches!(self.kind, ValueType::Set(_))
     }
 
-    /// Sets the seed that all following values depend on.
+    /// Sets the seed on which all following values depend.
     pub(crate) fn set_seed(&mut self, seed: i64) {
         self.identity.set_seed(seed ^ self.salt);
         self.cluster.set_seed(seed ^ !self.salt);
@@ -192,7 +192,7 @@ impl Column {
             | ValueType::Tuple(_)
             | ValueType::Vector(..) => {
                 let mut value = Vec::new();
-                // As many as a walk may take; beyond it, other values are as good.
+                // As many values as a walk may take. Beyond this, other values are equally good.
                 for _ in 0..count % WALKED_MAX {
                     value.clear();
                     self.append(&mut value);
@@ -203,7 +203,7 @@ impl Column {
         }
     }
 
-    /// Returns the approximate number of distinct values; 0 if it is not known.
+    /// Returns the approximate number of distinct values; 0 if it is unknown.
     pub(crate) fn distinct(&self) -> f64 {
         let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
         let most = match &self.kind {
@@ -220,12 +220,12 @@ impl Column {
         identities.min(most)
     }
 
-    /// Returns the seed for values that depend on the value last appended, whose bytes are `value`.
+    /// Returns the seed for values that depend on the last appended value, whose bytes are `value`.
     pub(crate) fn fold(&self, value: &[u8], seed: i64) -> i64 {
         fold(self.fold, value, seed)
     }
 
-    /// Returns the number by which the value last appended is folded; `None` if its bytes are.
+    /// Returns the number that folds the last appended value; `None` if its bytes do.
     pub(crate) fn folded(&self) -> Option<i64> {
         self.fold
     }

@@ -1,7 +1,7 @@
 //! Parses and checks a command line of cassandra-stress: the command, its target, its length.
 //!
-//! Only the words are read. Every mistake is reported at its column. Absent options have the tool's
-//! defaults. Both spellings are supported, of 3.11 and of trunk.
+//! The parser reads only the words. It reports every mistake at its column. Absent options have the
+//! tool's defaults. It supports both spellings, that of 3.11 and that of trunk.
 
 use core::time::Duration;
 
@@ -48,7 +48,7 @@ pub struct Run {
     pub truncate: Truncate,
     /// Consistency level, unless a profile has its own.
     pub consistency: Consistency,
-    /// True if the level was written.
+    /// True if the command line states the level.
     pub consistency_written: bool,
     /// Serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
@@ -99,11 +99,12 @@ impl Verb {
         }
     }
 
-    /// Returns true if rows are only written, in sequence: then seeds are a sequence by default.
+    /// Returns true if the command only writes rows, in sequence. Then seeds are a sequence by
+    /// default.
     pub(crate) fn only_inserts(&self) -> bool {
         match self {
             Verb::Write | Verb::CounterWrite => true,
-            // The tool's own check: `insert` and nothing else, without the name of a profile.
+            // The tool's own check: only `insert`, without the name of a profile.
             Verb::User { ops, .. } => ops.len() == 1 && ops[0].name == "insert",
             Verb::Read | Verb::Mixed(_) | Verb::CounterRead => false,
         }
@@ -113,9 +114,9 @@ impl Verb {
 /// An operation and its share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
-    /// Its name, as written.
+    /// Name of the operation, as written.
     pub name: String,
-    /// Its share, above 0.
+    /// Share of the operation, above 0.
     pub weight: f64,
     pub(crate) place: Place,
 }
@@ -123,7 +124,7 @@ pub struct Weight {
 /// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// A number of operations; 0 if only the schema is created.
+    /// A number of operations; 0 if the command only creates the schema.
     Operations(u64),
     /// A duration.
     Duration(Duration),
@@ -169,7 +170,6 @@ impl Command {
     /// Parses a command line: the words after `cassandra-stress`.
     ///
     /// # Errors
-    ///
     /// All mistakes, at their columns in the source `command line`; secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
         let line = Line::new(words);
@@ -183,7 +183,7 @@ impl Command {
     }
 }
 
-/// `None` only with a mistake reported.
+/// This is `None` only if a mistake was reported.
 fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
     let Some((first, rest)) = line.words.split_first() else {
         let hint = format!("begin with one of: {}", FIRST_WORDS.join(", "));
@@ -210,7 +210,7 @@ fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
     let Some((verb, _)) = verb else {
         let key = first.key();
         let message = if key.starts_with('-') {
-            format!("the command comes first, and options such as `{key}` after it")
+            format!("write the command first, and options such as `{key}` after it")
         } else {
             format!("there is no command `{key}`")
         };
@@ -307,7 +307,7 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
         "never" => Ok(Truncate::Never),
         "once" => Ok(Truncate::Once),
         "always" => Ok(Truncate::Always),
-        _ => Err(format!("`{text}` is none of never, once, always")),
+        _ => Err(format!("`{text}` is not one of never, once, always")),
     };
     Some(Run {
         limit,
@@ -347,7 +347,7 @@ fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
     let min = params.value("n>", d, intervals).unwrap_or(30);
     let max = params.value("n<", d, intervals).unwrap_or_else(|| min.max(200));
     if min > max {
-        let message = format!("`n>{min}` asks for more intervals than `n<{max}` allows");
+        let message = format!("`n>{min}` requires more intervals than `n<{max}` allows");
         d.add(
             &params.place_of("n<"),
             message,

@@ -13,8 +13,8 @@ use random::JavaRandom;
 
 /// Step of the 51 quantiles over which a distribution is averaged, as in cassandra-stress.
 const AVERAGE_STEP: f64 = 0.02;
-/// Maximum number of values that are skipped one by one, in about 3 ms; beyond it, other values are
-/// as good.
+/// Maximum number of values that are skipped one by one, in about 3 ms. Beyond it, other values are
+/// equally good.
 const SKIPPED_MAX: i64 = 100_000;
 
 /// A distribution of whole numbers.
@@ -89,7 +89,7 @@ impl Dist {
     pub(crate) fn parse(text: &str) -> Result<Dist, String> {
         let wrong = |why: &str| {
             Err(format!(
-                "`{text}` is not a distribution: {why}; there are {FORMS}"
+                "`{text}` is not a distribution: {why}; the forms are {FORMS}"
             ))
         };
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -104,7 +104,7 @@ impl Dist {
         let name = name.to_lowercase();
         if name == "fixed" {
             let [value] = arguments[..] else {
-                return wrong("FIXED takes one value");
+                return wrong("FIXED has one value");
             };
             return Ok(Dist::fixed(count(value)?));
         }
@@ -120,7 +120,7 @@ impl Dist {
         }
         let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
         let Some(shape) = shape(&name, (min, max), &numbers?) else {
-            return wrong("the name or the number of its arguments is not known");
+            return wrong("the name or the number of its arguments is unknown");
         };
         let shape = if min == max { Shape::Fixed } else { shape };
         Ok(Dist {
@@ -163,7 +163,7 @@ impl Dist {
             // A number between 0 and 1 takes two calls.
             Shape::Uniform | Shape::Extreme { .. } => self.random.skip(2 * count.max(0) as u64),
             Shape::Quantized { .. } => self.random.skip(4 * count.max(0) as u64),
-            // The number of random numbers for a value is known only when it is drawn.
+            // The number of random numbers for a value is known only when the value is drawn.
             Shape::Gaussian { .. } | Shape::Exponential { .. } => {
                 for _ in 0..count % SKIPPED_MAX {
                     self.sample();
@@ -189,7 +189,7 @@ impl Dist {
         }
     }
 
-    /// Returns a value as Commons Math draws it; for the offset shapes, without their offset.
+    /// Returns a value as Commons Math draws it. For the offset shapes, it has no offset.
     fn sample(&mut self) -> f64 {
         match self.shape {
             Shape::Fixed | Shape::Sequence => self.min as f64,
@@ -255,8 +255,8 @@ impl Dist {
         self.turned(self.held(value as i64))
     }
 
-    /// Returns the mean as cassandra-stress estimates it: that of the values at every fiftieth
-    /// quantile.
+    /// Returns the mean as cassandra-stress estimates it: the mean of the values at 51 evenly
+    /// spaced quantiles.
     pub(crate) fn average(&self) -> i64 {
         let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
         while f64::from(p) <= 1.0 {
@@ -287,13 +287,14 @@ impl Dist {
         self.min
     }
 
-    /// Returns the value that cassandra-stress takes for the largest: for an inverted distribution,
-    /// the smallest.
+    /// Returns the value that cassandra-stress treats as the largest. For an inverted distribution,
+    /// this is the smallest value.
     pub(crate) fn last(&self) -> i64 {
         if self.inverted { self.min } else { self.max }
     }
 
-    /// Returns true if the tool seeds only part of it: the quantum of a value, not the value.
+    /// Returns true if the tool seeds only a part of it: the quantum of a value, not the value
+    /// itself.
     pub(crate) fn is_half_seeded(&self) -> bool {
         matches!(self.shape, Shape::Quantized { .. })
     }
@@ -321,7 +322,7 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
             deviation: width / 2.0 / numbers.first().copied().unwrap_or(3.0),
         },
         ("exp" | "exponential", []) => Shape::Exponential {
-            // The same as in cassandra-stress, to the last bit: width over the unit curve's
+            // The result equals cassandra-stress's, to the last bit: width over the unit curve's
             // quantile.
             mean: width / -precise::ln(1.0 - (1.0 - (1.0 / width).sqrt())),
         },

@@ -1,12 +1,12 @@
-//! Tests the effect of every option from outside: it changes the run, or a note says that it has no
-//! effect.
+//! Tests the effect of every option from outside. Either the option changes the run, or a note says
+//! that it has no effect.
 
 use super::help::{table, topics};
 use super::import;
 use std::collections::BTreeSet;
 
-/// Options, each with a value other than its default, and the command that it is added to if not
-/// `write n=9`.
+/// Options, each with a value other than its default. An option may have its own command, to which
+/// it is added instead of `write n=9`.
 const GIVEN: &[(&str, &[&str])] = &[
     (
         "write",
@@ -182,7 +182,7 @@ const GIVEN: &[(&str, &[&str])] = &[
 /// Options for the amount of text that `--compat` prints.
 const PRINTED: [&str; 2] = ["no-summary", "no-settings"];
 
-/// Options that state what is always the case.
+/// Options that state a fact that is always true.
 const DEFAULTS: [&str; 1] = ["prepared"];
 
 const PROFILE: &str = r"keyspace: ks

@@ -1,22 +1,22 @@
-//! Profiles without their table's definition, because the table exists already: the questions to
+//! Profiles without their table's definition, because the table already exists: the questions to
 //! the cluster, and the profile with the answer.
 //!
-//! The tool asks the cluster each time. Here the answer becomes part of the profile that is kept
-//! with the run, so that the run can be repeated, elsewhere too.
+//! The tool asks the cluster each time. Here, the answer becomes a part of the profile that is kept
+//! with the run, so that the run can be repeated, even on another cluster.
 
 use super::command::{Command, Task};
 use super::{access, profile};
 use crate::import::{Connection, ReadFile};
 use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 
-/// A table whose definition only the cluster knows.
+/// A table whose definition is only in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedTable {
     /// Keyspace, as the tool reads it.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,
-    /// True if the profile defines types of its own.
+    /// True if the profile defines its own types.
     has_types: bool,
 }
 
@@ -48,7 +48,7 @@ impl UndefinedTable {
 
     /// Returns the profile with the statements of `DESCRIBE`; `from` names their source.
     pub fn define(&self, profile: &str, table: &str, types: &[String], from: &str) -> String {
-        // The table exists here already, and a run elsewhere creates it.
+        // The table already exists here, and a run on another cluster creates it.
         let block = |indent: &str, create: &str, cql: &str| {
             let cql = cql.replacen(create, &format!("{create} IF NOT EXISTS"), 1);
             let lines = cql.lines().map(|line| format!("{indent}{line}\n"));

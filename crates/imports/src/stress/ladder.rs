@@ -1,13 +1,13 @@
 //! The steps of cassandra-stress's ladder of threads, and the stop rule of its runs without a
 //! stated end.
 //!
-//! From the same rates it takes the same steps and decisions as the tool, and it uses the rates
-//! alone. `analysis`'s procedures decide when a ladder ends.
+//! From the same rates, it takes the same steps and makes the same decisions as the tool. It uses
+//! only the rates. `analysis`'s procedures decide when a rising number of threads ends.
 
 /// Number of threads below which they are doubled; from there they grow by half.
 const DOUBLES_BELOW: u32 = 16;
 
-/// Returns the threads of every run of a ladder whose only end is `to`.
+/// Returns the number of threads of every run, if only `to` ends the sequence.
 pub fn threads(from: u32, to: u32) -> Vec<u32> {
     std::iter::successors(Some(from), |threads| above(*threads))
         .take_while(|threads| *threads <= to)
@@ -41,20 +41,20 @@ impl Uncertainty {
     }
 
     /// Returns the standard error of the mean rate, as a share of the mean: 0 before the first
-    /// interval, NaN while no operation was done.
+    /// interval, NaN until an operation is done.
     pub fn value(&self) -> f64 {
         if self.intervals == 0 {
             return 0.0;
         }
         let count = f64::from(self.intervals);
         let mean = self.sum / count;
-        // The variance of equal rates may be slightly negative by rounding.
+        // Rounding may make the variance of equal rates slightly negative.
         let variance = (self.sum_of_squares / count - mean * mean).max(0.0);
         (variance.sqrt() / count.sqrt()) / mean
     }
 
-    /// Returns true if the run may end: it is below `target` after at least `min` intervals, or
-    /// there were `max`.
+    /// Returns true if the run may end: the error is below `target` after at least `min` intervals,
+    /// or there were `max` intervals.
     pub fn reached(&self, target: f64, min: u32, max: u32) -> bool {
         (self.value() < target && self.intervals >= min.max(1)) || self.intervals >= max
     }
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_run_ends_when_the_standard_error_of_its_mean_rate_is_small() {
-        // Mean 100, deviation 10: after n intervals 0.1 / sqrt(n), below 0.02 from n = 26 on.
+        // Mean 100, deviation 10: after n intervals, the error is 0.1 / sqrt(n). It is below 0.02
+        // from n = 26 on.
         let rates: Vec<f64> = (0..40).map(|n| if n % 2 == 0 { 90.0 } else { 110.0 }).collect();
         let of = |rates: &[f64]| {
             let mut uncertainty = Uncertainty::default();

@@ -1,8 +1,8 @@
 //! Parses cassandra-stress's options: rows, rates, schema, and treatment of failures.
 //! [`connection`] has the nodes to contact, [`output`] the output.
 //!
-//! An absent option has the default of the tool (of 3.11.4 if versions differ). An option without
-//! effect here always leaves a note.
+//! An absent option has the tool's default (of 3.11.4 if versions differ). An option without effect
+//! here always leaves a note.
 
 mod connection;
 mod output;
@@ -50,7 +50,7 @@ pub(crate) const NAMES: [&str; 17] = [
 pub struct Options {
     /// Seeds to visit.
     pub population: Population,
-    /// Rows per seed, and how they are sent.
+    /// Rows per seed, and the way in which they are sent.
     pub insert: Insert,
     /// Columns of a predefined row.
     pub columns: Columns,
@@ -84,9 +84,9 @@ pub enum Seeds {
         first: u64,
         /// Last seed.
         last: u64,
-        /// True if they start again after the last; otherwise the run ends there.
+        /// True if seeds start again after the last one. Otherwise the run ends at the last one.
         wrap: bool,
-        /// Number of seeds that reads look back from the last write.
+        /// Number of seeds between the last write and a read.
         lookback: Option<WrittenDistribution>,
     },
     /// Drawn from a distribution.
@@ -104,7 +104,7 @@ pub enum Order {
     Shuffled,
 }
 
-/// Rows per seed, and how they are sent. Absent options leave it to the profile.
+/// Rows per seed, and the way in which they are sent. If an option is absent, the profile decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
     /// Distribution of visits to unfinished partitions.
@@ -164,7 +164,7 @@ pub enum Rate {
 /// A limit of the rate, op/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as answers come.
+    /// As fast as answers arrive.
     Free,
     /// At most this rate, with latency from the send.
     Throttle(u64),
@@ -177,16 +177,16 @@ pub enum Pace {
 pub struct Errors {
     /// Number of retries, if stated.
     pub retries: Option<u8>,
-    /// True if the run goes on after an operation has failed.
+    /// True if the run continues after an operation has failed.
     pub ignore: bool,
     /// True if rows that are read are not compared.
     pub skip_read_validation: bool,
-    /// True if columns of types that the tool cannot make are left out.
+    /// True if the run leaves out columns of types that the tool cannot make.
     pub skip_unsupported_columns: bool,
 }
 
-/// Maximum number of threads: each operation in flight has a slot, and a higher number is a typing
-/// error.
+/// Maximum number of threads: each operation in flight has a slot, and a higher number is a
+/// mistake.
 const THREADS_MAX: u64 = 100_000;
 /// Maximum number of columns: 1000 columns of the largest values still fit in a mutation.
 const COLUMNS_MAX: i64 = 1000;
@@ -201,7 +201,7 @@ pub(crate) fn read(
 ) -> Options {
     if let Some((option, _)) = groups.take("-sendto").or_else(|| groups.take("-send-to")) {
         let hint = "start the same command on that machine; a study can have several clients";
-        let message = "`-sendto` asks for a stress daemon, which does not exist here";
+        let message = "`-sendto` requires a stress daemon, which does not exist here";
         d.add(&option.place(), message, Some(hint.to_owned()));
     }
     Options {
@@ -238,7 +238,7 @@ fn params_or_none<'a>(
         .unwrap_or_else(|| Params::read(name, Place::default(), &[], &[], false, d))
 }
 
-/// Returns the default number of seeds: as many as operations.
+/// Returns the default number of seeds, which is the number of operations.
 fn seeds_default(limit: Limit) -> u64 {
     match limit {
         Limit::Operations(count) if count > 0 => count,
@@ -271,7 +271,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
     let order = |text: &str| match text.to_ascii_lowercase().as_str() {
         "sorted" => Ok(Order::Sorted),
         "shuffled" => Ok(Order::Shuffled),
-        _ => Err(format!("`{text}` is none of sorted, shuffled")),
+        _ => Err(format!("`{text}` is not one of sorted, shuffled")),
     };
     let order = params.value("contents=", d, order).unwrap_or(Order::Arbitrary);
     if params.groups & SECOND == 0 && !params.has("seq=") {
@@ -297,7 +297,7 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     }
     let batch = |text: &str| {
         let kind = BatchKind::from_name(text);
-        kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
+        kind.ok_or_else(|| format!("`{text}` is not one of logged, unlogged, counter"))
     };
     let or = |spelled: Option<WrittenDistribution>, default: &str| {
         spelled.unwrap_or_else(|| WrittenDistribution::default_of(default))
@@ -430,13 +430,14 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         skip_unsupported_columns: params.has("skip-unsupported-columns"),
     };
     if errors.ignore && params.has("fail-fast") {
-        let hint = Some("leave one of them out".to_owned());
+        let hint = Some("remove one of them".to_owned());
         let message = "`ignore` and `fail-fast` exclude each other";
         d.add(&params.place_of("fail-fast"), message, hint);
     }
     if !params.has("retries=") {
         let note = "The tool tries a failed operation 9 more times and shows only the sum of the \
-                    tries; here a failure is a failure, unless `-errors retries=` is given.";
+                    tries. Here, a failure counts as a failure, unless `-errors retries=` is \
+                    stated.";
         notes.push(note.to_owned());
     }
     let no_stop = "a failed operation is counted and never ends the run";
@@ -453,7 +454,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     for form in ["delay-policy=", "min-delay-ms=", "max-delay-ms="] {
         if params.has(form) {
             notes.push(format!(
-                "`-errors {form}` has no effect: tries follow at once."
+                "`-errors {form}` has no effect: tries follow immediately."
             ));
         }
     }

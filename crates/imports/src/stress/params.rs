@@ -13,7 +13,7 @@ use super::words::Word;
 /// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
-    /// Its text up to its value: `n=`, `threads>=`, `ratio(`; a flag is complete.
+    /// Its text up to its value: `n=`, `threads>=`, `ratio(`. For a flag, the complete text.
     pub(crate) form: &'static str,
     /// Alternatives of the option in which it may occur, one bit each.
     pub(crate) groups: u8,
@@ -38,7 +38,7 @@ pub(crate) const fn new(
     }
 }
 
-/// A parameter that was given.
+/// A parameter on the command line.
 #[derive(Clone)]
 struct GivenParam {
     known: KnownParam,
@@ -115,7 +115,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("leave one of them out".to_owned()),
+                Some("remove one of them".to_owned()),
             );
             return;
         }
@@ -156,7 +156,8 @@ impl Params<'_> {
         self.find(form).map(|given| given.value.as_str())
     }
 
-    /// Parses the value of a parameter with `parse`; a mistake is reported and counts as absent.
+    /// Parses the value of a parameter with `parse`. It reports a mistake, and then the value
+    /// counts as absent.
     pub(crate) fn value<T>(
         &self,
         form: &str,
@@ -176,7 +177,7 @@ impl Params<'_> {
         }
     }
 
-    /// Returns a distribution, checked.
+    /// Returns a checked distribution.
     pub(crate) fn distribution(
         &self,
         form: &str,
@@ -185,7 +186,7 @@ impl Params<'_> {
         self.spelled(form, diagnostics, values::distribution)
     }
 
-    /// Returns a ratio of a distribution, checked.
+    /// Returns a checked ratio of a distribution.
     pub(crate) fn ratio(
         &self,
         form: &str,
@@ -268,7 +269,7 @@ fn is_command_parameter(option: &str, word: &str) -> bool {
 }
 
 fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Diagnostics) {
-    // Only the name is quoted: the value may be a misspelt secret.
+    // The message quotes only the name, because the value may be a misspelt secret.
     let key = word.key();
     let signs = ['=', '(', '<', '>'];
     let same = |known: &&KnownParam| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);

@@ -1,15 +1,15 @@
 //! The rows of a partition: its key from a seed, clustering values level by level, then the other
-//! columns. Each has a seed that follows from the values before it.
+//! columns. Each value has a seed that follows from the values before it.
 //!
-//! A level's values are drawn together and without duplicates. Those of the first level come from
-//! the seed of the key, those of the next from that seed folded over the first value of the level
-//! above, and so on. The same values therefore occur under every value above them. A row's own
-//! columns come from the last level's seed folded over the row's last clustering value.
+//! The tool draws a level's values together and without duplicates. The values of the first level
+//! come from the seed of the key. Those of the next level come from that seed folded over the first
+//! value of the level above, and so on. So the same values occur under every value above them. A
+//! row's own columns come from the last level's seed folded over the row's last clustering value.
 //!
 //! A write visits the rows up to a last one, whose position cassandra-stress computes from the
-//! means of the levels and compares level by level. With a single visit, the last row is the one
-//! after the most that a partition can have. Otherwise each visit has its share of an average
-//! partition's rows. With several levels that ends a visit early: in the profile
+//! means of the levels and compares level by level. With a single visit, the last row comes after
+//! the maximum number of rows that a partition can have. Otherwise, each visit has its share of an
+//! average partition's rows. With several levels, this ends a visit early: in the profile
 //! `cqlstress-example`, whose lower levels mostly have one value, a visit writes one row. This
 //! implementation does the same, so that the rows are equal.
 
@@ -49,7 +49,7 @@ impl Columns {
             key,
             clustering,
             values,
-            // The tool counts rows in 32 bits; beyond them no row is ever the last.
+            // The tool counts rows in 32 bits. Beyond them, no row is ever the last.
             rows_last: i64::from(product as i32),
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
@@ -84,23 +84,23 @@ impl Columns {
 /// The rows to visit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Visit {
-    /// Rows of a write: each with this chance, on the visit with this number of `visits`.
+    /// Rows of a write: each with this probability, in one of `visits` visits.
     Write {
         chance: f64,
         visit: i64,
         visits: i64,
     },
-    /// About this many of all rows.
+    /// Approximately this number of rows.
     Some { rows: i64 },
     /// All rows that the partition can have.
     All,
 }
 
-/// Purpose for which rows are made.
+/// Purpose for which rows are generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Write,
-    /// Any row will do.
+    /// Any rows are acceptable.
     Read,
     /// All rows that any run of the tool could have written.
     Knowledge,
@@ -113,23 +113,24 @@ pub(crate) struct Walk {
     /// Values of the key's columns.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
-    /// Values yet to be visited, per level; the first is the current one.
+    /// Values that are yet to be visited, per level. The first is the current one.
     levels: Vec<LevelRest>,
     seeds: Vec<i64>,
     current: Vec<i64>,
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// Chance already won on the way down, per level, and the factor on the chance.
+    /// Probability of the choices so far on the way down, per level, and the factor on the
+    /// probability.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,
     has_next: bool,
-    /// Seed of the key visited last, number of its visits, and position of its next visit.
+    /// Seed of the last visited key, number of its visits, and position of its next visit.
     visited: (i64, i64, i64),
     /// Clustering values of the next row.
     ahead: Vec<Vec<u8>>,
-    /// Clustering values, then the others, of the row last visited.
+    /// Clustering values, then the other values, of the last visited row.
     pub(crate) row: Vec<Vec<u8>>,
 }
 
@@ -208,8 +209,8 @@ impl Walk {
         self.has_next = self.start(0);
     }
 
-    /// Moves to visit number `visit`, with `rows` rows in each. A visit without any row up to its
-    /// last one continues with the rows of the next. So the earlier visits decide where it begins.
+    /// Moves to visit number `visit`, with `rows` rows in each. A visit without rows continues with
+    /// the rows of the next visit. So the earlier visits determine the start of a visit.
     fn visit(&mut self, visit: i64, rows: i64) {
         let (seed, known, place) = self.visited;
         let (mut number, mut start) = if seed == self.key_seed && known <= visit {
@@ -314,8 +315,8 @@ impl Walk {
         self.behind_last(leaf) <= 0 && self.choose(leaf, true)
     }
 
-    /// Handles a position that does not exist: moves to the next value of a level above that has
-    /// one. Returns false at the end of the partition.
+    /// Handles a position that does not exist: moves to the next value of the nearest level above
+    /// with a further value. Returns false at the end of the partition.
     fn climb(&mut self, level: usize) -> bool {
         let mut above = level;
         loop {
@@ -337,8 +338,8 @@ impl Walk {
     }
 
     /// Compares the current value with the last row of the visit: 1 after it, -1 before it, 0 if it
-    /// is the last one up to it. A level's only remaining value stands for all those that an
-    /// average partition would have after it.
+    /// is the last value that is not after it. A level's only remaining value represents all values
+    /// that an average partition would have after it.
     fn behind_last(&self, level: usize) -> i32 {
         let mut before = false;
         for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
@@ -361,8 +362,8 @@ impl Walk {
         self.choose(level, false)
     }
 
-    /// Chooses a row, starting at the current values: moves down if the draw selects it, on if it
-    /// does not, and up where a level is exhausted. Returns false at the end of the visit.
+    /// Chooses a row, starting at the current values: moves down if the draw selects it, on to the
+    /// next value if not, and up when a level is exhausted. Returns false at the end of the visit.
     fn choose(&mut self, level: usize, first: bool) -> bool {
         let mut level = level;
         loop {
@@ -383,7 +384,7 @@ impl Walk {
             }
             let chance = self.chance * self.chances[level];
             let forced = first && behind == 0;
-            // Number of values that are skipped before the one that is selected.
+            // Number of values to skip before the selected one.
             let passed = match self.levels[level].passed(&mut self.draws) {
                 _ if forced || chance > ALWAYS => 0,
                 Some(passed) => passed,
@@ -410,7 +411,8 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // Not beyond the last value, nor the last visited one: those are examined.
+            // The skip does not pass the last value or the last visited one, because these are
+            // examined.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }

@@ -31,7 +31,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
     let Task::Run(run) = &command.task else {
         let place = command.line.words.first().map(|word| word.place());
         let hint = "write, read, mixed, counter_write, counter_read and user run".to_owned();
-        let message = "this command runs nothing";
+        let message = "this command runs no operations";
         out.add(&place.unwrap_or_default(), message, Some(hint));
         return Err(out);
     };
@@ -134,8 +134,8 @@ impl Planner<'_> {
     fn operations(&mut self, read: ReadFile) -> Option<RunTables> {
         if self.run.options.population.order != Order::Arbitrary {
             self.notes.push(
-                "rows of a partition come in the order in which they are made, whatever \
-                 `contents=` says: the tool's sorting compares values with their positions"
+                "rows of a partition are in the order in which they are generated, regardless of \
+                 `contents=`: the tool's sorting compares values with their positions"
                     .to_owned(),
             );
         }
@@ -178,8 +178,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the limit of the run: as stated, or after `count` operations, if its seeds end
-    /// there.
+    /// Returns the limit of the run. It is the stated one, or `count` operations if the seeds end
+    /// after them.
     fn limit(&mut self, count: Option<u64>) -> StepLimit {
         match (self.run.limit, count) {
             (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),
@@ -189,7 +189,7 @@ impl Planner<'_> {
                 StepLimit::Uncertainty { target, min, max }
             }
             (Limit::Uncertainty { .. }, Some(count)) => {
-                let note = "`no-wrap` ends the run at its last seed, whatever its uncertainty is";
+                let note = "`no-wrap` ends the run at its last seed, regardless of its uncertainty";
                 self.notes.push(note.to_owned());
                 StepLimit::Operations(count)
             }

@@ -38,8 +38,7 @@ const KEYS: [&str; 11] = [
 /// The key whose value may come from the cluster.
 pub(super) const DEFINITION: &str = "table_definition";
 
-/// Limits for a profile, which is parsed as SnakeYAML does: of a repeated key, the last value
-/// counts.
+/// Limits for a profile. The parser works like SnakeYAML: of a repeated key, the last value counts.
 pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
     ..Limits::WORKLOAD
@@ -52,10 +51,11 @@ const OLD_INSERT: [(&str, &str); 3] = [
         "cassandra-stress 2.1 renamed it: write `select`",
     ),
     ("perbatch", "cassandra-stress 2.1 dropped it: leave it out"),
-    ("visits", "it stands on the command line: -insert visits=…"),
+    ("visits", "it belongs on the command line: -insert visits=…"),
 ];
 
-/// A profile's settings of inserts; absent ones are the command line's or the tool's default.
+/// A profile's settings of inserts. Absent ones come from the command line, or are the tool's
+/// defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inserts {
     pub(super) partitions: Option<Dist>,
@@ -74,7 +74,7 @@ pub(super) struct Query {
     pub(super) same_row: bool,
     pub(super) bound: Vec<Cell>,
     pub(super) returned: Option<Vec<Cell>>,
-    /// Reason why its rows are not compared, if it reads.
+    /// Reason why its rows are not compared, if the query reads.
     pub(super) not_compared: Option<&'static str>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
@@ -104,7 +104,7 @@ pub(super) struct Profile {
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
-    /// Queries that cannot be parsed, by name: mistakes only where they are used.
+    /// Queries that cannot be parsed, by name. They are mistakes only where they are used.
     pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
     /// Names of queries that may write to its table, even if they cannot be parsed.
     pub(super) writing: Vec<String>,
@@ -129,7 +129,7 @@ pub(super) fn missing(key: &str) -> String {
     format!("`{key}` is missing")
 }
 
-/// Reads the profile in `text`, which is called `name`; mistakes go to `out`.
+/// Reads the profile in `text`, whose name is `name`. Mistakes go to `out`.
 pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Profile> {
     let source = out.sources.len();
     out.sources.push(SourceText {
@@ -163,7 +163,7 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
         let earlier = entry.earlier.as_ref();
         let own = earlier.map(|earlier| {
             format!(
-                "{} is there twice; {} counts, as in cassandra-stress, not {}",
+                "{} occurs twice; {} counts, as in cassandra-stress, not {}",
                 entry.key,
                 where_is(&entry.place, out),
                 where_is(earlier, out)
@@ -186,7 +186,7 @@ fn where_is(place: &Place, out: &Diagnostics) -> String {
     format!("{}:{line}", source.name)
 }
 
-/// Returns the place in the file of a statement's `fault`. It searches for the text, since YAML
+/// Returns the place in the file of a statement's `fault`. It searches for the text, because YAML
 /// changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
@@ -260,7 +260,7 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             DEFINITION,
-            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is \
+            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, if that is \
              4.0 or later and has the table",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
@@ -302,28 +302,28 @@ impl<'a> Reader<'a, '_> {
         let mut notes = std::mem::take(&mut self.notes);
         if self.root.find("keyspace_definition").is_none() {
             notes.push(format!(
-                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
-                 replica, unless it is there already"
+                "the profile has no keyspace_definition: keyspace {keyspace} is created with one \
+                 replica, unless it already exists"
             ));
         }
         let own = named(Column::is_own);
         if !own.is_empty() {
             notes.push(format!(
-                "values of {own} follow from the seed here; cassandra-stress has no such type, or \
-                 draws the sizes of its collections anew in each run"
+                "values of {own} depend on the seed here; cassandra-stress has no such type, or \
+                 draws the sizes of its collections again in each run"
             ));
         }
         let half = named(|column| column.has_unseeded_value() || column.has_unseeded_length());
         if !half.is_empty() {
             notes.push(format!(
-                "values of {half} follow from the seed here; cassandra-stress seeds only the \
-                 quantum of QEXTREME and draws the value within it anew in each run"
+                "values of {half} depend on the seed here; cassandra-stress seeds only the \
+                 quantum of QEXTREME and draws the value within it again in each run"
             ));
         }
         for column in columns.unseeded_counts() {
             notes.push(format!(
-                "how many values of {} a partition has follows from the seed here; \
-                 cassandra-stress draws it anew in each run",
+                "the number of values of {} in a partition depends on the seed here; \
+                 cassandra-stress draws it again in each run",
                 column.name
             ));
         }
@@ -340,8 +340,9 @@ impl<'a> Reader<'a, '_> {
         Some(columns)
     }
 
-    /// Returns the statement that creates the keyspace. Without a definition the tool expects it to
-    /// exist. A new cluster does not have it, and the statement does not change an existing one.
+    /// Returns the statement that creates the keyspace. Without a definition, the tool expects the
+    /// keyspace to exist. A new cluster does not have it, and the statement does not change an
+    /// existing keyspace.
     fn create_keyspace(&mut self, keyspace: &str) -> String {
         match self.text("keyspace_definition") {
             Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
@@ -373,7 +374,7 @@ impl<'a> Reader<'a, '_> {
         create
     }
 
-    /// Returns the texts of a key: one, or a list.
+    /// Returns the texts of a key, which has one text or a list.
     fn statements(&mut self, key: &str) -> Vec<(String, Place)> {
         let Some(node) = self.root.find(key) else {
             return Vec::new();
@@ -413,7 +414,11 @@ impl<'a> Reader<'a, '_> {
         match schema::parse(definition, types) {
             Ok(DefinedObject::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
             Ok(DefinedObject::Table(table)) => {
-                let message = format!("table_definition is of `{}`, not of `{name}`", table.name);
+                let message = format!(
+                    "table_definition defines `{}` instead of \
+                                       `{name}`",
+                    table.name
+                );
                 self.say(&place, message);
                 None
             }
@@ -484,7 +489,7 @@ impl<'a> Reader<'a, '_> {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
-                // As in the tool, which looks up columns and never checks specifications.
+                // The tool also looks up columns, and never checks specifications.
                 None => {
                     let near =
                         near_name(name, known).map_or(String::new(), |hint| format!("; {hint}"));

@@ -1,9 +1,9 @@
 //! Generates the operations of a cassandra-stress run: kind, seeds and rows.
 //!
 //! The tool draws the kinds of operations, the number of partitions of each and the rows of a read
-//! from unseeded generators. Here they are functions of the seed and the operation's number. Seeds
-//! of a sequence are visited without gaps: the number that earlier operations have taken is summed
-//! block by block, and the sums are kept.
+//! from unseeded generators. Here they are functions of the seed and the operation's number. A run
+//! visits the seeds of a sequence without gaps. For this, it adds up the number that earlier
+//! operations have taken, block by block, and keeps the sums.
 
 mod cursor;
 mod partition_contents;
@@ -54,7 +54,7 @@ pub(super) enum OperationKind {
         visits: i64,
         /// Share of the non-key columns that have values.
         population: Ratio,
-        /// Bound cells that are not part of the key, which a population may leave out.
+        /// Bound cells that are not part of the key. A population may leave them out.
         values: usize,
     },
     /// Reads with arguments from one or from several rows of a partition.
@@ -64,8 +64,8 @@ pub(super) enum OperationKind {
         returned: Option<Vec<Cell>>,
         /// True if a written partition must have a row for it.
         must_find: bool,
-        /// True if it reads whole partitions, and writes leave out no row at random: then every row
-        /// that a write makes must be there.
+        /// True if it reads whole partitions, and writes do not leave out rows at random. Then
+        /// every row of a write must exist.
         whole: bool,
     },
     /// Reads the partitions of a range of tokens.
@@ -102,7 +102,7 @@ pub(super) enum Seeds {
         first: i64,
         count: u64,
         lookback: Option<Dist>,
-        /// Ranges that clients visit, if each has its own.
+        /// Ranges that clients visit, if each client has its own.
         ranges: Option<ClientRanges>,
     },
     Drawn(Dist),
@@ -130,7 +130,7 @@ pub(super) struct Operations {
 #[derive(Clone, Copy, Debug)]
 struct BlockOperation {
     op: u16,
-    /// Places in the sequence of seeds that it takes: 0 for a read that looks back.
+    /// Number of places in the sequence of seeds that it takes: 0 for a read that looks back.
     own: u32,
     before: Consumption,
 }
@@ -138,9 +138,9 @@ struct BlockOperation {
 /// Consumption of operations.
 #[derive(Clone, Copy, Debug, Default)]
 struct Consumption {
-    /// Places in the sequence of seeds; a seed has as many as it has visits.
+    /// Number of places in the sequence of seeds. A seed has as many places as visits.
     places: u64,
-    /// Count for `n=`: a read that takes no place counts as one.
+    /// Count for `n=`. A read that takes no place counts as one.
     partitions: u64,
 }
 
@@ -209,7 +209,7 @@ impl Operations {
         visits.max().unwrap_or(1)
     }
 
-    /// Returns true if every operation takes exactly one place: then no sums are needed.
+    /// Returns true if every operation takes exactly one place. Then no sums are needed.
     fn takes_one(&self) -> bool {
         let one = |op: &Op| match &op.what {
             OperationKind::Insert { .. } => op.is_for_one(),
@@ -229,7 +229,7 @@ impl Operations {
         )
     }
 
-    /// Returns the operations of a block, if earlier ones have taken `taken`.
+    /// Returns the operations of a block, if earlier operations have taken `taken` places.
     fn block(&self, number: u64, taken: Consumption) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
@@ -267,8 +267,8 @@ impl Operations {
     }
 
     /// Returns the number of places in the sequence that operation `n` takes. If seeds are visited
-    /// more than once, reads take the seeds that are being written: otherwise they would leave a
-    /// seed half visited.
+    /// more than once, reads take the same seeds as writes. Otherwise, they would leave a seed half
+    /// visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             OperationKind::Insert { partitions, .. } if partitions.is_fixed() => {
@@ -305,7 +305,7 @@ impl Operations {
         }
     }
 
-    /// Returns how many seeds read `n` looks back.
+    /// Returns the number of seeds that read `n` looks back.
     fn back(&self, n: u64) -> Option<u64> {
         let Seeds::Sequence {
             lookback: Some(lookback),

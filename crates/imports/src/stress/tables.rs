@@ -1,8 +1,8 @@
 //! Parameters of the commands, and of the options for rows, rates and failures: one line per
 //! parameter, which serves for parsing, suggestions and explanations.
 //!
-//! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other share no
-//! bit.
+//! The defaults are those of cassandra-stress 3.11.4. Alternatives that exclude each other have no
+//! bit in common.
 
 use super::params::{KnownParam, new};
 
@@ -140,7 +140,7 @@ pub(crate) const POP: [KnownParam; 5] = [
         "read-lookback=",
         FIRST,
         "",
-        "How far reads look back from the last write: a distribution",
+        "Distance of reads from the last write: a distribution",
     ),
     new(
         "dist=",
@@ -168,7 +168,7 @@ pub(crate) const INSERT: [KnownParam; 8] = [
         "visits=",
         ANY,
         "fixed(1)",
-        "In how many visits a partition is written",
+        "Number of visits in which a partition is written",
     ),
     new("partitions=", ANY, "", "Partitions per operation"),
     new(

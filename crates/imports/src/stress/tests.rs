@@ -213,7 +213,7 @@ type Mistake = (&'static str, usize, &'static str, &'static str);
 const MISTAKES: &[Mistake] = &[
     ("", 1, "no command", "begin with"),
     ("wirte n=5", 1, "no command `wirte`", "`write`"),
-    ("-rate threads=5", 1, "comes first", ""),
+    ("-rate threads=5", 1, "write the command first", ""),
     ("legacy", 1, "before 2.1", "write n=1m"),
     ("write n=1.5", 9, "n: `1.5`", ""),
     ("write n=5 n=6", 11, "second time", "keep one"),
@@ -221,7 +221,7 @@ const MISTAKES: &[Mistake] = &[
         "write n=5 duration=5s",
         11,
         "exclude each other",
-        "leave one",
+        "remove one",
     ),
     ("write x=5", 7, "no parameter `x`", "known here"),
     ("read err<1", 10, "`1` is not a fraction", "0.02"),
@@ -242,7 +242,7 @@ const MISTAKES: &[Mistake] = &[
         "write -pop seq=1..5 dist=fixed(1)",
         21,
         "exclude",
-        "leave one",
+        "remove one",
     ),
     (
         "write -rate throttle=5/s",
@@ -272,7 +272,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "user profile=a ops(insert=1) -schema keyspace=x",
         30,
-        "not with `user`",
+        "not for `user`",
         "profile",
     ),
     ("write -sendto host", 7, "daemon", ""),

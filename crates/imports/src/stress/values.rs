@@ -1,6 +1,6 @@
 //! Parses the values of parameters: counts, times, ranges, distributions, consistency levels.
 //!
-//! Every function describes a mistake in words that follow `name: `; its caller knows the name and
+//! Every function describes a mistake in a text that follows `name: `. The caller adds the name and
 //! the place.
 
 use core::time::Duration;
@@ -75,11 +75,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: u64 = count_digits(&text[..at]).ok_or_else(wrong)?;
     if number == 0 {
-        return Err("a run of no time has no result; write at least 1s".to_owned());
+        return Err("a run without a duration has no result; write at least 1s".to_owned());
     }
     number
         .checked_mul(seconds)
-        // Ten years: a longer time is a typing error.
+        // Ten years: a longer time is a mistake.
         .filter(|seconds| *seconds <= 315_360_000)
         .map(Duration::from_secs)
         .ok_or_else(|| format!("`{text}` is longer than ten years"))
@@ -97,7 +97,7 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a time; write 1s or 500ms"))?;
     match time {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
-        // At most an hour: intervals are kept separately in memory until they are written.
+        // At most an hour, because intervals are kept separately in memory until they are written.
         1..=3_600_000 => Ok(Duration::from_millis(time)),
         _ => Err(format!("`{text}` is longer than an hour")),
     }
@@ -109,7 +109,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
         .ok_or_else(|| format!("`{text}` is not a rate; write it as 5000/s"))?;
-    // The limit is more than a client could send, or a clock in ns could space.
+    // The limit is more than a client could send, or than a clock in ns could distinguish.
     number(digits, (0, 1_000_000_000))
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
-        Some(0.0) => Err("the error cannot come below 0".to_owned()),
+        Some(0.0) => Err("the error cannot become smaller than 0".to_owned()),
         Some(value) => Ok(value),
         None => Err(format!("`{text}` is not a fraction below 1, such as 0.02")),
     }
@@ -155,7 +155,7 @@ pub(crate) fn largest(text: &str) -> i64 {
     signed(first).or_else(|_| range(first).map(|(_, last)| last)).unwrap_or(0)
 }
 
-/// Parses names of columns with commas between them; sorts them in byte order.
+/// Parses names of columns, separated by commas, and sorts them in byte order.
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = text.split(',').map(str::to_owned).collect();
     names.sort_unstable();

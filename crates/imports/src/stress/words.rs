@@ -1,8 +1,8 @@
 //! Splits a command line into words as cassandra-stress does: joined with spaces, without spaces
 //! around `,` `=` `(` `)`, and split again.
 //!
-//! Every character of a word has its place in the joined line, so that mistakes can be shown there.
-//! The line that is kept for display has its secrets masked.
+//! Every character of a word has its place in the joined line, so that mistakes can be shown at
+//! this place. The line that is kept for display contains masked secrets.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +16,8 @@ pub(crate) const NAME: &str = "command line";
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// For each byte of the text, its position in the line; and one past the last.
+    /// For each byte of the text, its position in the line. The last entry is the position after
+    /// the text.
     offsets: Vec<usize>,
 }
 
@@ -108,7 +109,7 @@ impl Line {
 }
 
 /// Returns the positions of a secret's value in the line; empty if the word has none. Misspelt
-/// names count as secrets too if they are close to `password`.
+/// names also count as secrets if they are similar to `password`.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
     let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));
@@ -183,7 +184,7 @@ mod tests {
             texts(&["-schema", "replication(strategy=X,", "factor=3)"]),
             ["-schema", "replication(strategy=X,factor=3)"]
         );
-        // As the tool: a closing parenthesis ends a word.
+        // As in the tool, a closing parenthesis ends a word.
         assert_eq!(texts(&["ops(a=1 ) n=2"]), ["ops(a=1)", "n=2"]);
     }
 

@@ -13,7 +13,7 @@ pub(super) enum Phase {
     Run,
 }
 
-/// Result of the words other than properties.
+/// Result of parsing the words that are not properties.
 pub(super) struct Command {
     pub(super) phase: Phase,
     pub(super) notes: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) fn parse(
     let Some(phase) = reader.phase else {
         let hint = "cassay ycsb load -P workloads/workloada".to_owned();
         let message = "the first word must be load or run";
-        // Without the phase no other word can be interpreted, so this is the only mistake reported.
+        // Without the phase, no other word can be interpreted, so only this mistake is reported.
         let place = reader.places.first().cloned().unwrap_or_default();
         let mut out = Properties::new(words.join(" ")).out;
         out.add(&place, message, Some(hint));
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
             }
             (binding, _) if self.is_binding(index) => {
                 if !binding.starts_with("cassandra") {
-                    let hint = "write cassandra-cql, or nothing".to_owned();
+                    let hint = "write cassandra-cql, or leave it out".to_owned();
                     let message = format!("binding {binding} is not Cassandra's");
                     self.wrong(index, message, Some(hint));
                 }

@@ -1,9 +1,9 @@
 //! Field lengths from a file: `fieldlengthdistribution=histogram`.
 //!
-//! The file's first line is `BlockSize`, a tab and a number of bytes. Each further line is a
-//! bucket's number, from 0 on, a tab and the number of fields in it. Draws follow YCSB's code
-//! exactly. Bucket i stands for (i + 1) blocks, but the last one for as many as the one before it.
-//! A bucket also takes the first draw of the next one.
+//! The file's first line is `BlockSize`, a tab and a number of bytes. Each further line has the
+//! number of a bucket, starting at 0, a tab and the number of fields in it. Draws follow YCSB's
+//! code exactly. Bucket i represents (i + 1) blocks, but the last bucket represents as many as the
+//! one before it. A bucket also takes the first draw of the next one.
 
 use super::properties::Properties;
 use crate::import::ReadFile;
@@ -34,7 +34,7 @@ impl Buckets {
         self.block * (bucket as u64 + 1).min(last as u64)
     }
 
-    /// Returns the least and the greatest length that is drawn.
+    /// Returns the minimum and the maximum length that is drawn.
     pub(super) fn limits(&self) -> (u64, u64) {
         (self.length(0), self.block * (self.sums.len() as u64 - 1))
     }
@@ -56,7 +56,7 @@ impl Buckets {
         (bytes / u128::from(self.area())) as u64
     }
 
-    /// Returns the length that a bucket stands for.
+    /// Returns the length that a bucket represents.
     fn length_of(&self, bucket: usize) -> u64 {
         self.block * (bucket as u64 + 1).min(self.sums.len() as u64 - 1)
     }
@@ -119,7 +119,7 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
         sum += count;
         buckets.sums.push(sum);
         if block * place as u64 > most || place >= BUCKETS_MAX {
-            return Err((span, format!("fields are longer here than {most} bytes")));
+            return Err((span, format!("fields are longer than {most} bytes")));
         }
     }
     if sum == 0 || sum > i32::MAX as u64 {

@@ -2,8 +2,8 @@
 //! operation's number instead of per-thread random numbers.
 //!
 //! The zipfian formula is that of Gray et al., "Quickly generating billion-record synthetic
-//! databases", SIGMOD 1994, which YCSB uses. Record numbers are 64 bits wide here; YCSB's pass
-//! through an int and end at 2^31.
+//! databases", SIGMOD 1994, which YCSB uses. Record numbers have 64 bits here. YCSB converts its
+//! numbers to an int, so they end at 2^31.
 
 use workload::random::Draws;
 
@@ -12,8 +12,8 @@ const THETA: f64 = 0.99;
 /// Number of the ranks that `zipfian` scatters over the records, and their zeta.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
-/// Number of zeta's terms that are summed one by one; the rest by the Euler–Maclaurin formula,
-/// whose error is then below 1e-12.
+/// Number of zeta's terms that are added up one by one. The Euler–Maclaurin formula gives the rest,
+/// with an error below 1e-12.
 const TERMS_EXACT: u64 = 1_000_000;
 
 /// Returns the 64-bit FNV-1a hash of the eight bytes of `number`, lowest first, as a positive
@@ -98,18 +98,18 @@ fn zeta(items: u64) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chooser {
     Uniform,
-    /// Over the records and those that the run is expected to add.
+    /// Over the records, including those that the run will probably add.
     Zipfian {
         zipfian: Zipfian,
         span: u64,
     },
     Latest(Zipfian),
     Sequential,
-    /// With this rate, back from the last record.
+    /// Back from the last record, with this rate.
     Exponential {
         gamma: f64,
     },
-    /// With this share of the operations in this many first records.
+    /// This share of the operations uses this many first records.
     Hotspot {
         records: u64,
         share: f64,
@@ -125,7 +125,7 @@ impl Chooser {
     }
 
     /// Draws the record of operation `n`: `first` is the first record, `loaded` the initial number
-    /// of records, `last` the last one that was inserted.
+    /// of records, `last` is the last record that was inserted.
     pub(super) fn draw(
         &mut self,
         n: u64,
@@ -146,7 +146,7 @@ impl Chooser {
             }
             Chooser::Zipfian { zipfian, span } => loop {
                 let record = first + fnv(zipfian.draw(SCRAMBLED_ITEMS + 1, draws)) % *span;
-                // A record that the run has not yet inserted is drawn again.
+                // If the run has not yet inserted the record, another one is drawn.
                 if record <= last {
                     return record;
                 }

@@ -1,5 +1,5 @@
-//! Imports YCSB's core workload as its Cassandra binding runs it: turns command line and property
-//! files into a step.
+//! Imports YCSB's core workload with its Cassandra binding. It converts command line and property
+//! files to a step.
 //!
 //! Keys, request distributions and the mix are YCSB's. Random choices that YCSB makes per thread
 //! are a function of the seed and the operation's number, so that every read can be verified and
@@ -27,12 +27,13 @@ use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of records: a key of 19 digits can number them, and the following inserts too.
+/// Maximum number of records: a key of 19 digits can number them and all later inserts.
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
 const RETRIES: &str = "core_workload_insertion_retry_limit";
-/// Maximum number of retries that the engine counts; after as many failures one more does not help.
+/// Maximum number of retries that the engine counts; after this number of failures, another retry
+/// does not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
 /// Properties that have an effect here.
@@ -84,7 +85,7 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// Properties of YCSB's own output; the code that writes it reads them.
+/// Properties of YCSB's own output. The code that writes the output reads them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",
@@ -153,8 +154,8 @@ pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> 
     properties.text(name).map(str::to_owned)
 }
 
-/// Returns true if the workload is CoreWorkload; in another workload properties may mean something
-/// else.
+/// Returns true if the workload is CoreWorkload. In another workload, properties may have another
+/// meaning.
 fn is_core_workload(properties: &mut Properties) -> bool {
     let Some(workload) = properties.text("workload").map(str::to_owned) else {
         return true;
@@ -167,10 +168,10 @@ fn is_core_workload(properties: &mut Properties) -> bool {
     let is_core = class == "CoreWorkload";
     if !is_core {
         let message = format!(
-            "workload {workload} is not understood: only YCSB's CoreWorkload is, which is also the \
-             only one that its Cassandra binding can run"
+            "workload {workload} is unknown: only YCSB's CoreWorkload is supported, which is also \
+             the only one that its Cassandra binding can run"
         );
-        let hint = "site.ycsb.workloads.CoreWorkload, or a workload file of your own";
+        let hint = "site.ycsb.workloads.CoreWorkload, or your own workload file";
         properties.wrong("workload", message, Some(hint.to_owned()));
     }
     is_core
@@ -192,8 +193,8 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     let mut notes = Vec::new();
     if kind.ends_with("raw") {
         notes.push(
-            "measurementtype raw: of each operation the interval of one second and the latency to \
-             three digits are known, not the ms; --compat writes them so"
+            "measurementtype raw: cassay knows for each operation the interval of one second and \
+             the latency to three digits, but not the ms; --compat writes these"
                 .to_owned(),
         );
     }
@@ -205,7 +206,11 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
         ));
     }
     if properties.text("hosts").is_none() {
-        notes.push("hosts is not there: localhost, unless --target says another".to_owned());
+        notes.push(
+            "hosts is missing: localhost is used, unless --target states \
+                    another"
+                .to_owned(),
+        );
     }
     let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
     if retries > RETRIES_MAX {
@@ -248,7 +253,7 @@ impl Settings {
     ) -> Settings {
         let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
-        // YCSB's statements do not quote them, so Cassandra folds their case.
+        // YCSB's statements do not quote the names, so Cassandra folds their case.
         let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
         let table = name(properties, "table", "usertable").to_lowercase();
         let mut source = table::table(command, properties, count, &prefix, (seed, read));
@@ -278,22 +283,22 @@ impl Settings {
     /// Returns notes on the differences from YCSB.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "keyspace {} (one replica) and table {} are created if they are not there; YCSB \
-                 wants them made by hand",
+            "cassay creates keyspace {} (one replica) and table {} if they do not exist; in YCSB \
+             you create them by hand",
             self.keyspace, self.table
         )];
         if self.source.integrity.is_none() {
             notes.push(
                 "values are functions of the seed, record, field and writing operation, so that \
-                 reads can be judged; YCSB's are random"
+                 cassay can verify reads; YCSB's values are random"
                     .to_owned(),
             );
         }
         if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
             notes.push(format!(
-                "zipfian draws about {draws} times for each operation until it finds a record \
-                 that is there, as YCSB does: operationcount and insertproportion promise that \
-                 many more records than there are"
+                "zipfian draws about {draws} times for each operation until it finds an existing \
+                 record, like YCSB: operationcount and insertproportion imply far more records \
+                 than exist"
             ));
         }
         if self.scans {
@@ -367,7 +372,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
     };
     let seconds = properties.count("maxexecutiontime", 0, (0, u64::MAX / 1_000_000_000));
     if operations == 0 && seconds == 0 {
-        let message = "operationcount is missing: there is nothing to end the run".to_owned();
+        let message = "operationcount is missing, so the run would not end".to_owned();
         let hint = "-p operationcount=1000000, or -p maxexecutiontime=60 (seconds)".to_owned();
         properties.wrong("operationcount", message, Some(hint));
     }

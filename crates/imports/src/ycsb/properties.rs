@@ -1,5 +1,5 @@
 //! Reads properties as YCSB does: Java's `.properties` files in the order of the command line, then
-//! `-p name=value`, each with its place.
+//! `-p name=value`, each property with its place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,11 +13,11 @@ struct Property {
     place: Place,
 }
 
-/// All properties; later ones have replaced earlier ones.
+/// All properties. Later values have replaced earlier ones.
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
-    /// Mistakes found so far.
+    /// Mistakes found up to now.
     pub(super) out: Diagnostics,
 }
 
@@ -141,9 +141,9 @@ impl Properties {
         }
     }
 
-    /// Returns the names that are not `known`, for a note. A name that is a typing error of a known
-    /// one is a mistake, because YCSB ignores it silently. It is not a mistake if it is in `others`
-    /// (which also holds prefixes of names, up to a dot), such as properties of YCSB's many forks.
+    /// Returns the names that are not `known`, for a note. A misspelt known name is a mistake,
+    /// because YCSB ignores it silently. It is not a mistake if it is in `others`, such as
+    /// properties of YCSB's many forks. `others` also contains prefixes of names, up to a dot.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();
@@ -170,8 +170,8 @@ impl Properties {
     }
 }
 
-/// Returns true if a name equals another one with one character left out, added or replaced, or
-/// with two neighbours exchanged, ignoring case.
+/// Returns true if one change turns a name into another one: one character removed, added or
+/// replaced, or two neighbours exchanged. It ignores case.
 fn is_slip(written: &str, meant: &str) -> bool {
     let [mut a, mut b] = [written, meant].map(|name| name.to_lowercase().into_bytes());
     if a.len() > b.len() {

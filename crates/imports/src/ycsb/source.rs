@@ -2,9 +2,9 @@
 //!
 //! The first characters of a value are the number of the operation that wrote it; the others follow
 //! from seed, record, field and that number. So every field of a row can be verified alone,
-//! whichever operation wrote it last. To Cassandra they are as random as YCSB's own: printable
-//! ASCII without pattern. With `dataintegrity` values are YCSB's own, byte for byte: functions of
-//! key and field.
+//! regardless of the operation that wrote it last. To Cassandra, they are as random as YCSB's own
+//! values: printable ASCII without a pattern. With `dataintegrity`, values are YCSB's own, byte for
+//! byte: functions of key and field.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(super) enum Length {
     Uniform,
     /// Short ones are popular.
     Zipfian(super::key_distribution::Zipfian),
-    /// As counted in a file.
+    /// According to the counts in a file.
     Histogram(Arc<super::histogram::Buckets>),
 }
 
@@ -68,7 +68,7 @@ impl Length {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
-    /// One per field, or one for all.
+    /// One per field, or one for all fields.
     pub(super) read: Vec<u16>,
     pub(super) update: Vec<u16>,
     pub(super) scan: Vec<u16>,
@@ -87,20 +87,21 @@ pub(super) struct Table {
     pub(super) field_length: Length,
     pub(super) scan_lengths: (u64, u64),
     pub(super) scan_length: Length,
-    /// First record, records that `load` writes, and all that a run expects to exist.
+    /// First record, number of records that `load` writes, and number of records that a run expects
+    /// to exist.
     pub(super) first: u64,
     pub(super) loaded: u64,
     pub(super) records: u64,
     pub(super) mix: Mix,
     pub(super) chooser: Chooser,
     pub(super) statements: Statements,
-    /// For each statement, its bound values besides the key.
+    /// For each statement, its bound values apart from the key.
     pub(super) binds: Vec<Binds>,
     /// Prefix of the fields' names, if values are those of `dataintegrity`.
     pub(super) integrity: Option<String>,
     /// Fields in the order in which `SELECT *` returns them.
     pub(super) by_name: Vec<usize>,
-    /// Ranges that clients load, if each has its own.
+    /// Ranges that clients load, if each client has its own.
     pub(super) ranges: Option<ClientRanges>,
 }
 
@@ -111,7 +112,7 @@ pub(super) enum Binds {
     Insert,
     /// Key; returns key and every field, or one field.
     Read(Option<usize>),
-    /// Key; returns every field, without the key, in their own order.
+    /// Key; returns every field in the fields' own order, without the key.
     ReadNamed,
     /// Fields, then the key.
     Update(Option<usize>),
@@ -141,8 +142,8 @@ impl Table {
             || self.field_lengths.0 as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
     }
 
-    /// Appends YCSB's deterministic value: key and field, then repeatedly Java's hash of the text
-    /// so far, cut to the length.
+    /// Appends YCSB's deterministic value, truncated to the length. It is key and field, then
+    /// repeatedly Java's hash of the preceding text.
     fn append_integrity(&self, prefix: &str, record: u64, field: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let end = start + self.field_bytes_max();
@@ -160,8 +161,8 @@ impl Table {
         out.truncate(end);
     }
 
-    /// Returns how often `zipfian` draws at the beginning of a run until it finds an existing
-    /// record.
+    /// Returns the average number of draws by `zipfian` at the beginning of a run until it finds an
+    /// existing record.
     pub(super) fn draws_per_key(&self) -> Option<u64> {
         match self.chooser {
             Chooser::Zipfian { span, .. } => Some(span / self.records.max(1)),

@@ -1,4 +1,4 @@
-//! The statements of YCSB's Cassandra binding: one for all fields, or one for each.
+//! The statements of YCSB's Cassandra binding: one for all fields, or one for each field.
 
 use super::source::{Binds, INSERT, KINDS, MODIFY, READ, SCAN, Statements, UPDATE};
 use cql::Consistency;
@@ -11,7 +11,7 @@ pub(super) struct Shape {
     pub(super) fields: Vec<String>,
     pub(super) read_level: Consistency,
     pub(super) write_level: Consistency,
-    /// True if a read asks for all fields; `write_all` is true if a write sets all.
+    /// True if a read requests all fields. `write_all` is true if a write sets all fields.
     pub(super) read_all: bool,
     pub(super) write_all: bool,
     /// True if a read of all fields names them.
@@ -29,7 +29,7 @@ pub(super) struct StatementSet {
 }
 
 impl Shape {
-    /// Returns the fields of one statement: all, or one each.
+    /// Returns the fields of each statement: all fields, or one.
     fn parts(&self, all: bool) -> Vec<Option<usize>> {
         if all {
             vec![None]

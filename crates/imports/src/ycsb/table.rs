@@ -16,7 +16,7 @@ const SCAN_ROWS_MAX: u64 = i32::MAX as u64;
 /// The lane of the seed that draws the mix.
 const MIX: u64 = 31;
 
-/// Returns the table; its statements are filled in later.
+/// Returns the table. Its statements are filled in later.
 pub(super) fn table(
     command: &Command,
     properties: &mut Properties,
@@ -33,14 +33,16 @@ pub(super) fn table(
     );
     if records == 0 && (command.phase == Phase::Run || properties.text("insertcount").is_none()) {
         if properties.text("recordcount").is_none_or(|text| text == "0") {
-            let hint = "-p recordcount=1000000, or -P and a file that says it".to_owned();
-            let message = "recordcount is missing: how many records the table has".to_owned();
+            let hint = "-p recordcount=1000000, or -P and a file that states it".to_owned();
+            let message = "recordcount is missing, which is the number of records in the \
+                           table"
+                .to_owned();
             properties.wrong("recordcount", message, Some(hint));
         }
     } else if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
         let message = format!(
             "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: there \
-             must be a record, and none behind recordcount"
+             must be at least one record, and no record after recordcount"
         );
         properties.wrong("recordcount", message, None);
     }
@@ -80,7 +82,8 @@ pub(super) fn table(
     }
 }
 
-/// Returns the mix. A load only inserts, so a command line that sets all of it to 0 is valid there.
+/// Returns the mix. A load only inserts, so a command line that sets all of it to 0 is valid for a
+/// load.
 fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     let mut weights = [0.0; KINDS];
     for (kind, key, default) in [
@@ -128,7 +131,7 @@ fn chooser(
         "exponential" => {
             let percentile = properties.number("exponential.percentile", 95.0, (0.001, 99.999));
             let share = properties.number("exponential.frac", 0.857_142_857_1, (1e-9, 1.0));
-            // YCSB spreads it over `recordcount`, regardless of where this client's records begin.
+            // YCSB spreads it over `recordcount`, regardless of the first record of this client.
             let range = records.max(first + loaded) as f64 * share;
             let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }

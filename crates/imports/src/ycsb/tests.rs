@@ -36,7 +36,7 @@ fn mistakes(line: &str) -> String {
     import(&words(line), 1, &file).expect_err(line).to_string()
 }
 
-/// Returns how many of the first thousand operations are of each kind.
+/// Returns the number of operations of each kind among the first thousand.
 fn counts(step: &ImportStep) -> Vec<(String, u64)> {
     let mut generator = step.program.generator(step.stage);
     let kinds = step.program.kinds();
@@ -186,7 +186,7 @@ fn mistakes_are_said_where_they_stand() {
     }
 }
 
-/// The whole workload used to be refused in one sentence. Its own properties are not mistakes.
+/// A single sentence used to refuse the whole workload. Its own properties are not mistakes.
 #[test]
 fn a_time_series_workload_is_refused_operation_by_operation() {
     let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
@@ -198,7 +198,7 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     for part in [
         "YCSB's TimeSeriesWorkload is for time-series databases",
         "use: cql-timeseries",
-        "readproportion: it asks for columns of names like",
+        "readproportion: it uses columns with names like",
         "scan1proportion: its tags, times, group-by",
         "insertproportion: `y_id` is the whole key",
         "updateproportion: it replaces tags, time and value",
@@ -345,7 +345,7 @@ fn the_binding_s_settings_act() {
     assert_eq!(import.connection.connections_per_node, Some(4));
     assert_eq!(import.connection.username, None);
     assert!(import.steps[0].before[1].contains("\"ycsb\".\"usertable\""));
-    // Only load tries again.
+    // Only a load tries again.
     let import = imported("run -P d -p core_workload_insertion_retry_limit=3");
     assert_eq!(import.steps[0].program.kinds()[INSERT].policy.retries, 0);
 }
@@ -363,7 +363,7 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
             "load cassandra-cql -jvm-args=-Xmx4g -cp=x.jar -P a -threads 8",
             8,
         ),
-        // A load inserts, whatever the mix is.
+        // A load inserts, regardless of the mix.
         (
             "load -P a -p readproportion=0 -p updateproportion=0 -threads 9",
             9,
@@ -395,7 +395,7 @@ fn a_property_without_effect_is_named_in_a_note() {
             "load -P a -p core_workload_insertion_retry_limit=10000",
             "tried again 255 times",
         ),
-        ("run -P a", "hosts is not there: localhost"),
+        ("run -P a", "hosts is missing: localhost"),
         (
             "run -P a -p cassandra.maxpendingrequests=256 -p threads=9",
             "without effect here: cassandra.maxpendingrequests, threads",
@@ -430,10 +430,10 @@ fn distributions_have_ycsb_s_shares() {
             500,
             0.1,
         ),
-        // 95 % of the draws lie within the last 857 records. Of the draws repeated beyond 1000,
+        // 95 % of the draws are within the last 857 records. Of the draws repeated beyond 1000,
         // 3.03 % do: (0.05 - 0.0303) / (1 - 0.0303).
         ("exponential", 143, 0.0203),
-        // This client has few records, but YCSB spreads over all of recordcount.
+        // This client has few records, but YCSB spreads the draws over the whole recordcount.
         (
             "exponential -p insertstart=0 -p insertcount=100",
             143,

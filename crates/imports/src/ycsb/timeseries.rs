@@ -2,9 +2,9 @@
 //!
 //! The workload passes data to a database in names of fields. A point's tags and time are fields of
 //! a write, and conditions such as `YCSBTS=1483228800` are the fields of a read. Bindings for
-//! time-series databases parse them. The Cassandra binding takes each for a column, and `y_id` for
-//! the whole key. So no step can be done here as in the tool, and a table with other statements
-//! would be another workload under the same name.
+//! time-series databases parse them. The Cassandra binding treats each as a column, and `y_id` as
+//! the whole key. So no step can work here as in the tool, and a table with other statements would
+//! be another workload under the same name.
 
 use super::properties::Properties;
 
@@ -12,12 +12,12 @@ use super::properties::Properties;
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
-        "`y_id` is the whole key of its table, so that each point of a key replaces the one \
-         before: no series is written",
+        "`y_id` is the whole key of its table, so each point of a key replaces the previous one, \
+         and no series results",
     ),
     (
         "readproportion",
-        "it asks for columns of names like `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
+        "it uses columns with names like `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
          table has: each read fails",
     ),
     (
@@ -26,18 +26,18 @@ const OPERATIONS: [(&str, &str); 4] = [
     ),
     (
         "deleteproportion",
-        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, which \
-         nothing has written",
+        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, \
+         which no operation has written",
     ),
 ];
 
-const SCAN: &str = "its tags, times, group-by and downsampling are asked for as names of columns, \
+const SCAN: &str = "its tags, times, group-by and downsampling are used as names of columns, \
                     which no table has: each scan fails";
 
-/// Reports why the workload cannot be run, and the result of each requested operation.
+/// Reports the reason why the workload cannot run, and the result of each requested operation.
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
-                   takes tags, times and conditions for names of columns, and cannot run it";
+                   interprets tags, times and conditions as names of columns, and cannot run it";
     let hint = "`use: cql-timeseries` in a study has series of machines and sensors; any other \
                 table of points is a workload file: docs/workload-file.md";
     properties.wrong("workload", message.to_owned(), Some(hint.to_owned()));

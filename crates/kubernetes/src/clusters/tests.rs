@@ -103,7 +103,7 @@ fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     }
     script += "*) echo \"Error from server (NotFound): $* not found\" >&2; exit 1 ;;\nesac\n";
     let program = folder.path().join("kubectl");
-    // Under another name first: a file that is being written cannot be executed.
+    // It first has another name, because a file cannot be executed while it is written.
     let new = folder.path().join("new");
     std::fs::write(&new, script).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,7 +1,7 @@
-//! Volume faults that this machine permits. They are tried on a volume in memory that has no mount
-//! point, and that vanishes with the descriptors that hold it.
+//! Volume faults that this machine permits. The module tries them on a volume in memory that has no
+//! mount point, and that disappears with its descriptors.
 //!
-//! The trial freezes nothing: a freeze would outlive a process that is killed meanwhile.
+//! The trial freezes nothing, because a freeze would outlive a process that is killed during it.
 
 use super::status;
 use crate::volume::loop_device::LoopDevice;
@@ -12,11 +12,11 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
 use target_spec::{Capability, CapabilityStatus};
 
-/// Size of the smallest file system on which ext4 has a journal. Without one an abort means
-/// nothing.
+/// Size of the smallest file system on which ext4 has a journal. Without a journal, an abort has no
+/// meaning.
 const BYTES: u64 = 8 << 20;
 
-const NEEDS: &str = "faults of volumes need what volumes need";
+const NEEDS: &str = "faults of volumes have the same requirements as volumes";
 
 /// Returns the status of the capabilities for all volume faults, present or not.
 pub(super) fn capabilities() -> Vec<CapabilityStatus> {
@@ -32,7 +32,7 @@ pub(super) fn capabilities() -> Vec<CapabilityStatus> {
         Ok(()) => found,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    // In an order in which no trial disturbs the next.
+    // The trials are in an order in which no trial disturbs the next.
     let found = [
         corrupt(&root),
         stalled(&root),

@@ -1,7 +1,8 @@
 //! Limits of a host on the disk behind its volume: operations and bytes per second, which the
 //! kernel throttles for all processes of a group together.
 //!
-//! Version 1 has a file per limit (`blkio.throttle.*`), version 2 a line with all four (`io.max`).
+//! Version 1 has a file for each limit (`blkio.throttle.*`). Version 2 has one line with all four
+//! (`io.max`).
 
 use super::{CgroupDir, Group, read, write};
 use anyhow::Result;
@@ -29,7 +30,7 @@ impl Group {
         let Some(number) = device else {
             anyhow::ensure!(
                 !spec.limits(),
-                "a host without a volume has no disk to limit; give it one"
+                "a host without a volume has no disk to limit; give it a volume"
             );
             return Ok(());
         };

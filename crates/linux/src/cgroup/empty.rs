@@ -1,4 +1,4 @@
-//! Empties a group that stays: its host has no power for a while.
+//! Empties a group that remains, because its host has no power for a while.
 
 use super::{CgroupDir, END_LIMIT, Group, POLL, all_pids, kill};
 use anyhow::Result;
@@ -8,7 +8,7 @@ impl Group {
     /// Kills the processes in the group.
     ///
     /// # Errors
-    /// A process does not go.
+    /// A process does not end.
     pub fn empty(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
@@ -20,7 +20,7 @@ impl Group {
             }
             anyhow::ensure!(
                 !deadline.passed(),
-                "processes are still there {} s after SIGKILL: {left:?}",
+                "processes still run {} s after SIGKILL: {left:?}",
                 END_LIMIT.as_secs()
             );
             self.places.iter().for_each(|place| kill(&place.dir));

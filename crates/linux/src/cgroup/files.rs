@@ -1,9 +1,10 @@
 //! The files of a control group: writes values, reads them back, and reads the values that a group
 //! inherits from its parent.
 //!
-//! Invariant: a write reaches the kernel or is an error. An empty value would not reach it: Rust
-//! makes no system call for it. So a limit is never removed by writing nothing. The parent's value
-//! is written instead, which every kernel accepts, also for a group with processes.
+//! Invariant: a write reaches the kernel or is an error. An empty value would not reach it, because
+//! Rust makes no system call for it. So the module never removes a limit by writing an empty value.
+//! It writes the parent's value instead, which every kernel accepts, even for a group with
+//! processes.
 
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
@@ -23,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
-        "nothing would be written to {}, which stays as it is",
+        "an empty value would not be written to {}, which remains unchanged",
         path.display()
     );
     let write = || -> std::io::Result<()> {
@@ -42,7 +43,8 @@ pub(super) fn inherited(dir: &Path, key: &str) -> Result<String> {
 /// ones.
 pub(super) fn effective(dir: &Path, key: &str) -> Result<String> {
     let what = key.trim_start_matches("cpuset.");
-    // Versions 2 and 1 name the file differently; very old kernels have only the configured value.
+    // Versions 2 and 1 have different names for the file. Very old kernels have only the configured
+    // value.
     let names = [
         format!("{key}.effective"),
         format!("cpuset.effective_{what}"),

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// Controllers that a host needs, by their names in version 1.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
 
-/// Controllers of version 2 that have to be switched on for a group.
+/// Controllers of version 2 that must be switched on for a group.
 const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 
 /// One mounted hierarchy, and the place in it for this program's groups.
@@ -45,7 +45,7 @@ pub fn hierarchies() -> Result<Vec<Hierarchy>> {
 /// Parses the hierarchies from `mountinfo` and `cgroup` of `/proc/self`.
 ///
 /// New groups go below the process's own group, so that its usage is still accounted there. In
-/// version 2 that group is only where the search begins, see [`handing_down`].
+/// version 2, the search only begins at that group, see [`handing_down`].
 pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     let mut found: Vec<Hierarchy> = Vec::new();
     for line in mountinfo.lines() {
@@ -109,10 +109,10 @@ fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     }
 }
 
-/// Returns the group of version 2 for new groups, from the process's own one up. A group that has
-/// processes cannot hand controllers down. The process's own group can if it was delegated and no
-/// other process is in it, since this process can then step aside. Otherwise it is the nearest
-/// ancestor without processes, and at last the top, which alone may have both.
+/// Returns the group of version 2 for new groups. The search goes up from the process's own group.
+/// A group with processes cannot pass controllers on. The process's own group can do so if it was
+/// delegated and contains no other process, because this process can then move out. Otherwise, it
+/// is the nearest ancestor without processes, or finally the top, which may have both.
 pub(super) fn handing_down(
     own: &Path,
     top: &Path,
@@ -139,10 +139,9 @@ fn is_delegated(dir: &Path) -> bool {
     mark("user.delegate") || mark("trusted.delegate")
 }
 
-/// Lets a delegated group hand controllers down. This process moves into a group of its own within
-/// it. Processes that it starts from now on are in that group, too. Other processes are not
-/// touched. No cleanup is needed: the delegated group is removed with all groups in it when its
-/// unit ends.
+/// Lets a delegated group pass controllers on. This process moves into its own group within it.
+/// Processes that it starts from now on are also in that group. Other processes do not change. No
+/// cleanup is needed: the delegated group is removed with all groups in it when its unit ends.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -173,7 +172,7 @@ fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// Returns the directories of a group of this name.
+/// Returns the directories of a group with this name.
 pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     let place = |hierarchy: &Hierarchy| CgroupDir {
         dir: hierarchy.parent.join(name),

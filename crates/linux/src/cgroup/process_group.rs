@@ -2,8 +2,8 @@
 //! memory.
 //!
 //! They are created when such a process starts and are removed with the host's group, so no list
-//! has to name them. In version 2 a group that hands controllers down has no processes itself. So
-//! there the processes of a host that are not confined have a group of their own, too.
+//! has to name them. In version 2, a group that passes controllers on has no processes itself. So
+//! in that version, the unconfined processes of a host also have their own group.
 
 use super::files::{CPUS, MEMS, effective, inherited, read, write};
 use super::{CgroupDir, Group, switch_on};
@@ -22,9 +22,9 @@ use topology::CpuSet;
 const LEAF: &str = "all";
 
 /// Files of version 2 that each group within a host's own copies from the host, with their
-/// controllers. Java 17 reads its own group and none above it (JDK-8322420 is for later ones), and
-/// would take the machine's memory and CPUs for its host's. Memory comes after swap, as in the
-/// host.
+/// controllers. Java 17 reads only its own group and none above it (JDK-8322420 is in later
+/// versions). So it would mistake the machine's memory and CPUs for its host's. Memory comes after
+/// swap, as in the host.
 const MIRRORED: [(&str, &str); 4] = [
     ("cpu", WEIGHT),
     ("cpu", "cpu.max"),
@@ -32,8 +32,8 @@ const MIRRORED: [(&str, &str); 4] = [
     ("memory", "memory.max"),
 ];
 
-/// File for the weight of a group among those beside it. The groups of a host compete with each
-/// other: a JVM gets the host's weight, and the few threads that are not confined keep the default.
+/// File for the weight of a group among its siblings. The groups of a host compete with each other:
+/// a JVM gets the host's weight, and the few threads that are not confined keep the default.
 const WEIGHT: &str = "cpu.weight";
 
 /// Each group within a host's own that was created for a process, with its confinement.
@@ -45,34 +45,37 @@ pub(super) type Confinements = BTreeMap<String, Confinement>;
 pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confinements>);
 
 impl Group {
-    /// Creates the group [`LEAF`]. Must run before any process is there, since a group with
-    /// processes hands nothing down.
+    /// Creates the group [`LEAF`]. It must run before the host has any process, because a group
+    /// with processes passes no controllers on.
     pub(super) fn make_leaf(&self, place: &CgroupDir) -> Result<()> {
         if !place.has_leaves() {
             return Ok(());
         }
-        switch_on(&place.dir, &place.controllers).context("hand what a host has down in it")?;
+        switch_on(&place.dir, &place.controllers).context(
+            "pass the limits of a host on within \
+                                                           it",
+        )?;
         make_dir(&place.dir.join(LEAF))
     }
 
-    /// Returns true if its processes can be confined to CPUs and memory of their own.
+    /// Returns true if its processes can be confined to their own CPUs and memory.
     pub fn confines(&self) -> bool {
         self.place("cpuset").is_some()
     }
 
-    /// Lets the child of `command` enter between its fork and its exec, by system calls alone.
+    /// Lets the child of `command` enter between its fork and its exec, only by system calls.
     ///
     /// # Errors
-    /// The group is gone.
+    /// The group no longer exists.
     pub fn let_in(&self, command: &mut Command) -> Result<()> {
         self.open_doors(command, None)
     }
 
-    /// Lets the child enter a group of its own, if it can be confined. The caller keeps the
-    /// returned value until the process has started.
+    /// Lets the child enter its own group, if it can be confined. The caller keeps the returned
+    /// value until the process has started.
     ///
     /// # Errors
-    /// The group is gone, or lacks the CPUs or memory of the confinement.
+    /// The group no longer exists, or lacks the CPUs or memory of the confinement.
     pub fn admit(&self, command: &mut Command, to: &Confinement) -> Result<Pending<'_>> {
         let mut confined = self.lock();
         if let Some(place) = self.place("cpuset") {
@@ -97,7 +100,7 @@ impl Group {
             }
             Ok(())
         };
-        // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
+        // SAFETY: between fork and exec, the child makes only system calls: no allocation, no lock.
         unsafe { command.pre_exec(enter) };
         Ok(())
     }
@@ -154,7 +157,7 @@ impl Group {
     /// Gives the host other CPUs, and likewise each group in it that has all of the host's CPUs.
     ///
     /// # Errors
-    /// A process is confined to others, or the kernel refuses.
+    /// A process is confined to other CPUs, or the kernel refuses.
     pub(super) fn move_cpus(&self, place: &CgroupDir, cpus: &str) -> Result<()> {
         let asked = list(cpus)?;
         let mut confined = self.lock();
@@ -174,8 +177,9 @@ impl Group {
             .filter(follows)
             .map(|dir| dir.join(CPUS))
             .collect();
-        // In version 1 a group never has more than its parent. A group that loses CPUs does so
-        // before its host. One that gains them is refused here and follows after its host.
+        // In version 1, a group never has more CPUs than its parent. So a group loses CPUs before
+        // its host does. If it gains CPUs, the kernel refuses here, and the group follows after its
+        // host.
         for file in followers.iter().filter(|_| !place.unified) {
             let _ = write(file, cpus);
         }
@@ -208,8 +212,8 @@ impl CgroupDir {
     }
 
     /// Checks that a group within the host's own has exactly the requested set. Version 2 accepts
-    /// numbers that the host lacks and leaves them out; if none are left, the group has all of the
-    /// host's.
+    /// numbers that the host lacks, and leaves them out. If no number remains, the group has all of
+    /// the host's.
     fn check_given(&self, dir: &Path, key: &str, asked: &CpuSet) -> Result<()> {
         let given = effective(dir, key)?;
         if list(&given)? == *asked {
@@ -221,7 +225,7 @@ impl CgroupDir {
             _ => "the CPUs",
         };
         let has = effective(&self.dir, key)?;
-        anyhow::bail!("{name} is to be confined to {what} {asked}, and its host has {has}")
+        anyhow::bail!("{name} should be confined to {what} {asked}, but its host has {has}")
     }
 
     /// Returns the directory of the group that a process enters.
@@ -243,7 +247,7 @@ fn list(text: &str) -> Result<CpuSet> {
 fn forget_ended(place: &CgroupDir, confined: &mut Confinements) {
     let groups = groups_in(&place.dir).into_iter();
     for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
-        // A group that has processes stays.
+        // A group that has processes remains.
         let _ = std::fs::remove_dir(dir);
     }
     confined.retain(|name, _| place.dir.join(name).exists());

@@ -56,12 +56,12 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
         parent("0::/user.slice/session-1.scope\n"),
         Some(PathBuf::from(scope))
     );
-    // A group outside of our namespace.
+    // A group outside of the namespace of the test.
     let top = Some(PathBuf::from("/sys/fs/cgroup/unified"));
     assert_eq!(parent("0::/../elsewhere\n"), top);
 }
 
-/// Version 2 went to the root, beside the groups of the whole machine.
+/// Version 2 used the root, next to the groups of the whole machine.
 #[test]
 fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     let root = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     hold(&scope, &format!("{}\n", std::process::id()));
     assert_eq!(handing_down(&scope, top, |_| true), scope);
     assert_eq!(handing_down(&scope, top, |_| false), top.join("user.slice"));
-    // A shell beside this process, which must not be moved.
+    // A shell that runs next to this process, and must not be moved.
     hold(&scope, &format!("1\n{}\n", std::process::id()));
     assert_eq!(handing_down(&scope, top, |_| true), top.join("user.slice"));
     hold(&top.join("user.slice"), "1\n");
@@ -110,7 +110,7 @@ fn version_2_gets_its_own_files_and_words() {
     std::fs::create_dir(&place.dir).unwrap();
     let group = Group::existing(vec![place.clone()]);
     let file = |name: &str| place.dir.join(name);
-    // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
+    // The kernel handles each write as a whole. A plain file keeps the end of a longer value.
     let empty = || {
         for name in FILES_2 {
             std::fs::write(file(name), "").unwrap();

@@ -1,8 +1,9 @@
 //! Weight of a host when it competes with other programs for the CPUs.
 //!
-//! The kernel weighs a group like one single thread that is in no group. With the default weight,
-//! all threads of a JVM together get as much as one thread of a compiler. Under competition the JVM
-//! starves, which it would not do without a host. Without competition, weights have no effect.
+//! The kernel gives a group the weight of a single thread outside of groups. With the default
+//! weight, all threads of a JVM together get as much CPU time as one thread of a compiler. Under
+//! competition, the JVM starves, which would not happen without a host. Without competition,
+//! weights have no effect.
 
 use super::{CgroupDir, Group, read, write};
 use anyhow::Result;
@@ -16,13 +17,13 @@ const WEIGHT_PER_THREAD: u64 = 100;
 const SHARES_MAX: u64 = 1 << 18;
 const WEIGHT_MAX: u64 = 10_000;
 
-/// Busy threads that a host counts as on each CPU that it may use. A loaded JVM has about as many
-/// runnable threads, and so weighs as much as it does in no group. The client's few threads still
-/// get their part.
+/// Number of busy threads that a host represents on each of its CPUs. A loaded JVM has about this
+/// number of runnable threads, so it weighs as much as without a group. The client's few threads
+/// still get their part.
 const THREADS_PER_CPU: u64 = 4;
 
 impl Group {
-    /// Gives the group the weight that its JVMs would have by themselves.
+    /// Gives the group the weight that its JVMs would have without a group.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -53,7 +54,7 @@ impl Group {
     }
 }
 
-/// Returns the number of busy threads that a host counts as, on a machine with `cpus` CPUs.
+/// Returns the number of busy threads that a host represents on a machine with `cpus` CPUs.
 fn threads(spec: &HostSpec, cpus: usize) -> u64 {
     let may_use = spec.cpus.as_ref().map_or(cpus, Vec::len) as u64;
     // A host cannot use more CPU time than its quota.

@@ -1,4 +1,5 @@
-//! Reads from the kernel on which CPUs each thread of a process may run and where its memory is.
+//! Reads from the kernel the permitted CPUs of each thread of a process, and the location of its
+//! memory.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -17,10 +18,11 @@ const LISTINGS_MAX: usize = 5;
 pub struct EffectiveAffinity {
     /// Number of its threads.
     pub threads: usize,
-    /// Each set of CPUs that threads may run on, with the number of threads that have exactly this
+    /// Each set of CPUs on which threads may run, with the number of threads that have exactly this
     /// set.
     pub cpus: BTreeMap<CpuSet, usize>,
-    /// Each set of NUMA nodes that threads may get memory from, likewise.
+    /// Each set of NUMA nodes from which threads may get memory, with the number of threads that
+    /// have exactly this set.
     pub memory_nodes: BTreeMap<CpuSet, usize>,
     /// Resident bytes by node; empty if the kernel does not report them.
     pub resident_bytes: BTreeMap<u32, u64>,
@@ -29,12 +31,12 @@ pub struct EffectiveAffinity {
 }
 
 impl EffectiveAffinity {
-    /// Returns the CPUs that any of its threads may run on.
+    /// Returns the CPUs on which any of its threads may run.
     pub fn all_cpus(&self) -> CpuSet {
         self.cpus.keys().flat_map(CpuSet::iter).collect()
     }
 
-    /// Returns the nodes that any of its threads may get memory from.
+    /// Returns the NUMA nodes from which any of its threads may get memory.
     pub fn all_memory_nodes(&self) -> CpuSet {
         self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
     }
@@ -42,7 +44,7 @@ impl EffectiveAffinity {
     /// Reads the values of the calling process.
     ///
     /// # Errors
-    /// The kernel's text has another format than the known one.
+    /// The format of the kernel's text is unknown.
     pub fn own() -> Result<EffectiveAffinity> {
         EffectiveAffinity::read(Path::new("/proc/self"))
     }
@@ -50,7 +52,7 @@ impl EffectiveAffinity {
     /// Reads the values of the process with this folder in `/proc`.
     ///
     /// # Errors
-    /// It has ended, or the kernel's text has another format than the known one.
+    /// It has ended, or the format of the kernel's text is unknown.
     pub fn read(folder: &Path) -> Result<EffectiveAffinity> {
         let mut found = EffectiveAffinity::default();
         for (path, status) in threads(&folder.join("task"))? {
@@ -67,7 +69,7 @@ impl EffectiveAffinity {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             text => {
                 let text = text.with_context(|| format!("read {}", maps.display()))?;
-                // Paths of files in it are any bytes.
+                // Paths of files in it may be any bytes.
                 found.add_maps(&String::from_utf8_lossy(&text));
             }
         }
@@ -100,8 +102,9 @@ impl EffectiveAffinity {
     }
 }
 
-/// Returns the `status` of each thread, with its path. Lists the threads until two listings agree:
-/// a thread that started meanwhile would be missing, and it is the one that may run elsewhere.
+/// Returns the `status` of each thread, with its path. Lists the threads until two listings agree.
+/// Otherwise, a thread that started between them would be missing, and it may be the one on other
+/// CPUs.
 fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut listed = listing(tasks)?;
     let mut read = Vec::new();
@@ -180,13 +183,14 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// Such a thread was left out, as if it had ended, and such a file was taken for missing.
+    /// A thread of this kind was left out, as if it had ended, and a file of this kind counted as
+    /// missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("task/7");
         std::fs::create_dir_all(&folder).unwrap();
-        // A thread that has ended after it was listed.
+        // A thread that ended after it was listed.
         std::fs::create_dir_all(root.path().join("task/8")).unwrap();
         let text = b"Name:\tr\xc3\nCpus_allowed_list:\t5\nMems_allowed_list:\t0\n";
         std::fs::write(folder.join("status"), text).unwrap();
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
     }
 
-    /// Stands for no permission or no free descriptor: here, a folder in place of a file.
+    /// This simulates a missing permission or file descriptor, with a folder in place of a file.
     #[test]
     fn an_unreadable_file_is_an_error_and_not_absent() {
         let root = tempfile::tempdir().unwrap();

@@ -48,7 +48,7 @@ fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     assert_eq!(found.all_cpus(), one);
 }
 
-/// Under `numactl --interleave=all` each node without a policy of its own was interleaved, too.
+/// Under `numactl --interleave=all` each node without its own policy was also interleaved.
 #[test]
 fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
     let own = EffectiveAffinity::own().unwrap();
@@ -62,7 +62,8 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
         command.args(["-c", "read line"]);
         command.stdin(std::process::Stdio::piped());
         admit(&mut command, None, to).unwrap();
-        // Spawned by this thread, whose policy it inherits; the keeper of processes has another.
+        // This thread starts it, and its policy is inherited. The keeper of processes has another
+        // policy.
         let mut child = command.spawn().unwrap();
         let found = EffectiveAffinity::read(&PathBuf::from(format!("/proc/{}", child.id())));
         child.kill().unwrap();

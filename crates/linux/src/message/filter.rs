@@ -60,7 +60,7 @@ const COUNTER_PACKETS: u16 = 2;
 const VERDICT_REGISTER: u32 = 0;
 const REGISTER: u32 = 1;
 
-/// Values that are loaded from a packet: the frame's protocol, the links, the transport protocol.
+/// Values that a rule loads from a packet: the frame's protocol, the links, the transport protocol.
 const META_PROTOCOL: u32 = 1;
 const META_INPUT_NAME: u32 = 6;
 const META_OUTPUT_NAME: u32 = 7;
@@ -92,14 +92,14 @@ pub const LINK_KEY_BYTES: usize = 16;
 pub const PORT_KEY_BYTES: usize = 2;
 pub const ADDRESS_KEY_BYTES: usize = 4;
 
-/// Link over which a host talks with itself.
+/// Link over which a host talks to itself.
 const LOOPBACK: &str = "lo";
 
 /// Destination of packets that this host must lose on output: a loopback address that no program
-/// uses. If they were dropped at the output, TCP would treat them as not sent, and try again as
-/// soon as it had anything to do. No network loses packets in that way. With 5 % of packets dropped
-/// at the output and 16 requests in flight, throughput was as high as without loss (85,000 answers
-/// a second). With the same loss at the other end it was 2,000 a second.
+/// uses. If the filter dropped them at the output, TCP would treat them as not sent, and try again
+/// at its next opportunity. No network loses packets in that way. With 5 % of packets dropped at
+/// the output and 16 requests in flight, throughput was as high as without loss (85,000 answers per
+/// second). With the same loss at the other end, it was 2,000 per second.
 const NOWHERE: [u8; ADDRESS_KEY_BYTES] = [127, 255, 255, 254];
 
 /// Returns the name of a link as a key of a set, in the kernel's format.
@@ -130,7 +130,7 @@ impl Message {
         Message::new_table(DEL_TABLE, 0, table)
     }
 
-    /// Asks for all tables of a family.
+    /// Requests all tables of a family.
     pub fn tables(family: Family) -> Message {
         Message::new_family(GET_TABLE, DUMP, family)
     }
@@ -158,7 +158,8 @@ impl Message {
         message
     }
 
-    /// Puts keys into a set. Their total size must be below 64 KiB, with 16 bytes more for each.
+    /// Puts keys into a set. Their total size must be below 64 KiB, with 16 additional bytes for
+    /// each key.
     pub fn elements(table: Table<'_>, set: &str, keys: &[Vec<u8>]) -> Message {
         let mut message = Message::new_table(NEW_SET_ELEMENTS, CREATE, table);
         message.text(ELEMENTS_SET, set);
@@ -208,12 +209,12 @@ impl Message {
         message
     }
 
-    /// Asks for the rules of a table.
+    /// Requests the rules of a table.
     pub fn rules(table: Table<'_>) -> Message {
         Message::new_table(GET_RULE, DUMP, table)
     }
 
-    /// Requests an answer to this message, and with it to those before it in its change.
+    /// Requests an answer to this message, and thus to all earlier ones of its change.
     pub fn answered(mut self) -> Message {
         self.0[6] |= ACK as u8;
         self
@@ -345,8 +346,9 @@ impl Message {
         });
     }
 
-    /// Matches a share of packets at random: a number is drawn for each packet and compared with
-    /// the share of `SHARES`. Registers are compared as bytes, hence its byte order.
+    /// Matches a share of packets at random: the kernel draws a number for each packet, and
+    /// compares it with the share of `SHARES`. It compares registers as bytes, which determines the
+    /// byte order.
     fn by_chance(&mut self, share: f64) {
         self.expression("numgen", |numgen| {
             numgen.number(1, REGISTER);
@@ -448,7 +450,7 @@ mod tests {
         };
         let whole = rule(41);
         assert_eq!(answers(&whole)[0].dropped(), Some((3, 41)));
-        // A truncated message is not a rule, wherever it is cut, and has no other effect.
+        // A truncated message is not a rule, wherever the cut is, and has no other effect.
         for length in 0..whole.len() - HEADER_BYTES {
             let answer = Answer {
                 kind: SUBSYSTEM << 8 | NEW_RULE,

@@ -7,7 +7,7 @@ use super::{ACK, Answer, DUMP, Message};
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const SOCK_DESTROY: u16 = 21;
 
-/// Both families: a socket of IPv6 may be connected by IPv4.
+/// Both families are needed, because an IPv6 socket may have an IPv4 connection.
 pub const FAMILIES: [u8; 2] = [2, 10];
 const IPPROTO_TCP: u8 = 6;
 /// Bit of `TCP_ESTABLISHED`.
@@ -42,12 +42,12 @@ impl Socket {
 }
 
 impl Message {
-    /// Asks for all connections of a family.
+    /// Requests all connections of a family.
     pub fn connections(family: u8) -> Message {
         Message::new_socket(SOCK_DIAG_BY_FAMILY, DUMP, family, &[0; ID_BYTES])
     }
 
-    /// Ends a connection at once: the other end gets a reset, and the local process an error.
+    /// Ends a connection at once. The other end receives a reset, and the local process an error.
     pub fn reset(socket: &Socket) -> Message {
         Message::new_socket(SOCK_DESTROY, ACK, socket.family, &socket.id)
     }

@@ -24,7 +24,7 @@ fn a_request_says_its_length_and_asks_for_an_acknowledgement() {
         &5u16.to_ne_bytes(),
         &3u32.to_ne_bytes(),
         &[0; 4],
-        // struct ifinfomsg: link 5, flag "up" changed to set
+        // This is struct ifinfomsg: link 5, flag "up" changed to set.
         &[0; 4],
         &5u32.to_ne_bytes(),
         &1u32.to_ne_bytes(),
@@ -141,7 +141,7 @@ fn an_answer_that_is_cut_short_is_no_answer() {
         assert!(answers(&whole[..length]).is_empty(), "{length}");
     }
     for length in 0..16 {
-        // A length below the header's must not cause an endless loop.
+        // A length below that of the header must not cause an endless loop.
         let mut bytes = whole.clone();
         bytes[0] = length;
         bytes[1..4].fill(0);

@@ -1,5 +1,5 @@
-//! Packets that a host drops itself because it uses the network of its machine: those of TCP
-//! connections with named ports, and no others. It never drops its own traffic with itself.
+//! Packets that a host drops itself, because it uses the network of its machine: only those of TCP
+//! connections with named ports. It never drops its own traffic with itself.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::message::filter::{End, Family, Hook, Match};
@@ -19,7 +19,7 @@ pub enum PacketDirection {
     Out,
 }
 
-/// End of a connection that a port belongs to.
+/// End of a connection to which a port belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PortEnd {
     /// The host's end.
@@ -35,7 +35,7 @@ pub enum PortEnd {
 pub struct HostLoss {
     /// Direction of the packets.
     pub way: PacketDirection,
-    /// Peers of the host; empty: all.
+    /// Peers of the host; empty means all.
     pub peers: Vec<Ipv4Addr>,
     /// TCP ports whose connections are affected; at least one.
     pub tcp_ports: Vec<u16>,
@@ -77,11 +77,11 @@ impl Lose for HostLoss {
         check_ports(&self.tcp_ports)?;
         anyhow::ensure!(
             !self.tcp_ports.is_empty(),
-            "a host loses only what belongs to ports that are named, and none is"
+            "a host loses only packets of named ports, but the fault names none"
         );
         anyhow::ensure!(
             self.peers.len() <= PEERS_COUNT_MAX,
-            "{} others are named, and one rule has at most {PEERS_COUNT_MAX}",
+            "{} others are named, but one rule has at most {PEERS_COUNT_MAX}",
             self.peers.len()
         );
         Ok(())

@@ -8,7 +8,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// Maximum number of ports in a rule: they have to fit into one message of 64 KiB.
+/// Maximum number of ports in a rule, so that they fit into one message of 64 KiB.
 const PORTS_COUNT_MAX: usize = 1000;
 
 /// Smallest share that can be given to the kernel.
@@ -30,7 +30,7 @@ pub trait Lose {
     fn rules(&self, number: u32, rules: &mut Rules<'_>);
 }
 
-/// Messages that create a table, collected so far.
+/// Messages that create a table, collected up to now.
 pub struct Rules<'a> {
     table: Table<'a>,
     messages: Vec<Message>,
@@ -117,7 +117,7 @@ pub fn check_share(share: f64) -> Result<()> {
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,
-        "{} ports are named, and one rule has at most {PORTS_COUNT_MAX}",
+        "{} ports are named, but one rule has at most {PORTS_COUNT_MAX}",
         ports.len()
     );
     Ok(())

@@ -27,15 +27,15 @@ impl Link {
 }
 
 /// Loss on the way through the switch, for existing connections as well as new ones. ARP is never
-/// dropped: neighbours go on finding each other, so that a loss in one direction affects that
-/// direction only.
+/// dropped, so neighbours continue to find each other, and a loss in one direction affects only
+/// that direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Senders of the packets.
     pub from: Vec<Link>,
     /// Receivers of the packets.
     pub to: Vec<Link>,
-    /// TCP ports whose connections are affected, at either end; empty: all packets.
+    /// TCP ports whose connections are affected, at either end; empty means all packets.
     pub tcp_ports: Vec<u16>,
     /// Share of packets that are dropped, each at random; 1 is all of them.
     pub share: f64,
@@ -90,7 +90,7 @@ impl Lose for Loss {
         ];
         let mut with_ports = None;
         if self.tcp_ports.is_empty() {
-            // Neighbours go on finding each other: a loss in one direction must not affect the
+            // Neighbours continue to find each other: a loss in one direction must not affect the
             // other because of an unresolved address.
             matches.push(Match::NoArp);
         } else {

@@ -14,26 +14,26 @@ const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const STRANGER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 
-/// No program listens on these ports: a host that is reached refuses.
+/// No program listens on these ports, so a host that is reached refuses.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// Wait for a packet that is dropped: below the second after which TCP tries again.
+/// Time to wait for a packet that is dropped. It is below the second after which TCP tries again.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// Long enough for a loaded machine; reaching it is a failure.
+/// This is long enough for a loaded machine, and reaching it is a failure.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const TABLE: &str = "cassay-test-h1-broken0";
 
-/// A host and another one, and a link between them.
+/// A host, another host, and a link between them.
 struct Two {
     host: Namespace,
     other: Namespace,
 }
 
 impl Two {
-    /// `None` if this machine does not permit it, which is printed.
+    /// `None` if this machine does not permit it, which the test prints.
     fn new(capability: Capability) -> Option<Two> {
         let mut able = machine_capabilities().iter();
         let found = able.find(|one| one.capability == capability).unwrap();
@@ -174,7 +174,8 @@ fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     }
     let counted = filter.dropped(TABLE).unwrap();
     assert!(counted.iter().all(|count| *count > 0), "{counted:?}");
-    // It waits for an answer; it would try again at once if it knew that nothing was sent.
+    // It waits for an answer. It would try again immediately if the kernel reported that no packet
+    // was sent.
     let sockets = || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
     let sockets = two.host.inside(sockets).unwrap();
     let mut lines = sockets.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
@@ -199,8 +200,7 @@ fn a_host_loses_a_share_by_chance() {
     };
     let mut filter = two.lose(&[loss]);
     let count = || Reach::count(SocketAddr::from((HOST, CQL)), 200, SILENCE);
-    // 60 of 200 are dropped, with a standard deviation of 6.5; fewer come through on a busy
-    // machine.
+    // 60 of 200 are dropped, with a standard deviation of 6.5. Fewer arrive on a busy machine.
     let open = two.other.inside(count).unwrap().unwrap();
     assert!((40..=185).contains(&open), "{open}");
     let counted = filter.dropped(TABLE).unwrap();
@@ -221,7 +221,10 @@ fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
             },
             "from 0.000001 to 1, not 0",
         ),
-        (all_of(&[], PortEnd::Ours, &[OTHER]), "ports that are named"),
+        (
+            all_of(&[], PortEnd::Ours, &[OTHER]),
+            "packets of named ports",
+        ),
         (all_of(&[1; 1001], PortEnd::Ours, &[]), "1001 ports"),
         (
             all_of(&[CQL], PortEnd::Ours, &[OTHER; 1001]),

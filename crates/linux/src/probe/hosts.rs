@@ -1,7 +1,7 @@
 //! Probes of the machine and of the simulated hosts on it.
 //!
-//! This machine's own readings carry the place `machine`, whatever runs on it. The usage of a
-//! simulated host, and the readings of a machine that hosts nodes, carry the host's name.
+//! The readings of this machine itself have the place `machine`, regardless of its nodes. The usage
+//! of a simulated host, and the readings of a machine that hosts nodes, have the host's name.
 
 mod cpu;
 mod disk;
@@ -64,7 +64,7 @@ impl MachineProbe {
 
 impl SampledSource for MachineProbe {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
-        // A failure of one does not stop the others.
+        // A failure of one source does not stop the others.
         let results = [
             self.cpu.look(now_ns, out),
             self.memory.look(now_ns, out),
@@ -100,7 +100,7 @@ pub struct HostSources {
 /// # Errors
 /// A file that every kernel has cannot be read.
 pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
-    // The directory of a controller of version 1, or the one of version 2 that has it.
+    // The directory of a controller in version 1, or the directory in version 2 that has it.
     let group = |controller: &str| {
         let has = |place: &&CgroupDir| place.controllers.iter().any(|name| name == controller);
         sources.groups.iter().find(has).map(|place| &*place.dir)
@@ -113,7 +113,7 @@ pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
         cpu: group("cpu"),
         cpuacct: group("cpuacct"),
         memory: group("memory"),
-        // For the pressure and CPU time that it has even without controllers.
+        // This directory gives the pressure and CPU time, which exist even without controllers.
         unified: unified.map(|place| &*place.dir),
         device: sources.device.as_deref(),
         volume: sources.volume.as_deref(),

@@ -1,12 +1,12 @@
-//! Probes: figures of the machine, the simulated hosts and the processes, read while work goes on.
-//! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. Parts
-//! that samples of other crates need are here, too.
+//! Probes, which read figures of the machine, the simulated hosts and the processes at run time.
+//! Threads of this process or of a host's agent (`host::Watch`) read them at fixed periods. It also
+//! contains parts that samples of other crates need.
 //!
 //! A probe is a row of [`SampledSource`]s, each with its period. Invariants: due times are
-//! absolute, so that nothing drifts. A sample that would come too late is left out and counted,
-//! never made up for. A sample that fails is noted once and tried again at its next due time. A
-//! thread that takes readings never waits for a sample. The cost of the samples is measured by the
-//! clock of their thread and returned with the readings, so that the cost of sampling is known.
+//! absolute, so they do not drift. A sample that would come too late is omitted and counted, and
+//! never repeated later. A sample that fails is recorded once, and tried again at its next due
+//! time. A thread that takes readings never waits for a sample. The clock of their thread measures
+//! the cost of the samples. The readings contain it, so that the cost of sampling is known.
 
 mod hosts;
 mod processes;
@@ -28,14 +28,14 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
-/// Processes and devices of this machine that belong to the test, beside this process.
+/// Processes and devices of this machine that belong to the test, in addition to this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ours<'a> {
     /// Nodes by their places and process ids.
     pub nodes: &'a [(&'a str, u32)],
-    /// Process ids of our agents.
+    /// Process ids of cassay's agents.
     pub agents: &'a [u32],
-    /// Devices of our hosts' volumes, by their names below `/sys/block`.
+    /// Devices of the volumes of cassay's hosts, by their names below `/sys/block`.
     pub devices: &'a [String],
 }
 
@@ -76,8 +76,8 @@ pub enum SourceKind {
     Process(u32),
 }
 
-/// Interval between readings of NUMA placement: each keeps the process under test from mapping
-/// memory for 50 ms.
+/// Interval between readings of NUMA placement: each reading prevents the process under test from
+/// mapping memory for 50 ms.
 const NUMA_PERIOD: Duration = Duration::from_secs(60);
 
 /// Returns the tasks that sample one source.

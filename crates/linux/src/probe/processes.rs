@@ -1,12 +1,12 @@
 //! Processes in the terms of `pidstat`: CPU, memory, input and output, threads, and the NUMA nodes
 //! of their memory.
 //!
-//! Two things differ from pidstat. It takes context switches and waiting for a CPU from the
-//! process's first thread alone, which in a JVM only starts the others. Here they are sums over all
-//! threads, every five seconds at most, since reading each thread is the main cost.
+//! This differs from pidstat in one respect. pidstat takes context switches and waiting for a CPU
+//! only from the process's first thread, which in a JVM only starts the others. Here, they are sums
+//! over all threads, at most every five seconds, because reading each thread is the main cost.
 //!
-//! The files are read by hand and not through a library of `/proc`. Such libraries open a file for
-//! each reading, which is most of its cost, and parse all of it.
+//! The probe reads the files directly, without a library for `/proc`. A library of this kind opens
+//! a file for each reading, which is most of its cost, and parses all of it.
 
 mod threads;
 
@@ -118,7 +118,7 @@ impl SampledSource for Process {
             stat.virtual_bytes as f64 / 1024.0,
         );
         out.put("pidstat.RSS", &self.place, "kB", resident_kb);
-        // RSS has the pages of mapped files too, which are page cache.
+        // RSS also contains the pages of mapped files, which are page cache.
         if let Some(kb) = anonymous_kb(&self.status.read()?) {
             out.put("status.RssAnon", &self.place, "kB", kb as f64);
         }
@@ -162,10 +162,10 @@ impl Stat {
     }
 
     pub fn parse(text: &str) -> Result<Stat> {
-        // The name is in parentheses and may have parentheses and blanks itself.
+        // The name is in parentheses, and may itself contain parentheses and blanks.
         let (_, rest) = text.rsplit_once(')').context("has no name in parentheses")?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // Numbered as in proc(5), where the state after the name is 3.
+        // Fields have the numbers of proc(5), where the state after the name is 3.
         let column = |number: usize| -> Result<u64> {
             let word = words.get(number - 3).with_context(|| format!("has no column {number}"))?;
             word.parse().with_context(|| format!("column {number} is {word:?}"))
@@ -190,7 +190,7 @@ impl Stat {
 pub(super) struct Io {
     pub read: u64,
     pub written: u64,
-    /// Dirty pages that it has dropped before they were written.
+    /// Dirty pages that the process dropped before they were written.
     pub cancelled: u64,
 }
 
@@ -225,9 +225,10 @@ pub(crate) fn numa_nodes() -> Vec<String> {
     nodes
 }
 
-/// NUMA nodes of a process's memory, from `/proc/PID/numa_maps`. Reading it takes the kernel 50 ms
-/// for a JVM of 800 MB, in which the process cannot map memory. So it is not read at each sample,
-/// and not on a machine with one node, where [`Process`] derives it from the resident size.
+/// NUMA nodes of a process's memory, from `/proc/PID/numa_maps`. For a JVM of 800 MB, the kernel
+/// takes 50 ms to read it, and the process cannot map memory during that time. So the probe does
+/// not read it at each sample. On a machine with one NUMA node, it never reads it: [`Process`]
+/// derives the value from the resident size.
 pub(crate) struct NumaMaps {
     place: String,
     source: KernelFile,
@@ -260,7 +261,7 @@ impl SampledSource for NumaMaps {
     }
 }
 
-/// Returns the bytes by NUMA node: `N0=` counts pages, whose size the same line has.
+/// Returns the bytes by NUMA node. `N0=` counts pages, and the same line has their size.
 fn placed(text: &str) -> std::collections::BTreeMap<u32, u64> {
     let mut placed = std::collections::BTreeMap::new();
     for line in text.lines() {
@@ -367,7 +368,8 @@ mod tests {
         assert!(of("pidstat.RSS") > 100.0 && of("pidstat.threads") >= 1.0);
         let anonymous_kb = of("status.RssAnon");
         assert!(anonymous_kb > 10.0 && anonymous_kb < of("pidstat.RSS") + 1.0);
-        // Reading its own files causes page faults, at least for the buffers of the second sample.
+        // The process reads its own files, which causes page faults, at least for the buffers of
+        // the second sample.
         for name in [
             "pidstat.%CPU",
             "pidstat.cswch/s",

@@ -28,7 +28,7 @@ pub struct Reading {
 /// Work and cost of one probe at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// Name of the probe; `agent` stands for fetching the readings of an agent.
+    /// Name of the probe. `agent` means the fetching of an agent's readings.
     pub probe: Cow<'static, str>,
     /// Host or node that it samples.
     pub place: String,
@@ -40,8 +40,8 @@ pub struct ProbeCost {
     pub missed: u64,
     /// Number of values that it read.
     pub values: u64,
-    /// CPU time of its samples and of waiting for them, ns. Includes that of agents which answer
-    /// them.
+    /// CPU time of its samples and of waiting for them, ns. This includes the time of agents that
+    /// answer them.
     pub cpu_ns: u64,
     /// Duration of the longest sample in wall-clock time, ns.
     pub longest_ns: u64,
@@ -51,18 +51,18 @@ pub struct ProbeCost {
     pub problems: Vec<String>,
 }
 
-/// A source that is sampled again and again.
+/// A source that is sampled repeatedly.
 pub trait SampledSource: Send {
     /// Takes one sample. `now_ns` is the time at which it began, which [`Out::put`] also gives to
     /// its values.
     ///
     /// # Errors
-    /// The part that could not be read. Values already put stay, and the next sample is taken all
-    /// the same.
+    /// A part could not be read. The values up to now remain, and the next sample is taken
+    /// nevertheless.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
-    /// Called once when the probes stop, for readings that would otherwise be lost: the pauses that
-    /// the log has seen since the last sample. Rates over a partial period are not needed.
+    /// Called once when the probes stop, for readings that would otherwise be lost. These are the
+    /// pauses in the log since the last sample. Rates over a partial period are not needed.
     ///
     /// # Errors
     /// Those of [`SampledSource::look`].
@@ -83,7 +83,7 @@ pub struct Out {
     probe: &'static str,
     at_ns: u64,
     readings: Vec<Reading>,
-    /// Names and places seen before: a series has the same ones at every sample.
+    /// Names and places that occurred before: a series has the same ones at every sample.
     words: HashSet<Arc<str>>,
 }
 
@@ -104,7 +104,7 @@ impl Out {
         self.put_at(self.at_ns, name, place, unit, value);
     }
 
-    /// Adds one value of another time than the sample's: a pause carries its own.
+    /// Adds one value with a time that differs from the sample's: a pause has its own time.
     pub fn put_at(&mut self, at_ns: u64, name: &str, place: &str, unit: &'static str, value: f64) {
         if !value.is_finite() {
             return;
@@ -125,12 +125,12 @@ impl Out {
         self.readings.push(reading);
     }
 
-    /// Returns the values that were put and not yet handed on.
+    /// Returns the recorded values that have not been passed on.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
     }
 
-    /// Hands on the values.
+    /// Passes on the values.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Reading> {
         self.readings.drain(..)
     }

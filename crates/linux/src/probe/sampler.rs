@@ -8,15 +8,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum number of readings that wait to be taken: an hour of 250 series each second. They are
-/// taken far more often. Without a limit, a caller that forgets would fill the memory of the
-/// machine under test.
+/// Maximum number of readings that wait to be taken: an hour of 250 series each second. Callers
+/// take them far more often. Without a limit, a caller that forgets this would fill the memory of
+/// the machine under test.
 const READINGS_COUNT_MAX: usize = 1 << 20;
 
 /// Maximum number of different problems that a probe keeps: enough for a diagnosis.
 const PROBLEMS_COUNT_MAX: usize = 16;
 
-/// Shortest period: below it the probe would be the load.
+/// Shortest period. With a shorter one, the probe itself would be the load.
 const PERIOD_MIN: Duration = Duration::from_millis(10);
 
 /// One source with its period.
@@ -55,7 +55,7 @@ impl Task {
     }
 
     /// Sets the next due time: the first one on the grid of periods that is not over at `now_ns`.
-    /// The due times between are missed.
+    /// The due times in between are missed.
     fn advance(&mut self, now_ns: u64) {
         let period_ns = self.cost.period.as_nanos() as u64;
         let over = now_ns.saturating_sub(self.due_ns) / period_ns;
@@ -63,7 +63,7 @@ impl Task {
         self.due_ns += (over + 1) * period_ns;
     }
 
-    /// Takes one sample and hands on its readings.
+    /// Takes one sample and passes on its readings.
     fn run(&mut self, last: bool, out: &mut Out, cpu_mark_ns: &mut u64, shared: &Shared) {
         let begun_ns = clock::now_ns();
         out.begin(self.probe, begun_ns);
@@ -85,8 +85,8 @@ impl Task {
             note(&mut self.cost.problems, problem);
         }
         self.cost.longest_ns = self.cost.longest_ns.max(clock::now_ns() - begun_ns);
-        // All CPU time of the thread is charged: the time to wake up goes to the task that it woke
-        // up for.
+        // All CPU time of the thread counts. The time to wake up counts for the task that was the
+        // reason for waking up.
         let cpu_ns = cpu_ns();
         self.cost.cpu_ns += cpu_ns - *cpu_mark_ns;
         *cpu_mark_ns = cpu_ns;
@@ -164,12 +164,12 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Returns all readings since the last call, by thread in order of time.
+    /// Returns all readings since the last call, by thread and in order of time.
     pub fn take(&self) -> Vec<Reading> {
         std::mem::take(&mut lock(&self.shared.readings))
     }
 
-    /// Stops sampling: samples under way are finished, and none begins. Returns the readings not
+    /// Stops sampling: the present samples finish, and no new one begins. Returns the readings not
     /// yet taken, and the work and cost of each probe.
     ///
     /// # Panics
@@ -325,7 +325,7 @@ mod tests {
             times.push(asked.recv().unwrap());
             tell.send(answer.map_err(str::to_string)).unwrap();
         }
-        // The sixth sample begins after the fifth was handed over, and ends with an error.
+        // The sixth sample begins after the fifth was passed on, and ends with an error.
         asked.recv().unwrap();
         let taken = probes.take();
         tell.send(Err("gone".to_string())).unwrap();

@@ -1,7 +1,7 @@
-//! Files of the kernel that are read again and again, and helpers for all their readers.
+//! Files of the kernel that are read repeatedly, and helpers for all their readers.
 //!
-//! A file stays open and is read by `pread` from its start, since opening costs several times as
-//! much as reading. An open file of a process stays with that process or its network namespace.
+//! A file remains open and is read by `pread` from its start, because opening costs several times
+//! as much as reading. An open file of a process stays with that process or its network namespace.
 
 use anyhow::{Context, Result};
 use rustix::io::Errno;
@@ -10,12 +10,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Initial size of the buffer: more than any file read here has on machines of usual size. A longer
+/// Initial size of the buffer: larger than all of these files on machines of usual size. A longer
 /// file makes it grow.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is below it. A
-/// longer one has an unknown format.
+/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is smaller. A
+/// larger file has an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// One file, kept open.
@@ -44,7 +44,7 @@ impl KernelFile {
     /// Returns the current content of the file.
     ///
     /// # Errors
-    /// It cannot be read any more (the process has ended), or is too long.
+    /// It can no longer be read (the process has ended), or is too long.
     pub fn read(&mut self) -> Result<Cow<'_, str>> {
         let mut length = 0;
         loop {
@@ -85,12 +85,13 @@ struct At<T> {
 pub struct Last<T>(Option<At<T>>);
 
 impl<T> Last<T> {
-    /// Creates it without a reading.
+    /// Creates a value without a reading.
     pub const fn none() -> Last<T> {
         Last(None)
     }
 
-    /// Keeps `value` and returns the one before with the seconds since then; `None` for the first.
+    /// Stores `value`, and returns the previous one with the seconds since then. `None` for the
+    /// first value.
     pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
         let before = self.0.replace(At { at_ns, value })?;
         let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
@@ -98,7 +99,7 @@ impl<T> Last<T> {
     }
 }
 
-/// Returns the growth of a counter; `None` if it went backwards, since its source has then
+/// Returns the growth of a counter. `None` if it went backwards, because then its source has
 /// restarted.
 pub(crate) fn grown(before: u64, now: u64) -> Option<f64> {
     now.checked_sub(before).map(|growth| growth as f64)

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Maximum depth of stacked devices that are followed: a volume on a mirror on encrypted partitions
-/// has four.
+/// Maximum depth of stacked devices: a volume on a mirror on encrypted partitions has four.
 const DEPTH_MAX: usize = 8;
 
 /// The mount that holds some folders.
@@ -31,7 +30,7 @@ pub struct Mount {
 pub struct Device {
     /// Name: `nvme0n1`, the whole disk of a partition.
     pub name: String,
-    /// True if it is composed of other devices, which follow it.
+    /// True if it consists of other devices, which come after it.
     pub is_made_of_others: bool,
     /// Read-ahead of the kernel, KiB.
     pub read_ahead_kib: FactResult<u64>,
@@ -49,7 +48,7 @@ struct Line {
     source: String,
 }
 
-/// Returns the mounts that hold `folders`, each mount once.
+/// Returns the mounts that hold `folders`, without duplicates.
 pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = Vec::new();
     if folders.is_empty() {
@@ -87,7 +86,8 @@ pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>)
     mounts
 }
 
-/// Returns the mount that holds a path: the deepest, and among those at one place the last.
+/// Returns the mount that holds a path: the deepest one, and among several mounts at one place, the
+/// last one.
 fn holding<'a>(lines: &'a [Line], path: &Path) -> Option<&'a Line> {
     let depth = |line: &&Line| line.place.components().count();
     lines.iter().filter(|line| path.starts_with(&line.place)).max_by_key(depth)
@@ -118,7 +118,7 @@ fn below(root: &Root, lines: &[Line], line: &Line) -> Vec<Device> {
 }
 
 /// Returns the name of the mounted device: by its number, or by its source if a file system has
-/// several devices and a number of its own.
+/// several devices and its own number.
 fn device_of(root: &Root, line: &Line) -> Option<String> {
     let by_number = root.link(&format!("/sys/dev/block/{}", line.number)).ok();
     let by_source = || {
@@ -147,7 +147,7 @@ fn follow(
     }
     let mut parts: Vec<String> = root.names(&format!("{folder}/slaves")).unwrap_or_default();
     if let Ok(file) = root.word(&format!("{folder}/loop/backing_file")) {
-        // The path is in the view of its creator, which may have another tree of mounts.
+        // The path is as its creator sees it, and that process may see other mounts.
         let line = holding(lines, &root.resolved(Path::new(&file)));
         parts.extend(line.and_then(|line| device_of(root, line)));
     }

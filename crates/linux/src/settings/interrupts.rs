@@ -5,7 +5,7 @@ use super::kernel::is_number;
 use super::root::Root;
 use serde::{Deserialize, Serialize};
 
-/// Kind of device that an interrupt belongs to.
+/// Kind of device to which an interrupt belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
     /// A network device.
@@ -51,7 +51,7 @@ const DISKS: &[&str] = &[
     "nvme", "-req.", "-request", "megasas", "mpt2sas", "mpt3sas", "ahci",
 ];
 
-/// Maximum number of interrupts read: the biggest machines have a few thousand.
+/// Maximum number of interrupts to read: the biggest machines have a few thousand.
 const COUNT_MAX: usize = 1 << 14;
 
 /// Returns all interrupts of queues.

@@ -27,7 +27,7 @@ const SYSCTLS: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// Values in other files, by names of this program.
+/// Values in other files, by cassay's own names.
 const OTHERS: &[(&str, &str)] = &[
     ("kernel.release", "/proc/sys/kernel/osrelease"),
     ("thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -90,14 +90,15 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     governors
 }
 
-/// Asks the kernel, since no file reports it.
+/// The kernel is asked, because no file reports it.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
-        return Err("only a machine itself tells it".to_owned());
+        return Err("only the machine itself reports it".to_owned());
     }
-    // SAFETY: a structure of numbers, for which zero is a value.
+    // SAFETY: the structure contains only numbers, for which zero is a valid value.
     let mut state: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure is ours and lives on; without a mode nothing is changed.
+    // SAFETY: the structure belongs to this function and lives on. Without a mode, the call changes
+    // nothing.
     let told = unsafe { libc::adjtimex(&mut state) };
     if told < 0 {
         let error = std::io::Error::last_os_error();

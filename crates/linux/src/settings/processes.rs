@@ -19,7 +19,7 @@ const LIMITS: &[(&str, &str)] = &[
     ("as", "Max address space"),
 ];
 
-/// Maximum number of processes searched and read: more on one host is a mistake.
+/// Maximum number of processes to search and read: more on one host are a mistake.
 const COUNT_MAX: usize = 256;
 
 /// Maximum length of a number as an argument's value.
@@ -28,8 +28,8 @@ const NUMBER_CHARS_MAX: usize = 24;
 /// One process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSettings {
-    /// Name from the question; empty for the process that answers, the pid for one found by its
-    /// argument.
+    /// Name from the query. Empty for the process that answers. The pid for a process that was
+    /// found by its argument.
     pub name: String,
     /// Process id.
     pub pid: u32,
@@ -79,7 +79,7 @@ pub(super) fn all(
     (all, folders)
 }
 
-/// Returns the processes with an argument. The rest of their command lines is dropped at once.
+/// Returns the processes with an argument, and drops the rest of their command lines at once.
 fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
     let names = root.names("/proc").unwrap_or_default();
     let pids = names.iter().filter(|name| is_number(name));
@@ -180,10 +180,10 @@ fn open_folders(
     Ok(root.names(&folder)?.iter().filter_map(of).collect())
 }
 
-/// The control groups of a process, from its own up.
+/// The control groups of a process, from its own group upwards.
 struct Groups<'a> {
     root: &'a Root,
-    /// Each with true for version 2.
+    /// Each group has a flag that is true for version 2.
     places: Vec<(PathBuf, bool)>,
 }
 
@@ -207,9 +207,9 @@ impl Groups<'_> {
         })
     }
 
-    /// Returns the lowest memory limit among them, and its group.
+    /// Returns the lowest memory limit among the groups, and the group that has it.
     fn memory_limit(&self) -> Option<(u64, String)> {
-        // Without a limit version 1 has the largest number of whole pages that fits.
+        // If there is no limit, version 1 reports the largest possible number of whole pages.
         const NO_LIMIT: u64 = 1 << 62;
         let values = self.values(["memory.limit_in_bytes", "memory.max"]);
         let limits = values.filter_map(|(value, dir, _)| Some((value.parse().ok()?, dir)));
@@ -217,7 +217,7 @@ impl Groups<'_> {
         least.map(|(bytes, dir): (u64, &Path)| (bytes, dir.display().to_string()))
     }
 
-    /// Returns the lowest CPU quota among them, in CPUs.
+    /// Returns the lowest CPU quota among the groups, in CPUs.
     fn cpu_quota(&self) -> Option<f64> {
         let cpus = |(value, dir, is_unified): (String, &Path, bool)| {
             let period = if is_unified {

@@ -7,22 +7,22 @@ use std::path::{Component, Path, PathBuf};
 /// A fact, or the reason why it is unknown.
 pub type FactResult<T> = Result<T, String>;
 
-/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is below it, and
-/// so is `/proc/PID/maps` of a node with the default limit of maps.
+/// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is smaller, and so
+/// is `/proc/PID/maps` of a node with the default limit of maps.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// Maximum length of a value that is a word: a list of CPUs, a scheduler among others.
+/// Maximum length of a value that is a word, such as a list of CPUs, or a scheduler among others.
 const WORD_CHARS_MAX: usize = 4096;
 
-/// Maximum number of entries read of a folder: threads and open files of the biggest nodes are
-/// fewer.
+/// Maximum number of entries to read in a folder: even the biggest nodes have fewer threads and
+/// open files.
 const ENTRIES_MAX: usize = 1 << 17;
 
 /// Root of the files of a machine.
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// Creates a root with a canonical path: otherwise the targets of links would not appear to be
+    /// Creates a root with a canonical path. Otherwise, the targets of links would not appear to be
     /// below it.
     pub fn new(path: &Path) -> Root {
         Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
@@ -39,7 +39,7 @@ impl Root {
         normal.fold(self.0.clone(), |path, part| path.join(part))
     }
 
-    /// Reads a whole file; invalid Unicode is replaced.
+    /// Reads a whole file, and replaces invalid Unicode.
     pub fn text(&self, path: &str) -> FactResult<String> {
         let mut bytes = Vec::new();
         let read = foreign::open(FileKind::System, self.path(path)).and_then(|file| {

@@ -1,4 +1,4 @@
-//! Tests with a machine made of files: with its normal content, with none, and with arbitrary
+//! Tests with a machine that consists of files: with normal content, with none, and with arbitrary
 //! content.
 
 use super::*;
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 
 const PID: u32 = 4242;
 
-/// A machine with one node, a file per line: path and content.
+/// A machine with one node, with a file on each line: path and content.
 const MACHINE: &[(&str, &str)] = &[
     ("proc/sys/vm/max_map_count", "65530\n"),
     ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
@@ -116,7 +116,7 @@ const LINKS: &[(&str, &str)] = &[
     ("proc/4242/fd/9", "socket:[12]"),
 ];
 
-/// Creates the machine with other contents of some files; `None` removes a file.
+/// Creates the machine with other contents of some files. `None` removes a file.
 fn machine(others: &[(&str, Option<&[u8]>)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let write = |path: &str, bytes: &[u8]| {
@@ -188,7 +188,8 @@ fn a_host_is_read_as_its_files_say() {
     assert_eq!(found.unseen, ["node2: its process 77 has ended"]);
 }
 
-/// A loop device depends on the device that holds its file; a partition has the queue of its disk.
+/// A loop device depends on the device that contains its file, and a partition has the queue of its
+/// disk.
 #[test]
 fn devices_are_followed_down_to_the_disk() {
     let root = machine(&[]);
@@ -228,7 +229,7 @@ fn interrupts_are_of_queues_only() {
     assert!(all[2].cpus.is_err());
 }
 
-/// Secrets may stand beside flags, too.
+/// Secrets may also be next to flags.
 #[test]
 fn no_secret_of_a_process_is_told() {
     let root = machine(&[]);
@@ -270,7 +271,7 @@ fn an_absent_setting_is_not_told_and_has_a_reason() {
     assert!(found.memory_bytes.unwrap_err().contains("is longer than"));
 }
 
-/// The machine that the test runs on: it reports some facts, whatever machine it is.
+/// The machine that the test runs on. On any machine, it reports some facts.
 #[test]
 fn this_machine_tells_of_itself() {
     let found = HostSettings::read(Path::new("/"), &question());

@@ -1,5 +1,5 @@
-//! Operations of ext4 beside files: abort, freeze, shut down, and find a file's blocks. Programs of
-//! e2fsprogs create it and repair it.
+//! Operations of ext4 that are not about files: abort, freeze, shut down, and find a file's blocks.
+//! Programs of e2fsprogs create it and repair it.
 
 use anyhow::{Context, Result};
 use remote::process::{self, Patience};
@@ -76,7 +76,7 @@ pub fn make(image: &Path) -> Result<()> {
 
 /// Replays the journal of the file system on `device`, which is not mounted, and repairs all
 /// errors. For e2fsck, files that were removed while they were open are orphans, and it asks about
-/// them (so `-y`, and not `-p`).
+/// them. So the option is `-y`, not `-p`.
 ///
 /// # Errors
 /// The program is missing, or it cannot repair an error.
@@ -117,7 +117,7 @@ fn run(
 ) -> Result<(Option<i32>, String)> {
     let mut command = process::command(program);
     prepare(&mut command);
-    // A volume is cleared up after Ctrl-C as well.
+    // A volume is also cleaned up after Ctrl-C.
     let patience = Patience {
         limit: LIMIT,
         heeds_interrupt: false,
@@ -146,17 +146,17 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
     mount().with_context(|| format!("mount {device} at no place (Linux 5.2)"))
 }
 
-/// Freezes all writes from now on, after writing dirty data.
+/// Writes dirty data, and freezes all later writes.
 pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
-    // SAFETY: FIFREEZE looks at no argument.
+    // SAFETY: FIFREEZE ignores its argument.
     let request = unsafe { ioctl::NoArg::<FREEZE>::new() };
     // SAFETY: the same.
     unsafe { ioctl::ioctl(root, request) }
 }
 
-/// Lets writes go on. Returns false if it was not frozen.
+/// Lets writes continue. Returns false if the file system was not frozen.
 pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
-    // SAFETY: FITHAW looks at no argument.
+    // SAFETY: FITHAW ignores its argument.
     let request = unsafe { ioctl::NoArg::<THAW>::new() };
     // SAFETY: the same.
     match unsafe { ioctl::ioctl(root, request) } {
@@ -179,7 +179,7 @@ pub fn abort(root: &OwnedFd) -> Result<(), Errno> {
     reconfigure(root, "abort")
 }
 
-/// Reconfigures the mount with one more option. This writes nothing.
+/// Reconfigures the mount with an additional option. This writes nothing.
 pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     let flags = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
     let context = fspick(root.as_fd(), "", flags)?;
@@ -243,7 +243,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
     // SAFETY: the same.
-    unsafe { ioctl::ioctl(file, request) }.context("ask where its blocks are (FIEMAP)")?;
+    unsafe { ioctl::ioctl(file, request) }.context("ask for its blocks (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();
     let mut reached = at;
@@ -261,7 +261,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     }
     anyhow::ensure!(
         reached == end,
-        "of the {bytes} bytes at {at} only {} stand on the device as they are, in its first \
+        "of the {bytes} bytes at {at}, only {} are unchanged on the device, in its first \
          {EXTENTS} pieces",
         reached - at
     );

@@ -1,6 +1,6 @@
-//! A loop device: attaches its image, and makes the device shorter than that.
+//! A loop device: attaches its image, and can make the device shorter than the image.
 //!
-//! Invariant: the device releases its image with its last user. So a program that must find it
+//! Invariant: the device releases its image with its last user. So a program that needs the image
 //! later holds it open.
 
 use anyhow::{Context, Result};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::ioctl;
 use std::path::Path;
 
-/// Maximum number of attempts to get a free loop device, since another program may be faster.
+/// Maximum number of attempts to get a free loop device, because another program may be faster.
 const TRIES_MAX: usize = 64;
 
 /// `LOOP_CTL_GET_FREE` of `linux/loop.h`.
@@ -27,7 +27,8 @@ const FLUSH: ioctl::Opcode = 0x1261;
 
 /// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
+/// `LO_FLAGS_DIRECT_IO`, because the page cache would otherwise hold all data twice, once outside
+/// the host.
 const DIRECT_IO: u32 = 16;
 
 /// `struct loop_info64`, and the offsets of its size, its flags and the name of the image.
@@ -51,7 +52,7 @@ impl LoopDevice {
     /// Attaches `file`, which has the path `image`, to a free device.
     ///
     /// # Errors
-    /// There is none, or the kernel refuses.
+    /// There is no free device, or the kernel refuses.
     pub fn attach(image: &Path, file: &OwnedFd) -> Result<LoopDevice> {
         let control = open_device("/dev/loop-control")?;
         for _ in 0..TRIES_MAX {
@@ -63,14 +64,14 @@ impl LoopDevice {
             let config = LoopConfig::new(image, file);
             // SAFETY: LOOP_CONFIGURE reads a struct loop_config, whose layout this is.
             let request = unsafe { ioctl::Setter::<CONFIGURE, LoopConfig>::new(config) };
-            // SAFETY: the same; the descriptor in it is open.
+            // SAFETY: as above; the descriptor in it is open.
             match unsafe { ioctl::ioctl(&open, request) } {
                 Ok(()) => return Ok(LoopDevice { name, open }),
                 // Another program was faster.
                 Err(Errno::BUSY) => {}
                 Err(error) => {
                     return Err(error)
-                        .with_context(|| format!("put {} behind /dev/{name}", image.display()));
+                        .with_context(|| format!("attach {} to /dev/{name}", image.display()));
                 }
             }
         }
@@ -80,7 +81,7 @@ impl LoopDevice {
     /// Opens the device named `name`, if its backing file is the deleted `image`.
     ///
     /// # Errors
-    /// It is not, or not any more.
+    /// It is another file, or no longer this one.
     pub fn open_image(name: &str, image: &Path) -> Result<LoopDevice> {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         anyhow::ensure!(
@@ -88,7 +89,7 @@ impl LoopDevice {
             "{name:?} is not the name of a loop device"
         );
         let open = open_device(&format!("/dev/{name}"))?;
-        // Checked while it is held open: its image cannot change any more.
+        // The check happens while the device is held open, so its image can no longer change.
         let found = backing(name);
         anyhow::ensure!(
             found.as_deref().is_some_and(|found| is_backing(found, image)),
@@ -158,7 +159,7 @@ impl LoopDevice {
     /// # Errors
     /// The kernel refuses.
     pub fn uncache(&self) -> Result<()> {
-        // SAFETY: BLKFLSBUF looks at no argument.
+        // SAFETY: BLKFLSBUF ignores its argument.
         let request = unsafe { ioctl::NoArg::<FLUSH>::new() };
         // SAFETY: the same.
         let flushed = unsafe { ioctl::ioctl(&self.open, request) };
@@ -177,7 +178,7 @@ impl LoopDevice {
         // SAFETY: the same.
         let read = unsafe { ioctl::ioctl(&self.open, request) };
         read.with_context(|| format!("ask for the size of {}", self.path()))?;
-        // To the kernel, no limit is 0.
+        // To the kernel, 0 means no limit.
         let bytes = bytes.unwrap_or(0);
         info[INFO_SIZE_LIMIT..INFO_SIZE_LIMIT + 8].copy_from_slice(&bytes.to_ne_bytes());
         // SAFETY: LOOP_SET_STATUS64 reads a struct loop_info64, which the kernel has just written.
@@ -239,10 +240,10 @@ pub fn control() -> Result<()> {
     open_device("/dev/loop-control").map(drop)
 }
 
-/// The request for a free loop device, which answers by its result.
+/// Request for a free loop device, whose result is the answer.
 struct GetFree;
 
-// SAFETY: LOOP_CTL_GET_FREE has no argument: the null pointer is never followed.
+// SAFETY: LOOP_CTL_GET_FREE has no argument, so the kernel never follows the null pointer.
 unsafe impl ioctl::Ioctl for GetFree {
     type Output = i32;
 
@@ -256,7 +257,7 @@ unsafe impl ioctl::Ioctl for GetFree {
         core::ptr::null_mut()
     }
 
-    // SAFETY: the pointer is not looked at.
+    // SAFETY: the kernel ignores the pointer.
     unsafe fn output_from_ptr(
         number: ioctl::IoctlOutput,
         _: *mut core::ffi::c_void,

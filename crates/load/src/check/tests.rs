@@ -11,14 +11,14 @@ const MS: u64 = 1_000_000;
 const WRITE: u16 = 0;
 const DELETE: u16 = 3;
 
-/// Workload of one row that is loaded, written and deleted; `seed` sets the order.
+/// Workload of one row that is loaded, written and deleted. `seed` determines the order.
 fn program(seed: u64) -> Arc<Program> {
     let mut spec = workload::Spec::new("kv", 1, seed);
     spec.mix = vec![("write".to_owned(), 2.0), ("delete".to_owned(), 1.0)];
     Arc::new(workload::compile(&spec).expect("kv has these kinds"))
 }
 
-/// Operation of the main stage, with the times at which it was sent and acknowledged, ms. `None`:
+/// Operation of the main stage, with the times at which it was sent and acknowledged, ms. `None` if
 /// it was never acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct TestOperation {
@@ -89,7 +89,7 @@ fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
         .collect()
 }
 
-/// All first operations of a seed in sequence: each takes 10 ms, with 10 ms between two.
+/// All first operations of a seed in sequence. Each takes 10 ms, with 10 ms between two.
 fn in_turn() -> Vec<TestOperation> {
     let made = |number: u64| TestOperation {
         sent_ms: 20 * number,
@@ -106,7 +106,8 @@ fn planted_losses_are_told_apart() {
     let last = *writes.last().expect("there are writes");
     let until = |end: u64| written(&program, &in_turn()[..end as usize], true);
 
-    // After the last write: its value, an older one, one that was deleted since, no row.
+    // After the last write, these are its value, an older one, one that was deleted since then, and
+    // no row.
     let all = until(last + 1);
     let before_it = writes[writes.len() - 2];
     let counts = counts_of(found(of(last)), &all);
@@ -125,7 +126,7 @@ fn planted_losses_are_told_apart() {
     let counts = counts_of(found(None), &all);
     assert_eq!((counts.missing, counts.lost), (1, 1));
 
-    // After a deletion no value is right: any value found has come back.
+    // After a deletion no value is right, and any value that is found was resurrected.
     let deleted = deletes[1];
     let gone = until(deleted + 1);
     assert_eq!(counts_of(found(None), &gone).deleted, 1);
@@ -187,7 +188,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 
-/// A lost write is explained if its acknowledgement may lie in the span of allowed losses.
+/// A lost write is explained if its acknowledgement may be in the span of allowed losses.
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;
@@ -212,7 +213,7 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
         let (unexplained, _) = lost(&mut both(), of_first, span_ms.clone());
         assert_eq!(unexplained, 1, "{span_ms:?}");
     }
-    // Without the row, the loaded value is lost too, and it existed before the start line.
+    // Without the row, the loaded value is also lost, and it existed before the start line.
     let (unexplained, oldest_ns) = lost(&mut both(), found(None), 1..1000);
     assert_eq!((unexplained, oldest_ns), (1, Some(7)));
     assert_eq!(lost(&mut both(), found(None), 0..1000).0, 0);
@@ -223,7 +224,7 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let of_load = found(Some((Stage::Load, 0)));
     assert_eq!(lost(&mut untimed, of_load, 40..1000), (0, None));
 
-    // If a deletion is lost, the deleted value is there again.
+    // If a deletion is lost, the deleted value exists again.
     let deletes = |seed: &u64| {
         let program = self::program(*seed);
         numbers(&program, WRITE)[0] == 0 && numbers(&program, DELETE)[0] == 1

@@ -1,7 +1,8 @@
 //! Explains lost acknowledged writes by faults, using the times of their acknowledgements.
 //!
-//! Invariant: a loss is called unexplained only if that is proven. The interval between its sending
-//! and its acknowledgement must not overlap any span in which writes may have been lost.
+//! Invariant: a loss counts as unexplained only if this is proven. The interval between the sending
+//! and the acknowledgement of the write must not overlap any span in which writes may have been
+//! lost.
 
 use super::{EarlierWrites, RowWrites, TICK_NS};
 use crate::missed_rows::MISSED_ROWS_MAX;
@@ -10,13 +11,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Spans in which acknowledged writes may have been lost, and the losses found.
+/// Spans in which acknowledged writes may have been lost, and the detected losses.
 #[derive(Debug)]
 pub(crate) struct Losses {
     /// Spans of ticks, first to last.
     spans: Vec<[u32; 2]>,
     unexplained: AtomicU64,
-    /// Acknowledgement of the oldest lost write, in ticks; [`NEVER`]: none is lost.
+    /// Acknowledgement of the oldest lost write, in ticks. [`NEVER`] if no write is lost.
     oldest: AtomicU32,
     /// Examples of wrong rows.
     examples: Mutex<Vec<(u64, WriteMismatch, u32)>>,
@@ -42,9 +43,10 @@ pub struct Lost {
     /// Rows with a lost write that nothing explains.
     pub unexplained: u64,
     /// Latest time at which the oldest lost write was acknowledged, monotonic clock, ns. For a
-    /// loaded value it is the begin of the main stage. `None` if none is lost, or if unknown.
+    /// loaded value, it is the begin of the main stage. `None` if no write is lost, or if the time
+    /// is unknown.
     pub oldest_ns: Option<u64>,
-    /// First rows that were found.
+    /// The first of these rows.
     pub rows: Vec<MissedRow>,
 }
 
@@ -60,7 +62,7 @@ impl Default for Losses {
 }
 
 impl Losses {
-    /// Allows losses of writes acknowledged in a span of ticks.
+    /// Allows losses of writes that were acknowledged in a span of ticks.
     pub fn allow(&mut self, span: [u32; 2]) {
         self.spans.push(span);
     }
@@ -72,7 +74,7 @@ impl Losses {
         self.examples = Mutex::default();
     }
 
-    /// Counts a row with these lost writes; each is given by the ticks of its sending and its
+    /// Counts a row with these lost writes. Each is given by the ticks of its sending and its
     /// acknowledgement.
     pub fn note(&self, row: u64, missed: WriteMismatch, writes: impl Iterator<Item = [u32; 2]>) {
         let mut is_explained = true;
@@ -89,7 +91,7 @@ impl Losses {
         self.name(row, missed, last);
     }
 
-    /// Adds an example of a wrong row, with the tick of the acknowledgement; 0 if unknown.
+    /// Adds an example of a wrong row, with the tick of the acknowledgement (0 if unknown).
     pub fn name(&self, row: u64, missed: WriteMismatch, acknowledged: u32) {
         let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
         if examples.len() < MISSED_ROWS_MAX {
@@ -112,7 +114,7 @@ impl Losses {
 }
 
 impl EarlierWrites {
-    /// Allows losses of writes acknowledged between these times, monotonic clock, ns.
+    /// Allows losses of writes that were acknowledged between these times, monotonic clock, ns.
     pub fn may_lose(&mut self, span_ns: Range<u64>) {
         let Some(epoch_ns) = self.epoch_ns else {
             return;
@@ -132,7 +134,7 @@ impl EarlierWrites {
         self.losses.begin();
     }
 
-    /// Returns the losses since then.
+    /// Returns the losses since the last reset.
     pub fn lost(&self) -> Lost {
         let (unexplained, oldest) = self.losses.found();
         let ns = |tick: u32| {
@@ -152,8 +154,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Records that a row is missing. Its last acknowledged write is lost, and also the loaded
-    /// value if it was never deleted.
+    /// Records that a row is missing. Its last acknowledged write is lost. If the loaded value was
+    /// never deleted, it is also lost.
     pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
         let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
         let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);

@@ -1,4 +1,4 @@
-//! Cuts a history into pieces for transfer to the client that joins all of them.
+//! Cuts a history into pieces, for transfer to the client that joins all pieces.
 
 use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
 use crate::record_pieces::{ClientRecords, ClockConversion, RecordKind, RecordPiece};
@@ -41,8 +41,8 @@ impl History {
     }
 
     /// Puts a piece back in its place and converts its times to the local clock. The converted send
-    /// time is never too late, and the response time never too early. `None` if the piece belongs
-    /// nowhere.
+    /// time is never too late, and the response time never too early. `None` if the piece does not
+    /// fit.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         let part = self.parts.iter_mut().find(|part| part.first == piece.first)?;
         match piece.what {

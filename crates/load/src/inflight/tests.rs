@@ -44,7 +44,7 @@ fn a_timed_out_stream_is_not_used_again_before_its_answer() {
     assert_eq!((table.waiting_count(), table.orphans_count()), (0, 0));
 }
 
-/// Another client counted its stream ids up without end. They became negative, and the server took
+/// Another client increased its stream ids without limit. They became negative, and the server took
 /// them for its own.
 #[test]
 fn a_stream_id_is_never_negative_after_many_operations() {

@@ -7,7 +7,7 @@ use allocator::Telling;
 use std::cell::Cell;
 
 thread_local! {
-    /// Allocations so far; `None` outside of [`counted`].
+    /// Allocations up to now. `None` outside of [`counted`].
     static COUNT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -26,7 +26,7 @@ pub fn counted<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (given, COUNT.take().unwrap_or(0))
 }
 
-/// Runs work that is not the worker's.
+/// Runs work that does not belong to the worker.
 pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     let count = COUNT.take();
     let given = work();

@@ -1,6 +1,6 @@
 //! Expected contents of the worker's records, and their comparison with the actual ones.
 //!
-//! Histograms of many runs are compared at once, since one histogram is far larger than a run.
+//! Histograms of many runs are compared together, because one histogram is far larger than a run.
 //! Counts are compared part by part.
 
 use crate::recorder::Part;
@@ -16,7 +16,7 @@ pub struct Counts {
     pub writes: i64,
 }
 
-/// Events in one or many runs; an event that no seed produces is not tested.
+/// Events in one or many runs. An event that no seed produces is not tested.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub expired: u64,
@@ -51,7 +51,7 @@ impl Coverage {
             ("operations that cannot be sent", &mut self.refused),
             ("tries after a failed one", &mut self.retried),
             ("second tries that were first", &mut self.second_won),
-            ("answers after the time-out", &mut self.late),
+            ("answers after the timeout", &mut self.late),
             ("forgotten statements", &mut self.forgotten),
             ("tries on a connection that ended", &mut self.lost),
             ("writes that failed", &mut self.broken_writes),
@@ -60,7 +60,7 @@ impl Coverage {
             ("tries without a waiting operation", &mut self.hung_up),
             ("sleeps that no answer ends", &mut self.rested),
             (
-                "answers that had come before the turn",
+                "answers that arrived before the turn",
                 &mut self.before_turn,
             ),
         ]
@@ -137,8 +137,8 @@ pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
     Box::new(part)
 }
 
-/// Error that the oracle makes on purpose with one operation, so that oracle and worker differ. The
-/// comparison must detect it.
+/// Error that the oracle deliberately makes with one operation, so that oracle and worker differ.
+/// The comparison must detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedDefect {
     Twice,
@@ -249,8 +249,8 @@ impl RunRecords {
         self.unsent += 1;
     }
 
-    /// Compares a part with the operations that ended since the part before, and leaves only its
-    /// histograms in it.
+    /// Compares a part with the operations that ended since the previous part, and leaves only the
+    /// part's histograms.
     pub fn take(&mut self, part: &mut Part, window_from_ns: u64) {
         if self.end_ns > 0 {
             assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
@@ -259,7 +259,7 @@ impl RunRecords {
         // A window that begins after the stop has no operations, so the drain may span its begin.
         assert!(
             !holds || part.draining,
-            "a slice lies over the window's begin"
+            "a slice spans the start of the window"
         );
         assert!(part.start_ns <= part.end_ns);
         self.end_ns = part.end_ns;
@@ -292,7 +292,7 @@ impl RunRecords {
         assert!(self.is_over, "no part was the last");
         for (kind, ok) in self.succeeded.iter().enumerate() {
             let of = &mut self.counts[kind];
-            // The response that ended an operation is counted as the operation.
+            // The response that ended an operation counts as the operation.
             match kind {
                 0 | 2 | 5 | 8 | 9 => of.writes -= ok,
                 1 | 3 | 4 => of.reads -= ok,

@@ -1,13 +1,13 @@
 //! Derives the expected records of a run a second time, from the wire and the clock.
 //!
-//! An operation is due when the schedule says so (open), or when a slot became free (closed). It is
-//! sent at the clock reading then in force. Responses are known at the first reading after the wait
-//! that found them. They count from the arrival of the last response that was read in the same
-//! call, if connections report arrival times. The end of each operation and its times follow from
+//! An operation is due at its time in the schedule (open), or when a slot became free (closed). Its
+//! send time is the latest clock reading. Responses are known at the first reading after the wait
+//! that found them. If connections report arrival times, a response ends at the arrival of the last
+//! response that was read in the same call. The end of each operation and its times follow from
 //! this, to the nanosecond. The worker must record exactly the same.
 //!
-//! The worker's turn has an order: responses first, then expired tries, then all sends. A request
-//! that no response caused therefore proves that expired tries have been given up.
+//! The worker's turn has an order: responses first, then expired tries, then all sends. So a
+//! request that no response caused proves that the worker has given up expired tries.
 
 mod answers;
 mod due;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use workload::{Operation, Program};
 
-/// Request that waits for its response, or that is no longer awaited.
+/// Request that waits for its response, or that was abandoned.
 #[derive(Clone, Copy, Debug)]
 struct Try {
     connection: u16,
@@ -32,17 +32,17 @@ struct Try {
     sent_ns: u64,
     /// Number of requests before it.
     order: u64,
-    /// It is no longer awaited.
+    /// The worker no longer waits for it.
     is_orphan: bool,
     /// The statement is being prepared again.
     prepares: bool,
     /// It is a speculative second try.
     is_second: bool,
-    /// A response has come that another request on the stream must follow.
+    /// A response has arrived, after which another request on the stream must follow.
     goes_on: bool,
 }
 
-/// Operation that has begun and not ended.
+/// Operation that has begun, but not ended.
 #[derive(Clone, Debug)]
 struct OpenOperation {
     kind: u8,
@@ -84,7 +84,7 @@ pub struct Oracle {
     /// Arrival time of the response that is being read.
     arrived_ns: u64,
     awaits_turn: bool,
-    /// True if nothing more is sent, as of the begin of the turn.
+    /// True if the worker sends nothing more, as of the begin of the turn.
     has_given_up: bool,
     has_left: bool,
     has_expired: bool,
@@ -154,7 +154,7 @@ impl Oracle {
         }
     }
 
-    /// Returns the next operation number that the worker should report.
+    /// Returns the number of the next operation that the worker should report.
     pub fn next_number(&self) -> u64 {
         self.next
     }
@@ -178,7 +178,7 @@ impl Oracle {
         self.awaits_turn = true;
     }
 
-    /// Records that the worker sleeps. `rests`: responses do not wake it.
+    /// Records that the worker sleeps. If `rests` is true, responses do not wake it.
     pub fn rests(&mut self, rests: bool) {
         let is_idle = self.streams.is_empty();
         self.seen.rested += u64::from(rests && !is_idle);
@@ -194,7 +194,7 @@ impl Oracle {
         }
     }
 
-    /// Gives up on expired tries; called before any send that no response caused.
+    /// Gives up on expired tries. It is called before any send that no response caused.
     fn expire(&mut self) {
         if std::mem::replace(&mut self.has_expired, true) {
             return;
@@ -206,7 +206,7 @@ impl Oracle {
         let mut old: Vec<(bool, u64, u16)> = old
             .map(|(stream, made)| (self.speculates(made.number), made.order, *stream))
             .collect();
-        // Tries of one time-out come before those of the other.
+        // The tries with one timeout come before those with the other.
         old.sort_unstable();
         for (_, _, stream) in old {
             let made = self.orphan(stream);
@@ -281,8 +281,9 @@ impl Oracle {
         due_ns
     }
 
-    /// Records that the worker has made the operation of this number and will send it if there is a
-    /// connection. If there has been none for too long, the operation has ended.
+    /// Records that the worker has generated the operation with this number, and will send it if
+    /// there is a connection. If there has been no connection for too long, the operation has
+    /// ended.
     pub fn begun(&mut self, operation: Operation) {
         if !self.is_running || self.has_given_up {
             return;
@@ -311,7 +312,7 @@ impl Oracle {
 
     // Sends.
 
-    /// Records that a request is written for the socket, on a stream that is free or goes on.
+    /// Records that a request is written for the socket, on a stream that is free or continues.
     pub fn encoded(&mut self, connection: u16, stream: u16, number: u64) {
         self.say(|| format!("operation {number} on stream {stream} of {connection}"));
         if let Some(made) = self.streams.get_mut(&stream).filter(|made| made.goes_on) {
@@ -360,8 +361,8 @@ impl Oracle {
         }
     }
 
-    /// Begins the operation of a new try if it has not begun. Returns true if another try of it
-    /// waits.
+    /// Begins the operation of a new try, unless it has already begun. Returns true if another try
+    /// of it waits.
     fn begin(&mut self, number: u64) -> bool {
         let turn_ns = self.turn_ns;
         let beside: Vec<Try> = self
@@ -413,7 +414,8 @@ impl Oracle {
         false
     }
 
-    /// Compares a part that the collector takes with all that ended since the part before.
+    /// Compares a part that the collector takes with all operations that ended since the previous
+    /// part.
     pub fn takes(&mut self, part: &mut Part) {
         self.say(|| format!("part {} to {}", part.start_ns, part.end_ns));
         if part.last {

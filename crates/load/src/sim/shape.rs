@@ -11,7 +11,7 @@ use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
 
-/// Start of the run on the simulated clock: anything but 0.
+/// Start of the run on the simulated clock, which may be any time except 0.
 pub const START_NS: u64 = 1_000_000;
 
 /// Frequency of each fault, per thousand.
@@ -23,9 +23,9 @@ pub struct Faults {
     pub forget: u64,
     /// Requests that are never answered.
     pub never: u64,
-    /// Responses later than the time-out.
+    /// Responses later than the timeout.
     pub late: u64,
-    /// Responses that are not frames, or on a stream where nothing waits.
+    /// Responses that are not frames, or that arrive on a stream without a waiting request.
     pub poison: u64,
     /// Requests after which the connection ends.
     pub close: u64,
@@ -33,7 +33,7 @@ pub struct Faults {
     pub block: u64,
     /// Reads and writes that transfer only a part of the data.
     pub partial: u64,
-    /// Waits after which nothing is ready, or that take much longer than requested.
+    /// Waits after which no connection is ready, or that take much longer than requested.
     pub wake: u64,
     /// Responses with a warning in front.
     pub warning: u64,
@@ -87,7 +87,7 @@ fn keeps(dice: &mut Dice) -> LedgerMode {
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let dice = &mut Dice::new(seed);
-        // Up to 2,048 ns a histogram resolves every nanosecond, so most seeds stay below it.
+        // Up to 2,048 ns, a histogram resolves every nanosecond, so most seeds remain below this.
         let unit = dice.pick(&[1, 1, 1, 40]);
         let first = first(dice);
         let timeout_ns = unit * dice.between(300, 2_500);
@@ -194,7 +194,7 @@ fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Wi
     (caller, limit, window)
 }
 
-/// Returns no faults for a third of the seeds, and some faults, rare or frequent, for the others.
+/// Returns no faults for a third of the seeds, and rare or frequent faults for the others.
 fn faults(dice: &mut Dice) -> Faults {
     if dice.below(3) == 0 {
         return Faults::default();

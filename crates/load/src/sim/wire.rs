@@ -9,16 +9,16 @@ use std::collections::VecDeque;
 pub struct Wire {
     pub is_open: bool,
     pub watch: Option<Watch>,
-    /// Time from which the two sides no longer reach each other, and whether earlier arrivals are
+    /// Time after which the two sides no longer reach each other, and true if earlier arrivals are
     /// kept.
     pub ends: Option<(u64, bool)>,
     pub blocked_until_ns: u64,
     /// Turn in which the socket was full.
     pub blocked_in: u64,
-    /// Bytes from the worker that do not form a whole request yet.
+    /// Bytes from the worker that do not form a complete request yet.
     pub asked: Vec<u8>,
     pub answers: VecDeque<Arrival>,
-    /// Time before which nothing is answered.
+    /// Time before which the server answers nothing.
     pub stalled_until_ns: u64,
     /// Arrival time of the last response among those read last.
     pub arrived_ns: Option<u64>,

@@ -25,7 +25,7 @@ pub const PARTS: usize = crate::recorder::PARTS_PER_WORKER;
 
 /// More clock readings than any run needs.
 const READINGS_MAX: u64 = 400_000;
-/// Maximum of successive turns without a pause in which nothing happens.
+/// Maximum number of successive turns without a pause in which no event occurs.
 const IDLE_TURNS_MAX: u32 = 20;
 
 thread_local! {
@@ -149,7 +149,7 @@ impl State {
             let event_ns = self.next_event_ns().filter(|_| !rests).unwrap_or(u64::MAX);
             self.now_ns = until_ns.min(event_ns);
         }
-        // As an epoll does that has more events than there is room for.
+        // An epoll also does this if it has more events than there is room for.
         if self.ready.len() > 1 && self.dice.chance(faults.partial) {
             let kept = self.dice.between(1, self.ready.len() as u64 - 1);
             self.ready.truncate(kept as usize);
@@ -159,7 +159,7 @@ impl State {
         self.idle_turns = if is_idle { self.idle_turns + 1 } else { 0 };
         assert!(
             self.idle_turns < IDLE_TURNS_MAX,
-            "{} turns without a pause and without anything to do",
+            "{} turns without a pause and without work",
             self.idle_turns
         );
         self.has_moved = false;
@@ -246,7 +246,7 @@ impl State {
         Ok(count)
     }
 
-    /// Answers every request that has arrived whole.
+    /// Answers every request that has completely arrived.
     fn serve(&mut self, index: u16) {
         let asked = std::mem::take(&mut self.wires[usize::from(index)].asked);
         let mut rest = &asked[..];
@@ -389,7 +389,7 @@ impl Sim {
     pub fn end(self) -> State {
         RUNNING.take();
         let state = Rc::into_inner(self.0).map(RefCell::into_inner);
-        state.expect("the worker is gone")
+        state.expect("the worker has ended")
     }
 }
 

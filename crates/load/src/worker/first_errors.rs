@@ -1,7 +1,7 @@
 //! Keeps the message of the first error of each kind, which a report quotes.
 //!
-//! All room is allocated before the start line: errors come when everything else goes wrong, and a
-//! node's message must not delay the responses of the others.
+//! All memory is allocated before the start line. Errors often come together with other problems,
+//! and the message of a node must not delay the responses of the others.
 
 use measure::Outcome;
 use measure::outcome::OUTCOMES_COUNT;
@@ -50,7 +50,7 @@ impl FirstErrors {
             texts: &mut self.texts,
             left: MESSAGE_BYTES_MAX,
         };
-        // Fails when the text is cut.
+        // This fails when the text is cut off.
         let _ = write!(cut, "{message}");
     }
 

@@ -33,7 +33,7 @@ pub(super) enum Unsendable {
 
 impl<W: World> Worker<W> {
     /// Appends the current request of the operation in slot `id`, to which the generator is set.
-    /// `Err`: no frame can hold it, and nothing was appended.
+    /// `Err` means that no frame can hold it; then nothing was appended.
     pub(super) fn encode_special(
         &mut self,
         output: &mut Vec<u8>,
@@ -104,8 +104,8 @@ impl<W: World> Worker<W> {
         encoded
     }
 
-    /// Processes the success of a try. Returns true if its operation goes on with another request
-    /// on the same stream; otherwise the operation has ended.
+    /// Processes the success of a try. Returns true if its operation continues with another request
+    /// on the same stream. Otherwise, the operation has ended.
     pub(super) fn take_success(
         &mut self,
         id: u16,
@@ -154,12 +154,12 @@ impl<W: World> Worker<W> {
         if applied == Some(false) {
             self.write_down_not_applied(&slot.operation);
         } else {
-            // Another try may still be under way. It would be a separate write with the timestamp
+            // Another try may still be in flight. It would be a separate write, with the timestamp
             // of the node that receives it.
             let is_one_write = facts.stamped || !self.courses[usize::from(id)].is_repeated;
             self.write_down_acknowledged(&slot.operation, is_one_write.then_some(now_ns));
         }
-        // This request is counted as the operation.
+        // This request counts as the operation.
         let is_write = self.facts.kinds[usize::from(slot.operation.kind)].is_write;
         self.count_request(slot.operation.kind, !is_write, -1);
         let sent_ns = self.courses[usize::from(id)].first_sent_ns;
@@ -178,7 +178,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Marks that this try was answered first; the other one is no longer awaited.
+    /// Marks that this try was answered first, and abandons the other one.
     fn win(&mut self, id: u16, kind: u8) {
         let course = &mut self.courses[usize::from(id)];
         let twin = std::mem::replace(&mut course.twin, NONE);
@@ -209,8 +209,8 @@ impl<W: World> Worker<W> {
         }) += count;
     }
 
-    /// Counts and verifies a page. A page is judged by its rows; only a read without any row counts
-    /// as missing one.
+    /// Counts and verifies a page. It judges a page by its rows. Only a read without any row counts
+    /// as missing a row.
     fn take_page(
         &mut self,
         id: u16,

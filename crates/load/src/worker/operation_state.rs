@@ -1,17 +1,18 @@
 //! State of an operation with more than one request and response: its page, its part, its try, and
 //! the other waiting try.
 //!
-//! There is one per slot, in a separate array, so that plain operations never touch it.
+//! Each slot has one, in a separate array, so that plain operations never touch it.
 
 use crate::inflight::NONE;
 
-/// Maximum of successive pages without a row. Cassandra ends a page early when a filter or
-/// tombstones cost it too much, but never this often without a row in between.
+/// Maximum number of successive pages without a row. Cassandra ends a page early when a filter or
+/// tombstones take too much time, but never this often without a row in between.
 const EMPTY_PAGES_MAX: u32 = 1_000;
 /// Room for a paging state, bytes: Cassandra's has the partition key, the clustering of the last
 /// row and a few counters.
 const PAGING_STATE_BYTES_USUAL: usize = 256;
-/// Maximum of pages of one operation: with one row each, more rows than a partition can hold.
+/// Maximum number of pages of one operation: with one row each, more rows than a partition can
+/// hold.
 const PAGES_MAX: u32 = 10_000_000;
 
 /// Course of the operation in a slot.
@@ -41,7 +42,7 @@ pub(crate) struct OperationState {
     pub speculative: bool,
     /// Statement that is being prepared again.
     pub preparing: u16,
-    /// Number of tables that the request writes; the server counts the request once for each.
+    /// Number of tables that the request writes. The server counts the request once for each table.
     pub tables: u8,
     /// Number of statements of the request.
     pub statements: u16,
@@ -99,7 +100,7 @@ impl StartTimes {
 /// Continuation after a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// None: it was the last page, or the last one wanted.
+    /// None: this was the last page, or the last page that the operation needs.
     Last,
     /// The next page, from [`OperationState::paging_state`].
     Next,
@@ -110,9 +111,9 @@ pub(crate) enum Turn {
 /// Reason why pages would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Endless {
-    #[error("page {0} says that the next one begins where it does")]
+    #[error("page {0} gives its own start as the start of the next page")]
     SamePage(u32),
-    #[error("{EMPTY_PAGES_MAX} pages without a row came one after the other")]
+    #[error("{EMPTY_PAGES_MAX} pages without a row followed one another")]
     Empty,
     #[error("there are more than {PAGES_MAX} pages; state a limit of pages")]
     TooMany,
@@ -157,7 +158,7 @@ impl OperationState {
         };
     }
 
-    /// Begins the part that follows an answered statement; it is due now, and sent.
+    /// Begins the part that follows an answered statement. It is due now, and sent at once.
     pub fn begin_part(&mut self, now_ns: u64) {
         self.part_due_ns = now_ns;
         self.part_sent_ns = now_ns;
@@ -177,7 +178,7 @@ impl OperationState {
         }
     }
 
-    /// Returns the number of rows that the part has read so far.
+    /// Returns the number of rows that the part has read up to now.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -234,7 +235,7 @@ mod tests {
     }
 
     /// A server or proxy that repeated the same paging state kept the client of another tool busy
-    /// for ever.
+    /// forever.
     #[test]
     fn pages_that_go_round_in_circles_or_never_end_are_an_error() {
         let endless = |turn: Turn| matches!(turn, Turn::Endless(_));

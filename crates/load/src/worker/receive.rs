@@ -28,18 +28,19 @@ enum Broken {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Answer(#[from] Nonsense),
-    #[error("an answer on stream {0}, where nothing waits")]
+    #[error("an answer on stream {0}, on which no operation waits")]
     Stray(i16),
     #[error(
-        "an answer of {bytes} bytes, where what was asked for has at most {limit}; hint: with \
-         `workload.page_size` fewer rows come at once"
+        "an answer of {bytes} bytes, although the requested answer has at most {limit}; hint: \
+         `workload.page_size` reduces the number of rows in an answer"
     )]
     TooLong { bytes: u32, limit: u32 },
 }
 
 impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
-        // Taken out, so that responses can be read while the worker records their contents.
+        // The contents are taken out, so that the worker can read responses and record them at the
+        // same time.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
             return;
         };
@@ -52,8 +53,8 @@ impl<W: World> Worker<W> {
                     self.sockets.arrived_ns =
                         connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
                     self.recorder.heard(self.sockets.arrived_ns);
-                    // A short read has emptied the socket; only TLS and segments may hold data
-                    // back.
+                    // A short read has emptied the socket. Only TLS and segments may still hold
+                    // data.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {
@@ -176,7 +177,7 @@ impl<W: World> Worker<W> {
     /// there are any.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
         let (control, world) = (&self.control, &self.world);
-        // Whole partitions of thousands of rows take a while, and many may be under way.
+        // Whole partitions of thousands of rows take a while, and many reads may be in progress.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
         let said = ReadValue {
@@ -221,7 +222,7 @@ impl<W: World> Worker<W> {
         self.source.freed(now_ns);
     }
 
-    /// Ends the operation of `slot`, which has failed for good.
+    /// Ends the operation of `slot`, which has finally failed.
     #[cold]
     pub(super) fn note_failure(
         &mut self,

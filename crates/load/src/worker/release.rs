@@ -8,20 +8,20 @@ use crate::worker_io::{Watch, World};
 use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
 
-/// Maximum of operations encoded between two clock readings and sent together. At about 100 ns each
-/// a batch takes less than 10 µs. A larger batch would blur the send time and keep the server
-/// waiting.
+/// Maximum number of operations that are encoded between two clock readings and sent together. At
+/// about 100 ns each, a batch takes less than 10 µs. A larger batch would blur the send time and
+/// keep the server waiting.
 const BATCH: u32 = 64;
 /// Duration above which a batch is too large, because its operations are costly to make.
 const BATCH_MAX_NS: u64 = clock::MILLISECOND_NS;
 /// Longest time without a check for responses and the stop, except for a single operation that
 /// takes longer.
 const TURN_MAX_NS: u64 = 10 * clock::MILLISECOND_NS;
-/// An operation sent more than this after it was due counts as late (rule V1).
+/// If an operation is sent more than this time after it was due, it counts as late (rule V1).
 const LATE_NS: u64 = clock::MILLISECOND_NS;
 
-/// Number of operations encoded between two clock readings: it grows from one while they are cheap
-/// to make.
+/// Number of operations that are encoded between two clock readings. It starts at one, and grows
+/// while operations are cheap to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     operations: u32,
@@ -79,7 +79,7 @@ impl<W: World> Worker<W> {
                 self.release_next_ns = woken_ns + self.release_quantum_ns;
                 unsent = 0;
             }
-            // The other steps of the loop need their turn, above all the stop.
+            // The other steps of the loop need their turn, especially the check for the stop.
             if !more || (unsent == 0 && now_ns.saturating_sub(woken_ns) > TURN_MAX_NS) {
                 return;
             }
@@ -127,7 +127,7 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Sends the first request of an operation with a course, which is the one last begun.
+    /// Sends the first request of the most recent operation, which has a course.
     fn begin_special(&mut self, id: u16, due_ns: u64, now_ns: u64) -> Result<(), Unsendable> {
         let timestamp_us = self.timestamps.next_us(now_ns);
         self.courses[usize::from(id)].begin(due_ns, now_ns, timestamp_us);
@@ -142,11 +142,12 @@ impl<W: World> Worker<W> {
         self.recorder.part.client.counts[ClientCount::Dropped] += 1;
         self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, why);
         self.advance();
-        // One per turn: in a closed loop the next one is due at once, and may be refused too.
+        // Only one per turn: in a closed loop, the next one is due at once, and may also be
+        // refused.
         false
     }
 
-    /// Appends the request for the operation last begun to the output of connection `index`.
+    /// Appends the request of the most recent operation to the output of connection `index`.
     #[inline]
     fn encode(&mut self, index: u16, statement: usize, id: u16) {
         let Some(connection) = &mut self.connections[usize::from(index)] else {
@@ -164,7 +165,7 @@ impl<W: World> Worker<W> {
 
     #[inline]
     fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
-        // Only operations of the window count; before the window is known, all do.
+        // Only operations of the window count. Until the window is known, all operations count.
         let is_carried_over = self.recorder.is_early(due_ns) && !self.recorder.is_early(now_ns);
         if is_carried_over {
             return;
@@ -180,8 +181,8 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Late] += u64::from(lag_ns > LATE_NS);
     }
 
-    /// Returns the connection for the operation last begun: to a node that owns it if one is open,
-    /// else to any open one. `None`: none is open, or none has room.
+    /// Returns the connection for the most recent operation: to a node that owns it if one is open,
+    /// otherwise to any node. `None` if no connection is open, or none has room.
     #[inline]
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();
@@ -219,7 +220,7 @@ impl<W: World> Worker<W> {
             .is_some_and(|c| c.has_room(self.frame_bytes_max))
     }
 
-    /// Gives up an operation that has waited longer than its time-out without any open connection.
+    /// Gives up an operation that has waited longer than its timeout without any open connection.
     #[cold]
     fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
         let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;
@@ -235,8 +236,8 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Frees streams when all are taken. If most belong to operations that timed out, the
-    /// connection that has them is unusable: it is closed, which frees them, and reopened.
+    /// Frees streams when all are taken. If most of them belong to operations that timed out, their
+    /// connection is unusable. The worker closes it, which frees them, and reopens it.
     #[cold]
     pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
@@ -248,7 +249,7 @@ impl<W: World> Worker<W> {
         orphans.fill(0);
         in_flight.for_each_orphan(|slot| orphans[usize::from(slot.connection)] += 1);
         let worst = (0..orphans.len()).max_by_key(|&index| orphans[index]);
-        let text = "too many answers are outstanding after their time-out";
+        let text = "too many answers are outstanding after their timeout";
         self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 

@@ -2,8 +2,8 @@
 //! unanswered one (speculation).
 //!
 //! Invariants: an operation has at most `1 + retries` successive tries. At most two wait at a time,
-//! and then each knows the other. The first response ends the operation, and no result of the other
-//! try is counted.
+//! and each then refers to the other. The first response ends the operation, and the result of the
+//! other try does not count.
 
 use super::Worker;
 use super::operation_state::OperationState;
@@ -19,7 +19,7 @@ pub(crate) struct Again {
     operation: Operation,
     class: u8,
     intended_ns: u64,
-    /// Connection of the failed try; any other one is preferred.
+    /// Connection of the failed try. The worker prefers any other connection.
     avoid: u16,
     failed_ns: u64,
     outcome: Outcome,
@@ -52,7 +52,7 @@ impl<W: World> Worker<W> {
         self.note_first(outcome, node, message);
     }
 
-    /// Returns true if the operation goes on without the try in slot `id`.
+    /// Returns true if the operation continues without the try in slot `id`.
     fn outlives(&mut self, id: u16, slot: &Slot, outcome: Outcome, now_ns: u64) -> bool {
         let twin = std::mem::replace(&mut self.courses[usize::from(id)].twin, NONE);
         if twin != NONE {
@@ -126,7 +126,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// If no connection is open, ends the operation of the oldest failed try after its time-out.
+    /// If no connection is open, ends the operation of the oldest failed try after its timeout.
     fn give_up(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.front() else {
             return false;
@@ -135,7 +135,8 @@ impl<W: World> Worker<W> {
         now_ns.saturating_sub(again.failed_ns) >= timeout_ns && self.end_failed(now_ns)
     }
 
-    /// Ends the operation of the oldest failed try without a retry. Returns false if there is none.
+    /// Ends the operation of the oldest failed try without a retry. Returns false if there is no
+    /// such try.
     pub(super) fn end_failed(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.pop_front() else {
             return false;
@@ -179,7 +180,7 @@ impl<W: World> Worker<W> {
         self.send_other(twin, now_ns);
     }
 
-    /// Encodes a further try; the generator is set to its operation.
+    /// Encodes a further try. The generator is set to its operation.
     fn send_other(&mut self, id: u16, now_ns: u64) {
         self.sockets.unsent = true;
         if let Err(why) = self.send_special(id) {
@@ -190,7 +191,7 @@ impl<W: World> Worker<W> {
     }
 
     /// Returns a connection other than `avoid` for the operation to which the generator is set: to
-    /// the next replica, else to any other node, else to the same node.
+    /// the next replica, otherwise to any other node, otherwise to the same node.
     fn pick_other(&mut self, avoid: u16) -> Option<u16> {
         let per_node = self.connections_per_node;
         let nodes = self.connections.len() / per_node;

@@ -1,4 +1,4 @@
-//! Handles time-outs, forgotten statements and lost connections, off the hot path.
+//! Handles timeouts, forgotten statements and lost connections, off the hot path.
 
 use super::Worker;
 use crate::connect;
@@ -14,7 +14,7 @@ use std::io;
 impl<W: World> Worker<W> {
     pub(super) fn expire(&mut self, now_ns: u64) {
         while let Some((id, slot)) = self.in_flight.expire(now_ns) {
-            let text = "no answer within the client's time-out";
+            let text = "no answer within the client's timeout";
             self.fail_try(id, &slot, Outcome::ClientTimeout, now_ns, &text);
         }
         while let Some(id) = self.in_flight.speculate(now_ns) {
@@ -36,7 +36,7 @@ impl<W: World> Worker<W> {
         let others = (0..entries).map(|entry| self.generator.entry_statement(entry));
         let mut known = [statement].into_iter().chain(others);
         let named = known.find(|index| template(*index) == Some(id));
-        // A proxy may answer with an id of its own; with a single statement the case is clear.
+        // A proxy may answer with its own id. With a single statement, the case is clear.
         let is_only = entries == 0 && template(statement).is_some();
         named.or(is_only.then_some(statement))
     }
@@ -62,7 +62,7 @@ impl<W: World> Worker<W> {
     }
 
     /// Stores the id under which a statement was prepared again. The id is a digest of the
-    /// statement, so that a node rarely reports a different one.
+    /// statement, so a node rarely reports a different one.
     #[cold]
     pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: StatementId<'_>) {
         let index = self.prepared_again(id, slot);
@@ -117,7 +117,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Ends all operations still in flight, because responses are no longer awaited.
+    /// Ends all operations that are still in flight, because the client no longer waits for
+    /// responses.
     #[cold]
     pub(super) fn hang_up(&mut self, now_ns: u64) {
         for index in 0..self.connections.len() {

@@ -1,13 +1,13 @@
-//! Records operations that were due before the stop and will never be sent, with their latency's
-//! lower bound.
+//! Records operations that were due before the stop and will never be sent, with the lower bound of
+//! their latency.
 //!
-//! A rate above the target's capacity leaves any number of them: 10^10 in ten seconds at the
-//! highest rate. Only the generator knows their kinds, and it is asked for each operation for a
-//! limited time. The rest is counted in groups that a histogram cannot distinguish, with the same
-//! mix of kinds as before.
+//! A rate above the target's capacity can leave a huge number of them: 10^10 in ten seconds at the
+//! highest rate. Only the generator can determine their kinds, and for a limited time the worker
+//! asks it for each operation. It counts the rest in groups that a histogram cannot distinguish,
+//! with the same mix of kinds as before.
 //!
 //! Invariant: every operation that was due in the window and not sent is counted, in one kind, and
-//! never with more than it has waited.
+//! never with more than its waiting time.
 
 use super::{DueTimes, Worker};
 use crate::statement_facts::KINDS_MAX;

@@ -1,4 +1,4 @@
-//! Tests of several tries: time-outs per kind, retries, speculation.
+//! Tests of several tries: timeouts per kind, retries, speculation.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -52,7 +52,7 @@ fn each_kind_has_its_own_time_out() {
     assert!(shortest(1) >= 89 * ms && longest(1) >= shortest(1));
 }
 
-/// A trial failed because of 31 time-outs of 15,000 rows that could have been written again.
+/// A trial failed because of 31 timeouts of 15,000 rows that could have been written again.
 #[test]
 fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {

@@ -102,7 +102,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
 }
 
 /// Rows 0 to 9 were overwritten in the main stage, rows 3, 4 and 5 without an acknowledgement. A
-/// row that is gone although its overwrite was acknowledged is lost, whatever the load has done.
+/// row that is gone although its overwrite was acknowledged is lost, regardless of the load.
 #[test]
 fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number) {

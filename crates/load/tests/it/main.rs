@@ -1,5 +1,5 @@
 //! Tests of the engine against a server with scripted responses: batches, pages, parts, conditions,
-//! time-outs, retries, speculation and the ledger. One binary.
+//! timeouts, retries, speculation and the ledger. One binary.
 
 #![expect(
     clippy::unwrap_used,

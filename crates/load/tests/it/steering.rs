@@ -51,7 +51,7 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     load.end().unwrap();
 }
 
-/// A silent node delayed the end of a run by the client's time-out: nearly a minute while data was
+/// A silent node delayed the end of a run by the client's timeout: nearly a minute while data was
 /// loaded.
 #[test]
 fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {

@@ -108,7 +108,10 @@ fn an_impossible_answer_is_refused_at_its_header() {
     let messages: Vec<&str> = firsts.map(|first| first.message.as_str()).collect();
     assert!(
         messages.iter().any(|message| {
-            message.contains("an answer of 262144000 bytes, where what was asked for has at most")
+            message.contains(
+                "an answer of 262144000 bytes, although the requested answer has at \
+                              most",
+            )
         }),
         "{messages:?}"
     );

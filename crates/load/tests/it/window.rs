@@ -96,7 +96,7 @@ fn unsent_operations_count_with_the_time_that_they_waited() {
         timed_out,
         "of what was sent"
     );
-    // One time-out has been awaited since the send; unsent operations have waited for all of the
+    // One timeout has been awaited since the send; unsent operations have waited for all of the
     // drain.
     assert!(times.censored().min_ns() >= 149 * MS, "{times:?}");
     assert!(times.quantile_ns(0.9).is_at_least());

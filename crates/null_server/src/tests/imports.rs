@@ -5,7 +5,7 @@ use cql::Consistency;
 use cql::request::{BatchEntry, BatchKind, BatchStatement};
 use target_spec::{NullSpec, Reads};
 
-/// Definitions as in profiles and workload files. None is refused.
+/// Definitions in the form of profiles and workload files. None is refused.
 const DEFINITIONS: [&str; 15] = [
     "CREATE KEYSPACE stresscql WITH replication = {'class': 'SimpleStrategy', \
      'replication_factor': 3};",
@@ -97,7 +97,7 @@ fn no_definition_and_no_statement_of_an_import_is_refused() {
                 timestamp_us: Some(1),
                 ..QueryParams::default()
             };
-            // As text, and again from the stored answer.
+            // Sent as text, and answered again from the stored answer.
             let answers = [
                 client.ask(|out| request::execute(out, 1, &prepared.id, &params)),
                 client.ask(|out| request::query(out, 1, cql, &params).unwrap()),
@@ -188,7 +188,7 @@ fn a_text_is_read_again_once_the_schema_has_changed() {
     client.query(CREATE_KEYSPACE);
     client.query(CREATE_TABLE);
     assert_eq!(client.query(cql).rows().0.len(), 6);
-    // More texts than are stored. All are answered.
+    // There are more texts than are stored, and all are answered.
     for n in 0..5_000 {
         let insert = format!("INSERT INTO k.readings (id) VALUES ({n})");
         assert!(client.query(&insert).is_void());

@@ -1,4 +1,5 @@
-//! Tests the null target as its clients see it: over plain sockets, with frames made by `cql`.
+//! Tests the null target from the view of its clients: over plain sockets, with frames made by
+//! `cql`.
 
 mod faults;
 mod imports;
@@ -26,7 +27,7 @@ struct Client {
     compression: Option<Compression>,
 }
 
-/// An answer: its header and its plain body.
+/// An answer, with its header and its plain body.
 struct Answer {
     header: Header,
     body: Vec<u8>,
@@ -57,7 +58,7 @@ impl Answer {
         }
     }
 
-    /// Returns column names, and the rows' values as text.
+    /// Returns column names, and the values of the rows as text.
     fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let Response::Result(ResultBody::Rows(rows)) = self.parsed() else {
             panic!("no rows: {:?}", self.parsed());
@@ -77,7 +78,7 @@ impl Client {
     /// Connected, nothing sent.
     fn raw(server: &NullServer) -> Client {
         let socket = TcpStream::connect(server.address()).unwrap();
-        // A bug would show as a hang; this turns it into a failure.
+        // A bug would cause a hang, which this turns into a failure.
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Client {
             socket,
@@ -143,8 +144,8 @@ impl Client {
         self.ask(|out| request::execute(out, 4, id, &QueryParams::default()))
     }
 
-    /// Executes `count` times on streams 0, 1, …, sent at once. Returns the answers in their order
-    /// of arrival.
+    /// Executes `count` times on streams 0, 1, …, all sent together. Returns the answers in their
+    /// order of arrival.
     fn pipeline(&mut self, id: &[u8], count: i16) -> Vec<Answer> {
         self.send(|out| {
             for stream in 0..count {
@@ -157,7 +158,7 @@ impl Client {
     /// Returns true if the server has closed the connection, after reading its last bytes.
     fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
-        // A reset also counts: the server may close while it has unread bytes of the client.
+        // A reset also counts, since the server may close while it has unread bytes of the client.
         let ended = self.socket.read_to_end(&mut rest);
         ended.is_ok() || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset)
     }

@@ -1,4 +1,4 @@
-//! Tests statements, and the schema that they make.
+//! Tests statements, and the schema that they create.
 
 use super::*;
 use target_spec::{NullSpec, Reads};
@@ -100,7 +100,7 @@ fn batches_and_unprepared_writes_are_acknowledged() {
 
 #[test]
 fn every_loop_knows_what_was_prepared_and_created_on_another() {
-    // Connections are distributed in turn, so each of these is on another loop.
+    // Connections are distributed in turn, so each of these has another loop.
     let server = start(NullSpec {
         cpus: vec![0, 0],
         ..NullSpec::default()
@@ -176,7 +176,7 @@ fn drivers_find_the_node_and_the_schema_in_the_system_tables() {
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(unquote).collect()).collect();
         assert_eq!(rows, expected, "{cql}");
-        // A driver may prepare them as well.
+        // A driver may also prepare them.
         let id = client.prepare(cql).id;
         assert_eq!(client.execute(&id).rows().1.len(), expected.len(), "{cql}");
     }

@@ -255,7 +255,7 @@ proptest! {
     }
 }
 
-/// Words of statements, so that random texts get past the first word.
+/// Words of statements, with which random texts pass the check of the first word.
 const WORDS: [&str; 48] = [
     "SELECT",
     "INSERT INTO",

@@ -1,9 +1,9 @@
-//! Runs a program and reads its answer, with a limit of time and of bytes. This is the only way in
-//! which programs are asked.
+//! Runs a program and reads its answer, with a limit of time and of bytes. cassay queries programs
+//! only in this way.
 //!
-//! A program may wait for ever, print more than memory holds, or leave children behind that keep
-//! its pipes open. None of that blocks the caller. The program and its children are ended when its
-//! time is over, and other holders of the pipes are not waited for.
+//! A program may wait forever, print more than memory holds, or leave children behind that keep its
+//! pipes open. This module never blocks the caller: when the time is over, it ends the program and
+//! its children, and does not wait for other holders of the pipes.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};
@@ -16,21 +16,22 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Duration of one wait for a program: its end and Ctrl-C are noticed with this delay.
+/// Duration of one wait for a program. Its end and Ctrl-C are detected with this delay.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces of a stream between two checks of the clock: a whole pipe of the largest size, 1 MiB.
+/// Size of the data read between two checks of the clock: a whole pipe of the largest size, 1 MiB.
 const PIECES_AT_ONCE: usize = 17;
 
-/// Maximum bytes of either stream of an answer: the largest are lists of a large cluster's pods.
+/// Maximum bytes of either stream of an answer. The largest answers are lists of a large cluster's
+/// pods.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Time that a program is given.
+/// Limit on the time of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Time until it is ended.
+    /// Time after which the program is ended.
     pub limit: Duration,
-    /// True if Ctrl-C ends it earlier. False for a program that clears something up.
+    /// True if Ctrl-C ends the program earlier. False for a program that cleans up.
     pub heeds_interrupt: bool,
 }
 
@@ -54,7 +55,7 @@ pub struct Answer {
     pub errors: Vec<u8>,
 }
 
-/// An error: a program did not end in time, and was ended.
+/// An error: a program took too long, and was ended.
 #[derive(Debug)]
 pub struct Late {
     program: String,
@@ -75,7 +76,7 @@ impl std::fmt::Display for Late {
 impl std::error::Error for Late {}
 
 impl Patience {
-    /// Returns patience up to `limit`, and not beyond Ctrl-C.
+    /// Returns patience up to `limit`, which Ctrl-C ends earlier.
     pub fn up_to(limit: Duration) -> Patience {
         Patience {
             limit,
@@ -87,8 +88,8 @@ impl Patience {
 /// Runs a program, sends it `input`, and waits for its answer.
 ///
 /// # Errors
-/// It cannot be started, takes longer than `patience`, or prints more than an answer may have; it
-/// is ended then.
+/// It cannot be started, takes longer than `patience`, or prints more than an answer may have. Then
+/// it is ended.
 pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -98,7 +99,7 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
             Stream::Errors => &mut errors,
         };
         if kept.len() + piece.len() > ANSWER_BYTES_MAX {
-            bail!("{program} says more than {ANSWER_BYTES_MAX} bytes, and was ended");
+            bail!("{program} prints more than {ANSWER_BYTES_MAX} bytes, and was ended");
         }
         kept.extend_from_slice(piece);
         Ok(())
@@ -138,7 +139,7 @@ pub fn listen(
     loop {
         let said_all = running.hear(&mut take).with_context(|| format!("listen to {program}"))?;
         if let Some(status) = running.status()? {
-            // Its children may hold the pipes for longer: its own output is there by now.
+            // Its children may hold the pipes for longer, but its own output has arrived by now.
             running.hear(&mut take)?;
             return Ok(Some(status));
         }
@@ -209,7 +210,7 @@ impl<'i> Running<'i> {
                 Ok(count) => self.input = &self.input[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // A program that has ended already reports why itself.
+                // A program that has already ended reports the reason itself.
                 Err(_) => break,
             }
         }
@@ -234,7 +235,7 @@ impl<'i> Running<'i> {
         };
         match poll(&mut all, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error).context("wait for what a program says"),
+            Err(error) => Err(error).context("wait for the output of a program"),
         }
     }
 }
@@ -254,7 +255,7 @@ fn drained(
             Ok(count) => take(&piece[..count])?,
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e).context("read what a program says"),
+            Err(e) => return Err(e).context("read the output of a program"),
         }
     }
     Ok(stream.is_none())
@@ -265,7 +266,7 @@ impl Drop for Running<'_> {
         if self.has_ended {
             return;
         }
-        // Its status has not been reaped: its id and that of its group are still its own.
+        // Its status has not been collected, so its id and that of its group still belong to it.
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -305,7 +306,7 @@ mod tests {
         let input: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
         let answer = ask(shell("cat"), &input, LONG).unwrap();
         assert!(answer.output == input, "{} bytes", answer.output.len());
-        // A program that does not read it is not waited for.
+        // cassay does not wait for a program that does not read its input.
         assert!(ask(shell("true"), &input, LONG).unwrap().status.success());
     }
 
@@ -331,7 +332,10 @@ mod tests {
     #[test]
     fn an_endless_answer_is_refused_and_its_program_ended() {
         let error = ask(shell("exec cat /dev/zero"), b"", LONG).unwrap_err();
-        assert!(format!("{error:#}").contains("says more than"), "{error:#}");
+        assert!(
+            format!("{error:#}").contains("prints more than"),
+            "{error:#}"
+        );
     }
 
     #[test]

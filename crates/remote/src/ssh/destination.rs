@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Place in which this program runs as an agent, and the way there.
+/// Place in which this program runs as an agent, and the way to reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     place: DestinationKind,
@@ -18,12 +18,13 @@ pub struct Destination {
     fate: Option<Fate>,
 }
 
-/// Source of the fate of a place that no longer answers: asked once, and may take some seconds.
+/// Source of the fate of a place that no longer answers. It is asked once, and may take some
+/// seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);
 
 impl Fate {
-    /// Creates it from `told`, which returns the fate of the place, if known.
+    /// Creates a source from `told`, which returns the fate of the place, if known.
     pub fn new(told: impl Fn() -> Option<String> + Send + Sync + 'static) -> Fate {
         Fate(Arc::new(told))
     }
@@ -39,7 +40,7 @@ impl fmt::Debug for Fate {
     }
 }
 
-/// Fates never differ: two destinations are equal regardless of them.
+/// Fates are always equal, so that they do not affect the equality of two destinations.
 impl PartialEq for Fate {
     fn eq(&self, _: &Fate) -> bool {
         true
@@ -60,15 +61,15 @@ pub(super) enum DestinationKind {
 /// A container of a pod, by its names for `kubectl`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// Context of the user's configuration. `None`: the current one.
+    /// Context of the user's configuration. `None` means the current one.
     pub context: Option<String>,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Name of the container in it.
+    /// Name of the container in the pod.
     pub container: String,
-    /// Node that it runs on.
+    /// Kubernetes node on which it runs.
     pub node: String,
     /// Its address in the network of pods.
     pub address: Option<IpAddr>,
@@ -81,17 +82,18 @@ fn is_one_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')
 }
 
-/// Returns true if it can be the name of a context. These may contain anything, except that an
-/// option or control characters are refused.
+/// Returns true if it can be the name of a context. A name may contain any text, but must not look
+/// like an option or contain control characters.
 pub fn is_context_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
 }
 
 impl Destination {
     /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`,
-    /// and means what the program `ssh` understands by it. With `sudo` the agent is root there, by
-    /// `sudo -n` unless it is already. The program is put into `folder` there and run from it, and
-    /// the agent writes its files there. Without a folder the program is put into the user's cache.
+    /// and means what the program `ssh` understands by it. With `sudo` the agent is root, by
+    /// `sudo -n` unless it is already root. The program is copied into `folder` on the machine and
+    /// runs from it, and the agent writes its files into it. Without a folder, the program is
+    /// copied into the user's cache.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
@@ -115,8 +117,8 @@ impl Destination {
         })
     }
 
-    /// Creates the destination of a container of a pod. The program is put into `folder` there,
-    /// which must be writable and allow executables.
+    /// Creates the destination of a container of a pod. The program is copied into `folder` in the
+    /// container, which must be writable and allow executables.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
@@ -142,7 +144,8 @@ impl Destination {
         })
     }
 
-    /// Returns it with another program of that kind than the one found by its name.
+    /// Returns this value with another program instead of the `ssh` or `kubectl` that is found by
+    /// its name.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Destination {
         Destination {
@@ -151,8 +154,8 @@ impl Destination {
         }
     }
 
-    /// Returns it with another name for the agent than `machine`. The name must consist of letters,
-    /// digits and `-`, otherwise `machine` stays.
+    /// Returns this value with another name for the agent than `machine`. The name must consist of
+    /// letters, digits and `-`, otherwise `machine` remains.
     #[must_use]
     pub fn for_agent(self, name: &str) -> Destination {
         let is_plain_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -166,7 +169,7 @@ impl Destination {
         Destination { agent, ..self }
     }
 
-    /// Returns it with a source of the place's fate.
+    /// Returns this value with a source of the place's fate.
     #[must_use]
     pub fn with_fate(self, fate: Fate) -> Destination {
         Destination {
@@ -208,7 +211,7 @@ impl Destination {
         &self.program
     }
 
-    /// Returns true if the agent must be made root.
+    /// Returns true if the agent must become root.
     pub fn is_root_wanted(&self) -> bool {
         matches!(
             self.place,
@@ -224,7 +227,7 @@ impl Destination {
         self.folder.as_deref()
     }
 
-    /// Returns a command line for people that runs `words` there.
+    /// Returns a command line for people that runs `words` at the destination.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
@@ -243,7 +246,7 @@ impl Destination {
     }
 }
 
-/// Checks a folder for the program on `whose` and returns it.
+/// Checks the folder for the program on `whose`, and returns it.
 fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+@=:,-".contains(c);
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");
@@ -254,7 +257,7 @@ fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     );
     ensure!(
         folder.chars().any(|c| c != '/'),
-        "the program on {whose} is not put into {folder:?} itself: name a folder in it"
+        "the program on {whose} cannot be put into {folder:?} itself: name a folder in it"
     );
     Ok(folder.trim_end_matches('/').to_owned())
 }

@@ -1,5 +1,5 @@
-//! The far side before it is an agent: reads the marked lines among any output of its shell, and
-//! sends bytes to it. Invariants: each wait has a limit, and none goes on after Ctrl-C.
+//! The destination before there is an agent: reads the marked lines among any output of its shell,
+//! and sends bytes to it. Invariants: each wait has a limit, and none continues after Ctrl-C.
 
 use crate::process;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -10,36 +10,37 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// Prefix of the script's lines: a login shell may print something before.
+/// Prefix of the lines of the script, since a login shell may print other lines before.
 const MARK: &str = "cassay-agent: ";
 
-/// Maximum number of bytes read in search of it: more than any message of the day, and little
-/// memory.
+/// Maximum number of bytes to read in search of the prefix: more than any message of the day, but
+/// little memory.
 const SAID_BYTES_MAX: usize = 64 << 10;
 
 /// Duration of one wait, between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Bytes written after one wait: a pipe that accepts anything always accepts this.
+/// Number of bytes to write after one wait. A pipe that accepts any bytes always accepts this
+/// number.
 const PIECE_BYTES: usize = 4096;
 
-/// Time limit for a far side that accepts no bytes: `ssh` itself detects a cut line after 15 s.
+/// Time limit for a destination that accepts no bytes: `ssh` itself detects a cut line after 15 s.
 const STALL_LIMIT: Duration = Duration::from_secs(60);
 
-/// Both directions of the connection to the far side.
+/// Both directions of the connection to the destination.
 pub(super) struct FarSide {
     pub(super) writer: ChildStdin,
     pub(super) reader: ChildStdout,
 }
 
-/// Reason why no line is heard.
+/// Reason why no line arrives.
 #[derive(Debug)]
 pub(super) enum Unheard {
-    /// The far side is gone.
+    /// The destination has ended.
     HungUp,
     /// Its shell prints more than the limit.
     TooMuch,
-    /// It has been silent for this long.
+    /// It has been silent for this time.
     Late(Duration),
     /// A local error, or an interrupt by the user.
     Other(anyhow::Error),
@@ -52,7 +53,7 @@ impl From<anyhow::Error> for Unheard {
 }
 
 impl FarSide {
-    /// Returns the content of its next marked line.
+    /// Returns the content of the next marked line.
     pub(super) fn line(&mut self, limit: Duration) -> Result<String, Unheard> {
         line(&mut self.reader, limit)
     }
@@ -65,20 +66,24 @@ impl FarSide {
         self.send(&mut format!("{words}\n").as_bytes())
     }
 
-    /// Sends it bytes, as long as it accepts some. If it is gone and accepts no more, its output
-    /// tells why.
+    /// Sends it bytes, as long as it accepts some. If it has ended and accepts no more, its output
+    /// explains the reason.
     ///
     /// # Errors
-    /// They cannot be read, or it accepts nothing.
+    /// They cannot be read, or it accepts no bytes.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
-            let count = bytes.read(&mut piece).context("read what is sent")?;
+            let count = bytes.read(&mut piece).context("read the data that is sent")?;
             if count == 0 {
                 return self.writer.flush().context("send");
             }
             let is_ready = wait(&self.writer, PollFlags::OUT, Deadline::after(STALL_LIMIT))?;
-            ensure!(is_ready, "it takes nothing for {} s", STALL_LIMIT.as_secs());
+            ensure!(
+                is_ready,
+                "it accepts no data for {} s",
+                STALL_LIMIT.as_secs()
+            );
             match self.writer.write_all(&piece[..count]) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 sent => sent.context("send")?,
@@ -87,7 +92,7 @@ impl FarSide {
     }
 }
 
-/// Waits until something can be read or written; returns false at the deadline.
+/// Waits until reading or writing is possible. Returns false at the deadline.
 fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
     loop {
         if process::is_interrupted() {
@@ -98,7 +103,7 @@ fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
         match poll(&mut [PollFd::new(&fd, flags)], Some(&left)) {
             Ok(0) if deadline.passed() => return Ok(false),
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            ready => return Ok(ready.context("wait for the far side")? > 0),
+            ready => return Ok(ready.context("wait for the other machine")? > 0),
         }
     }
 }
@@ -109,7 +114,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
     let mut count_said = 0;
     let mut byte = [0];
     loop {
-        // A far side that never stops talking is always ready to be read.
+        // A destination that never stops sending is always ready for reading.
         if deadline.passed() || !wait(&*reader, PollFlags::IN, deadline)? {
             return Err(Unheard::Late(limit));
         }
@@ -125,7 +130,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
             said.push(byte[0]);
             continue;
         }
-        // Output without an end of line precedes the mark.
+        // Output without a line break precedes the mark.
         let text = String::from_utf8_lossy(&said);
         if let Some((_, ours)) = text.rsplit_once(MARK) {
             return Ok(ours.trim().to_owned());
@@ -178,7 +183,7 @@ mod tests {
     #[test]
     fn a_deadline_holds_though_there_is_always_more_to_read() {
         let (mut child, mut far) = child("yes hello");
-        // The input is ready before the time is up.
+        // The input is ready before the time limit.
         assert!(wait(&far.reader, PollFlags::IN, Deadline::after(LIMIT)).unwrap());
         assert!(matches!(
             far.line(Duration::ZERO),

@@ -1,5 +1,5 @@
-//! Reason why a place has no agent: the output of `ssh`, `kubectl`, a login shell or `sudo`, turned
-//! into a sentence with the next step.
+//! Reason why a place has no agent. It converts the output of `ssh`, `kubectl`, a login shell or
+//! `sudo` to a sentence with the next step.
 //!
 //! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
 //! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
@@ -11,7 +11,7 @@ use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
 
-/// Number of last lines that are examined: a changed key takes 14, and a banner comes before.
+/// Number of last lines to examine: a changed key takes 14, and a banner comes before them.
 const LINES_MAX: usize = 20;
 
 /// Maximum length of an unknown message in a report.
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// Returns it with the number of tries.
+    /// Returns this value with the number of attempts.
     pub(super) fn after_tries(mut self, count: u32) -> Refusal {
         self.cause = format!("{}, {count} times in a row", self.cause);
         self
@@ -107,7 +107,7 @@ impl std::error::Error for UnreachedMachines {}
 pub(super) enum Trouble {
     /// A known one.
     Told { cause: String, hint: Option<String> },
-    /// The far side is gone, or silent.
+    /// The destination has ended, or is silent.
     BrokeOff(End),
 }
 
@@ -129,7 +129,7 @@ impl Trouble {
         Trouble::Told { cause, hint }
     }
 
-    /// Converts an obstacle on the far side, as reported by the script.
+    /// Converts an obstacle at the destination, as the script reports it.
     pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
@@ -137,7 +137,7 @@ impl Trouble {
         let there = |words: &str| wanted.command_words(words);
         match what {
             "home" => {
-                Trouble::with_hint("its user has no home there to put the program into", other)
+                Trouble::with_hint("its user has no home folder there for the program", other)
             }
             "folder" => Trouble::with_hint(
                 format!("the folder {folder} cannot be made{because}"),
@@ -150,7 +150,7 @@ impl Trouble {
             "write" => Trouble::with_hint(
                 format!("the program cannot be written into {folder}{because}"),
                 format!(
-                    "see `{}`, and make room there, or {other}",
+                    "see `{}`, and free some space there, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
@@ -159,7 +159,7 @@ impl Trouble {
                 format!("check its disk and memory: `{}`", there("dmesg")),
             ),
             _ => Trouble::Told {
-                cause: format!("something of another form than ours was said there: {obstacle:?}"),
+                cause: format!("the answer has another form than expected: {obstacle:?}"),
                 hint: None,
             },
         }
@@ -186,7 +186,7 @@ pub(super) enum Stage {
     Login,
     /// The script runs.
     Script,
-    /// The program is being started.
+    /// The program is starting.
     Program,
 }
 
@@ -236,13 +236,13 @@ impl End {
         self.status.and_then(|status| status.code())
     }
 
-    /// Returns the last lines: only they are about the end.
+    /// Returns the last lines, because only they are about the end.
     fn last_lines(&self) -> &[String] {
         let from = self.lines.len().saturating_sub(LINES_MAX);
         &self.lines[from..]
     }
 
-    /// Returns its explanation, if the messages are known.
+    /// Returns the explanation of the messages, if they are known.
     fn explained(&self, wanted: &Destination) -> Option<Refusal> {
         let lines = self.last_lines();
         let of = |rows: &[Row]| {
@@ -276,16 +276,16 @@ impl End {
 
     /// Explains a shell's exit codes for programs that it cannot start.
     fn not_started(&self, wanted: &Destination) -> Option<Refusal> {
-        let line = self.lines.last().map_or("no word of why", String::as_str);
+        let line = self.lines.last().map_or("no reason was given", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
             (Stage::Program, 126) => (
                 format!("the program cannot be started there ({line})"),
                 "its folder may be on a volume with noexec: name another folder for it (`folder`)",
             ),
             (Stage::Program, 127) => (
-                format!("the C library that this program needs is not there ({line})"),
-                "use the static program of a release, which needs none; of sources `cargo xtask \
-                 dist` makes it",
+                format!("the C library that this program needs does not exist there ({line})"),
+                "use the static program of a release, which needs none; from source, `cargo xtask \
+                 dist` builds it",
             ),
             _ => return None,
         };
@@ -325,8 +325,8 @@ impl End {
                 Some(format!("try `{}`", wanted.command_words("true"))),
             ),
             Stage::Login if self.code() == Some(BY_SSH) => (
-                format!("ssh does not get in{said}"),
-                Some(format!("`ssh -v {ssh}` says more")),
+                format!("ssh cannot log in{said}"),
+                Some(format!("`ssh -v {ssh}` shows more")),
             ),
             Stage::Login => (
                 format!("its login shell ended with {ended} and ran no command of cassay{said}"),
@@ -336,7 +336,7 @@ impl End {
             ),
             Stage::Script => (format!("{}, with {ended}{said}", self.words), None),
             Stage::Program => (
-                format!("the program ended at once there, with {ended}{said}"),
+                format!("the program ended immediately there, with {ended}{said}"),
                 None,
             ),
         }

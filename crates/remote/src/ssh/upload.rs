@@ -1,5 +1,5 @@
-//! The programs that are put onto machines, one for each kind of processor. They are this one, and
-//! those of the same build for other processors that are available locally.
+//! The programs to copy to machines, one for each kind of processor. They are this program, and the
+//! programs of the same build for other processors that are available locally.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Programs read so far, by their processor.
+/// Programs read up to now, by their processor.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
 /// A program in the form in which it is sent to other machines.
@@ -23,8 +23,8 @@ pub(super) struct Program {
     /// SHA-256 of its bytes, its name on other machines.
     pub(super) digest: String,
     pub(super) bytes: u64,
-    /// Its gzip form, about a third of its size: created for the first machine that needs it, and
-    /// kept.
+    /// Its gzip form, about a third of its size. It is created for the first machine that needs it,
+    /// and kept.
     packed: Mutex<Option<Arc<Vec<u8>>>>,
 }
 
@@ -33,7 +33,7 @@ impl Program {
     /// process.
     ///
     /// # Errors
-    /// There is none, with the places searched and the way to get it.
+    /// There is none. The message has the places searched and the way to get it.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
@@ -82,14 +82,15 @@ impl Program {
             .with_context(|| format!("open {}", self.file.display()))
     }
 
-    /// Returns its gzip form; concurrent callers wait for the first to compress it.
+    /// Returns its gzip form. Concurrent callers wait until the first one has compressed it.
     pub(super) fn packed(&self) -> Result<Arc<Vec<u8>>> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*packed {
             return Ok(Arc::clone(packed));
         }
         let mut bytes = Vec::new();
-        // The usual level takes three times as long, for a tenth less (54 MB: 19.2 and 17.1).
+        // The usual level takes three times as long, for a result that is a tenth smaller (54 MB:
+        // 19.2 and 17.1 MB).
         let read = GzEncoder::new(self.plain()?, Compression::fast()).read_to_end(&mut bytes);
         read.with_context(|| format!("compress {}", self.file.display()))?;
         let bytes = Arc::new(bytes);
@@ -98,8 +99,8 @@ impl Program {
     }
 }
 
-/// Returns the places of a program of the same build for another processor: beside this one, and in
-/// the user's cache.
+/// Returns the places of a program of the same build for another processor: next to this one, and
+/// in the user's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -137,9 +138,9 @@ fn other_program(machine: &str) -> Result<PathBuf> {
         env!("CARGO_PKG_VERSION")
     );
     bail!(
-        "{missing}\nhint: it is in {archive}.tar.gz of the release that this program is of: \
-         `tar -xzOf {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist \
-         --only {machine}` makes it: target/packages/{archive}.tar.gz"
+        "{missing}\nhint: it is in {archive}.tar.gz of this program's release: `tar -xzOf \
+         {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist --only \
+         {machine}` makes it: target/packages/{archive}.tar.gz"
     )
 }
 

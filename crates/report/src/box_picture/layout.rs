@@ -15,13 +15,13 @@ const TILE_GAP_PX: f64 = 4.0;
 /// Height of a line of text.
 const LINE_PX: f64 = 14.0;
 /// Widths of letters: of a name, of the text below it, and of digits. They are those of a wide font
-/// (DejaVu Sans), since the actual font is unknown.
+/// (DejaVu Sans), because the actual font is unknown.
 const NAME_LETTER_PX: f64 = 7.7;
 const LETTER_PX: f64 = 6.6;
 const DIGIT_PX: f64 = 6.4;
-/// Maximum length of a row of tiles: sixteen, so that boxes of many cores become blocks.
+/// Maximum number of tiles in a row: sixteen, so that boxes with many cores become blocks.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
-/// Maximum number of letters in a line; longer ones are cut.
+/// Maximum number of letters in a line. Longer lines are cut off.
 const LETTERS_MAX: usize = 48;
 
 /// A box with its position.
@@ -47,12 +47,12 @@ pub struct PlacedLeaf<'a> {
 }
 
 impl Laid<'_> {
-    /// Returns where a line of its text begins.
+    /// Returns the beginning of a line of its text.
     pub fn line_at(&self, line: usize) -> [f64; 2] {
         [self.x + GAP_PX, self.y + LINE_PX * (line + 1) as f64]
     }
 
-    /// Stretches a box: boxes of a row have one height, and their contents are on one line.
+    /// Stretches a box. Boxes in a row have the same height, and their contents are on one line.
     fn stretch(&mut self, height: f64) {
         let more = height - self.height;
         self.height = height;
@@ -75,7 +75,7 @@ impl Laid<'_> {
 }
 
 impl PlacedLeaf<'_> {
-    /// Returns where one of its parts begins.
+    /// Returns the beginning of one of its parts.
     pub fn part_y(&self, index: usize) -> f64 {
         self.y + self.label_px + PART_PX * index as f64
     }
@@ -118,7 +118,7 @@ fn lay(nest: &BoxGroup, limit: f64) -> Laid<'_> {
     }
 }
 
-/// Returns the width of the longest line; the first is a name.
+/// Returns the width of the longest line. The first line is a name.
 fn written_px(lines: &[String]) -> f64 {
     let px = |(at, line): (usize, &String)| {
         let letter = if at == 0 { NAME_LETTER_PX } else { LETTER_PX };
@@ -128,7 +128,7 @@ fn written_px(lines: &[String]) -> f64 {
 }
 
 fn flow_tiles(tiles: &[Leaf], limit: f64) -> (Vec<PlacedLeaf<'_>>, f64, f64) {
-    // Parts of all tiles are on the same lines, also if only some tiles have a label.
+    // Parts of all tiles are on the same lines, even if only some tiles have a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
@@ -176,7 +176,7 @@ struct ItemPlace {
 impl Rows {
     /// Returns as few rows as fit into `limit`, as even as possible.
     fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
-        /// Bisections of a width of a thousand pixels down to one.
+        /// Bisections of a width of a thousand pixels down to one pixel.
         const HALVINGS: usize = 10;
         let mut best = Rows::fill(sizes, limit, gap);
         let (mut low, mut high) = (0.0, best.width);

@@ -1,4 +1,4 @@
-//! Lists points that are in one run only, and differences in how the runs were made.
+//! Lists points that are in only one run, and differences in how the runs were made.
 
 use super::pairs::Pair;
 use super::side::Side;
@@ -53,8 +53,8 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// Returns the resolved study. A file that it names is replaced by its length and hash: keys of a
-/// user's table must not be on a page that is shared.
+/// Returns the resolved study. A file that it names is replaced by its length and hash, because
+/// keys of a user's table must not appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
@@ -86,7 +86,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // For settings that were requested per trial there is a better record.
+        // For settings that were requested per trial, there is a better record.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());
@@ -138,7 +138,7 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     }
 }
 
-/// Lists the differences between the runs, a column each.
+/// Lists the differences between the runs, with a column for each run.
 pub(super) fn differences(sides: &[Side<'_>]) -> Section {
     let all: Vec<BTreeMap<String, String>> =
         sides.iter().map(|side| properties(side.run)).collect();

@@ -17,7 +17,7 @@ use store::record::{ComparisonRecord, Finding};
 const PLACES_MIN: usize = 3;
 /// Maximum number of ratios on a first screen.
 const RATIOS_MAX: usize = 12;
-/// Minimum number of values above a point of a curve for it to be drawn.
+/// Minimum number of values above a point of a curve. Otherwise, the point is not drawn.
 const ABOVE_MIN: f64 = 10.0;
 
 /// Returns the figure. `None` if the runs have nothing in common.
@@ -132,7 +132,7 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
     (plot, title)
 }
 
-/// Plots the distributions of latency at a point. `None` without any.
+/// Plots the distributions of latency at a point. `None` if there are none.
 fn distributions(
     sides: &[Side<'_>],
     rows: &[&Row<'_, '_>],

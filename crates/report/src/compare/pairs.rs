@@ -70,7 +70,7 @@ const METRICS: [ComparedMetric; 4] = [
     }),
 ];
 
-/// A comparison before it is judged among the others.
+/// A comparison before the judgement together with the others.
 struct SeenComparison {
     /// Number of the pair.
     pair: usize,
@@ -81,8 +81,8 @@ struct SeenComparison {
     is_primary: bool,
 }
 
-/// Compares the points. One block is one observation; the blocks of two runs are not pairs. Latency
-/// of a saturated point depends on its length. Two lower bounds have no ratio.
+/// Compares the points. One block is one observation, and the blocks of two runs are not pairs. The
+/// latency of a saturated point depends on the trial's length. Two lower bounds have no ratio.
 fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
@@ -92,8 +92,8 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
         }
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
-            // Throughput at a rate that both kept up with equals the offered rate, and says nothing
-            // about either.
+            // If both runs kept up with a rate, throughput equals the offered rate, and says
+            // nothing about either.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
@@ -162,8 +162,8 @@ pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     }
 }
 
-/// Returns the pair with the highest throughput of both runs together, of those that both kept up
-/// with. Their sum says nothing about their difference, so the choice favours no side.
+/// Among the pairs with which both runs kept up, returns the pair with the highest sum of
+/// throughputs. A sum says nothing about the difference, so the choice favours no side.
 pub(super) fn primary(matched: &MatchedPoints<'_, '_>) -> Option<usize> {
     let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
         let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;

@@ -25,7 +25,7 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
             1 => "Contender against baseline".to_owned(),
             _ => format!("{} against {}", pair.run.name, baseline.name),
         };
-        // Baseline and contender are the runs here; the variant is the same on both sides.
+        // Here, baseline and contender are the runs, and the variant is the same on both sides.
         let mut table = comparison_table(&pair.comparisons, &caption, |table| {
             table.text("Variant", |c| variant_name(&c.baseline, baseline))
         });
@@ -52,11 +52,10 @@ fn foot() -> String {
     format!(
         "Separate runs differ by more than the blocks of one run. The interval therefore allows \
          for a standard deviation from run to run of {} for throughput and {} for latency. It \
-         uses that between the blocks if it is larger. “Looks different”: the interval excludes \
-         1. The machine may be the cause. Inconclusive: it contains 1, or a side has only one \
-         block. \
-         “Sees” is the smallest difference that four of five such comparisons would find. Invalid \
-         points are not compared.",
+         uses the deviation between the blocks if it is larger. “Looks different”: the interval \
+         excludes 1. The machine may be the cause. Inconclusive: it contains 1, or a side has \
+         only one block. “Sees” is the smallest difference that four of five comparisons of this \
+         kind would find. Invalid points are not compared.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )
@@ -79,7 +78,7 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// For example `mixed, threads 8`; the variant only if there are several.
+/// Formats a point: `mixed, threads 8`. It contains the variant only if there are several.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
     let several = points.iter().any(|p| p.variant != points[0].variant);
@@ -159,8 +158,8 @@ fn curves(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Vec<(String, Chart)> {
             }
         }
         let chart = Chart {
-            what: "Each step to the right leaves out nine tenths of what was left: 90 %, 99 %, \
-                   99.9 %. A curve is dotted where it rests on fewer than 100 values."
+            what: "Each step to the right leaves out nine tenths of the rest: 90 %, 99 %, 99.9 %. \
+                   A curve is dotted where it rests on fewer than 100 values."
                 .into(),
             height_px: 440,
             x: Axis::new("percentile", Scale::Percentile),

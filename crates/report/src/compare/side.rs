@@ -2,11 +2,11 @@
 
 use crate::run_view::RunView;
 
-/// A run that is compared.
+/// A run in a comparison.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
     /// The run itself.
     pub run: &'a RunView,
-    /// Link from the page to its report. `None` without a path to it.
+    /// Link from the page to the run's report. `None` if there is no path to it.
     pub link: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Formats numbers as Java's formatter does. It rounds the shortest decimal digits of the number,
-//! halves away from zero, unlike Rust.
+//! Formats numbers like Java's formatter. Unlike Rust, it rounds the shortest decimal digits of the
+//! number, halves away from zero.
 
 use measure::number::grouped as digits_grouped;
 
@@ -26,7 +26,7 @@ pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
 
 /// Returns the digits before and behind the point.
 fn rounded(value: f64, decimals: usize) -> (String, String) {
-    // The shortest digits that read back as the same number, without an exponent.
+    // The shortest digits that represent the same number, without an exponent.
     let shortest = format!("{value}");
     let (whole, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
     let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();

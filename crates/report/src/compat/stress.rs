@@ -1,8 +1,8 @@
 //! Prints the output of cassandra-stress 3.11.4, during a run and at its end.
 //!
-//! Checked against the tool's own classes, fed with the same numbers. One difference is on purpose:
-//! over several intervals the tool adds up the longest pauses of the collector; here the longest
-//! one is kept.
+//! The output was compared with that of the tool's own classes for the same numbers. One difference
+//! is deliberate: over several intervals, the tool adds up the longest pauses of the collector, but
+//! this module keeps the longest one.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub const FAILURE: &str = "FAILURE\n";
 /// Measurements of a time, an interval or a run, for one kind of operation or for all.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Begin and end, ns since any moment. Absent as long as nothing was measured.
+    /// Start and end, ns since an arbitrary moment. Absent before the first measurement.
     pub span_ns: Option<(u64, u64)>,
     /// Partitions touched.
     pub partitions: u64,
@@ -28,8 +28,8 @@ pub struct Timing {
     pub rows: u64,
     /// Operations that failed.
     pub errors: u64,
-    /// Latency of all operations, failed ones too, in nanoseconds: from the due time at a fixed
-    /// rate, otherwise from the send.
+    /// Latency of all operations, including failed ones, in nanoseconds: from the due time at a
+    /// fixed rate, otherwise from the send.
     pub latency: Histogram,
 }
 
@@ -38,7 +38,7 @@ pub struct Timing {
 pub struct Gc {
     /// Number of garbage collections.
     pub count: f64,
-    /// Bytes that they freed.
+    /// Bytes that the collections freed.
     pub bytes: f64,
     /// Longest pause, ms.
     pub max_ms: f64,
@@ -55,7 +55,7 @@ pub struct Sample {
     pub operations: BTreeMap<String, Timing>,
     /// Garbage collectors.
     pub gc: Gc,
-    /// Standard error of the mean rate over all intervals so far, as a share of the mean.
+    /// Standard error of the mean rate over all intervals up to now, as a share of the mean.
     pub stderr: f64,
 }
 
@@ -79,7 +79,8 @@ impl Timing {
     fn seconds(&self) -> f64 {
         match self.span_ns {
             Some((from, to)) => to.saturating_sub(from) as f64 * 1e-9,
-            // The tool's extremes, whose difference wraps to 1 ns: zero divided by it is zero.
+            // These are the tool's extremes. Their difference wraps to 1 ns, and zero divided by it
+            // is zero.
             None => 1e-9,
         }
     }
@@ -120,8 +121,8 @@ impl Gc {
 }
 
 impl Sample {
-    /// Adds an interval to a run, which takes the interval's standard error. The time of an idle
-    /// kind goes on, as all kinds share the run.
+    /// Adds an interval to a run, which takes over the interval's standard error. The time of an
+    /// idle kind continues, because all kinds share the run.
     pub fn add(&mut self, interval: &Sample) {
         let passed = interval.total().span_ns;
         for timing in self.operations.values_mut() {
@@ -145,14 +146,14 @@ impl Sample {
     }
 }
 
-/// Prints the lines of a run's intervals. Each is held until the next one is there: the interval
-/// after the last whole one is only the time of the last responses, perhaps a few µs, and is merged
-/// into it. Its own rate would be meaningless.
+/// Prints the lines of a run's intervals. Each line waits for the next one. The interval after the
+/// last whole one is only the time of the last responses, perhaps a few µs. It is merged into the
+/// last one, because its own rate would be meaningless.
 #[derive(Debug, Default)]
 pub struct Lines {
     held: Option<Sample>,
     run: Sample,
-    /// Longest interval so far, seconds.
+    /// Longest interval up to now, seconds.
     longest: f64,
 }
 
@@ -191,7 +192,7 @@ impl Lines {
 /// Sections of settings, each a title and its rows.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
-/// Returns the block of settings that a run begins with; empty without settings.
+/// Returns the block of settings at the beginning of a run; empty without settings.
 pub fn settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return String::new();
@@ -227,8 +228,8 @@ fn headed(prefix: &str) -> String {
     )
 }
 
-/// Returns the rows of an interval, which `run` already includes; empty if nothing was done. With
-/// several kinds of operation, each has a row, and there is one for all together.
+/// Returns the rows of an interval, which `run` already includes. Empty without operations. With
+/// several kinds of operation, each has a row, and another row is for all together.
 pub fn interval(interval: &Sample, run: &Sample) -> String {
     let total = interval.total();
     if total.operations() == 0 {
@@ -381,7 +382,7 @@ fn clock(milliseconds: u64) -> String {
     format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
 }
 
-/// Returns the table of all runs of a ladder, by their threads.
+/// Returns the table of all runs with a rising number of threads.
 pub fn ladder(runs: &[(u32, Sample)]) -> String {
     let id = |threads: u32| format!("{threads} threadCount");
     let width = runs.iter().map(|(threads, _)| id(*threads).len()).max().unwrap_or(0);
@@ -408,8 +409,8 @@ pub enum Length {
     Uncertainty(f64),
 }
 
-/// Returns the kinds of operation of `mixed` and `user` as in [`running`]. The other commands are
-/// named by their one kind.
+/// Returns the kinds of operation of `mixed` and `user` as in [`running`]. The name of any other
+/// command is its only kind.
 pub fn kinds(operations: &[&str]) -> String {
     format!("[{}]", operations.join(", "))
 }
@@ -429,19 +430,19 @@ pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     format!("Running {kinds} with {threads} threads {length}\n")
 }
 
-/// Returns the lines before a step of a ladder.
+/// Returns the lines before the next number of threads.
 pub fn step(threads: u32) -> String {
     format!("\nRunning with {threads} threadCount\n")
 }
 
-/// Returns the line after a step of a ladder, except the first. `share` is the improvement of the
-/// rate over the step before.
+/// Returns the line after a number of threads, except the first. `share` is the improvement of the
+/// rate over the previous number.
 pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")
 }
 
-/// The line before a ladder.
+/// The line before the first number of threads.
 pub const NO_THREADS: &str = "Thread count was not specified\n";
 
 #[cfg(test)]

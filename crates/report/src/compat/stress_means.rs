@@ -1,12 +1,12 @@
-//! Prints means over several cassandra-stress clients, as reports have them in the place of
-//! percentiles. The tool itself prints nothing like it.
+//! Prints means over several cassandra-stress clients, which reports often show in place of
+//! percentiles. The tool itself does not print them.
 
 use super::java::fixed;
 use super::stress::{Sample, Timing};
 use std::collections::BTreeSet;
 
-/// Returns the means of the clients' own figures, for below the results. Empty if fewer than two
-/// have done something. No line begins like one of the results.
+/// Returns the means of the clients' own figures, to print below the results. Empty if fewer than
+/// two clients have done operations. No line begins like a line of the results.
 pub fn means(clients: &[Sample]) -> String {
     let has_done = |one: &Timing| one.operations() > 0;
     let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();
@@ -44,7 +44,7 @@ pub fn means(clients: &[Sample]) -> String {
     text
 }
 
-/// Returns the mean over those that have done something. `None` if none has.
+/// Returns the mean over the clients that have done operations. `None` if there are none.
 fn mean_of<'t>(
     timings: impl Iterator<Item = &'t Timing>,
     of: &dyn Fn(&Timing) -> f64,
@@ -67,7 +67,7 @@ mod tests {
         sample
     }
 
-    /// If clients differ, the mean of two 99th percentiles is far from the 99th of all.
+    /// If clients differ, the mean of two 99th percentiles is far from the 99th percentile of all.
     #[test]
     fn means_of_several_clients_are_named_as_what_they_are() {
         let clients = [

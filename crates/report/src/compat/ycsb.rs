@@ -27,7 +27,7 @@ pub struct Series {
     pub service: Histogram,
     /// Latency from the intended time.
     pub latency: Histogram,
-    /// Values of `timeseries`: times from the begin in ms, and the average latency of each, in µs.
+    /// Values of `timeseries`: times since the begin in ms, and the average latency at each, in µs.
     pub averages: Vec<(u64, f64)>,
 }
 
@@ -36,11 +36,11 @@ pub struct Series {
 pub enum Measurement {
     /// An HdrHistogram, with these percentiles.
     Hdr(Vec<f64>),
-    /// This many buckets of 1 ms each; listed if true.
+    /// This number of buckets of 1 ms each. They are listed if the flag is true.
     Buckets(usize, bool),
     /// Averages over time, with these percentiles.
     TimeSeries(Vec<f64>),
-    /// Raw values, which are elsewhere; with a summary if true.
+    /// Raw values, which go to another file. There is also a summary if the flag is true.
     Raw(bool),
 }
 
@@ -70,7 +70,7 @@ pub enum Interval {
 pub enum Exporter {
     /// A line for each number.
     Text,
-    /// A JSON object for each number, one after the other.
+    /// A JSON object for each number, without separators.
     Json,
     /// The same objects in one array.
     JsonArray,
@@ -130,10 +130,11 @@ impl Row {
     }
 }
 
-/// Prints the end of a run. `seconds` is its length, `operations` the number that ended.
+/// Prints the end of a run. `seconds` is its length, and `operations` is the number of operations
+/// that ended.
 ///
-/// With several clients, `clients` has the series of each. The means of their percentiles come
-/// last, under names that say so.
+/// With several clients, `clients` has the series of each client. The means of their percentiles
+/// come last, with names that show this.
 pub fn end(
     (seconds, operations): (f64, u64),
     (series, clients): (&[Series], &[Vec<Series>]),
@@ -169,7 +170,7 @@ pub fn end(
             returns = &[];
         }
     }
-    // Return codes are counted once, with the latencies from the send.
+    // Return codes count once, with the latencies from the send.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);
@@ -362,7 +363,7 @@ fn detail(
     behind
 }
 
-/// Returns the number of values in each ms, and last that of all beyond.
+/// Returns the number of values in each ms. The last number is that of all larger values.
 fn milliseconds(histogram: &Histogram, buckets: usize) -> Vec<u64> {
     let mut counts = vec![0; buckets + 1];
     for bucket in histogram.hdr().iter_recorded() {
@@ -382,7 +383,7 @@ fn variance_us(histogram: &Histogram) -> f64 {
     (squares.sum::<f64>() / histogram.count().max(1) as f64 - mean * mean).max(0.0)
 }
 
-/// For example `95th`, `1st`, `99.9`.
+/// Formats the name of a percentile: `95th`, `1st`, `99.9`.
 fn ordinal(number: f64) -> String {
     if number.fract() != 0.0 {
         return number.to_string();

@@ -1,15 +1,16 @@
 //! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`): a CSV file
 //! for each variant and point, and `otava.yaml` with a test for each.
 //!
-//! Metrics are written as a mapping with their directions, since Otava reads a list of names as
-//! "more is better" throughout. A cell must hold a number, so a run that lacks one is left out.
+//! Metrics are written as a mapping with their directions, because for a list of names Otava
+//! assumes that more is always better. A cell must contain a number, so a run without one is left
+//! out.
 
 use super::{History, Line};
 use crate::summary::place;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns the files by name; `folder` is where they will be, for Otava.
+/// Returns the files by name. `folder` is their future folder, for Otava.
 pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut tests = String::from("tests:\n");

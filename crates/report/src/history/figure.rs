@@ -130,7 +130,7 @@ fn levels(line: &Line) -> LeadMark {
     for (at, (run, _)) in line.values.iter().enumerate() {
         let last = line.changes.iter().rfind(|change| change.shift.at <= at);
         if last.is_some_and(|change| change.shift.at == at) {
-            // A gap between two levels.
+            // This is a gap between two levels.
             points.push(((run + 1) as f64 - 0.5, None));
         }
         let level = last.map(|change| change.shift.after).or(first);

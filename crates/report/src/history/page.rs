@@ -11,9 +11,9 @@ use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
 /// Steps of a series in text.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Number of values that a series in text shows: the last ones.
+/// Number of values that a series in text shows. They are the last ones.
 const COURSE_MAX: usize = 24;
-/// Minimum range of a series in text, as a share of its middle: noise must look like noise.
+/// Minimum range of a series in text, as a share of its middle: so that noise looks like noise.
 const COURSE_SPAN_MIN: f64 = 0.1;
 /// Maximum number of charts on a page; the table has all series.
 const CHARTS_MAX: usize = 48;
@@ -38,7 +38,7 @@ pub(super) fn history(history: &History) -> Page {
             answer: answer(history),
             verdict: Verdict::from_record(history.verdict),
             is_missed: false,
-            meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
+            meaning: "The newest run's. The page leaves out invalid and damaged runs.".into(),
             reasons: history
                 .left_out
                 .iter()
@@ -75,10 +75,11 @@ pub fn section(history: &History) -> Option<Section> {
         id: "history",
         title: "How has it changed over its runs?".into(),
         lead: format!(
-            "A value for each run of this study at the same scale and kind of target. A change is \
-             called from {RUNS_MIN} runs on, at p < 0.001, from 3 % of throughput and 10 % of \
-             latency on, and when {CONFIRMED_BY} runs have it. Where nothing changes, fewer than \
-             2 of 100 series of 30 runs show one. It notifies: one study with both sides decides."
+            "A value for each run of this study at the same scale and kind of target. The page \
+             names a change from {RUNS_MIN} runs on, at p < 0.001, from 3 % of throughput and 10 \
+             % of latency on, and when {CONFIRMED_BY} runs have it. Without a change, fewer than \
+             2 of 100 series of 30 runs show one. The page only notifies: one study with both \
+             sides decides."
         ),
         blocks,
     })
@@ -117,7 +118,7 @@ fn facts(history: &History) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns every change with its line; for changes at one run, throughput first.
+/// Returns every change with its line. For several changes at one run, throughput comes first.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
     let each = history
         .lines
@@ -163,7 +164,7 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// For example `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms;
+/// Describes a change: `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms;
 /// workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
@@ -181,10 +182,7 @@ pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> Strin
         amount(shift.before),
         amount(shift.after),
         line.metric.unit,
-        differs(
-            change,
-            "nothing that is recorded differs from the run before"
-        ),
+        differs(change, "no recorded property differs from the run before"),
     )
 }
 
@@ -237,7 +235,7 @@ fn changes(history: &History) -> Option<Table> {
         })
         .wide_number("p", "", |(_, change)| amount(change.shift.p))
         .text("Differences from the run before", |(_, change)| {
-            differs(change, "nothing that is recorded")
+            differs(change, "no recorded property")
         })
         .unless_empty()
 }

@@ -7,7 +7,7 @@ pub struct Picture {
     pub id: String,
     /// Title of the picture.
     pub title: String,
-    /// Description in words, for readers who cannot see it.
+    /// Text for readers who cannot see it.
     pub what: String,
     /// The outermost boxes.
     pub nests: Vec<BoxGroup>,
@@ -20,7 +20,7 @@ pub struct Picture {
 pub struct BoxGroup {
     /// Name of the box.
     pub label: String,
-    /// Further facts, a line each.
+    /// Further facts, one per line.
     pub details: Vec<String>,
     /// Inner boxes.
     pub nests: Vec<BoxGroup>,
@@ -44,7 +44,7 @@ pub struct Part {
     pub label: String,
     /// Text of the tooltip.
     pub hint: String,
-    /// Owners and marks; several if it is shared, empty if it has no owner.
+    /// Owners and marks. There are several if the part is shared, and none if it has no owner.
     pub looks: Vec<Style>,
 }
 

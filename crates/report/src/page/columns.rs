@@ -3,7 +3,8 @@
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
 
-/// A table whose columns are being added from left to right, with the record of each row.
+/// A table under construction, whose columns are added from left to right. It contains the record
+/// of each row.
 pub struct TableBuilder<R> {
     records: Vec<R>,
     table: Table,
@@ -129,7 +130,7 @@ impl From<String> for Cell {
     }
 }
 
-/// An unknown value has a sign of its own.
+/// An unknown value has its own sign.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)
@@ -137,7 +138,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Cell {
-    /// Adds a link to a file beside the page.
+    /// Adds a link to a file next to the page.
     pub fn link(mut self, path: impl Into<String>) -> Cell {
         self.link = path.into();
         self

@@ -11,10 +11,10 @@ pub struct Headline {
     pub facts: Vec<(String, String)>,
     /// The question, in the user's words.
     pub question: String,
-    /// Figure that answers at a glance. `None` for a run that has measured nothing.
+    /// Figure that answers the question at a glance. `None` for a run without measurements.
     pub lead: Option<LeadFigure>,
-    /// Sentences of the answer that must be seen first: data was lost, or a requirement was missed.
-    /// The answer begins with them.
+    /// Sentences of the answer that the reader must see first: data was lost, or a requirement was
+    /// missed. The answer begins with them.
     pub alarms: Vec<String>,
     /// The answer, one sentence each.
     pub answer: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Headline {
     pub is_missed: bool,
     /// Meaning of the verdict, in one sentence.
     pub meaning: String,
-    /// Why it is not `valid`, in few words each: the causes first.
+    /// Reasons why it is not `valid`, in a few words each, causes first.
     pub short_reasons: Vec<String>,
     /// The same reasons with all numbers, one sentence each.
     pub reasons: Vec<String>,

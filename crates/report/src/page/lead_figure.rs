@@ -1,16 +1,16 @@
-//! The figure that answers at a glance, at the top of a page. It is drawn without a script, and
-//! again in other proportions for a narrow page.
+//! The figure that answers the question at a glance, at the top of a page. It is drawn without a
+//! script, and a second time in other proportions for a narrow page.
 
 /// One or two plots that answer the question.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFigure {
     /// Title of the figure.
     pub title: String,
-    /// Description in words, for readers who cannot see it.
+    /// Text for readers who cannot see it.
     pub what: String,
     /// Plots, side by side if there is space, otherwise in one column.
     pub plots: Vec<Plot>,
-    /// Meaning of the colours, if names beside the marks do not tell it.
+    /// Meaning of the colours, if the names of the marks do not show it.
     pub legend: Vec<(ColorRole, String)>,
     /// Remark on all plots, below them; may be empty.
     pub says: String,
@@ -21,7 +21,7 @@ pub struct LeadFigure {
 pub enum Plot {
     /// Marks over two axes of numbers.
     Curve(CurvePlot),
-    /// A value with its interval for each name, below each other.
+    /// A value with its interval for each name, one below the other.
     Rows(RowsPlot),
 }
 
@@ -39,8 +39,8 @@ pub struct CurvePlot {
 }
 
 impl CurvePlot {
-    /// Returns a plot of latency over the percentile. Horizontal values count operations, of
-    /// which one takes longer: 100 is p99.
+    /// Returns a plot of latency over the percentile. A horizontal value n means that one of n
+    /// operations takes longer: 100 is p99.
     pub fn for_percentiles(marks: Vec<Mark>) -> CurvePlot {
         CurvePlot {
             x: PlotAxis {
@@ -66,7 +66,7 @@ pub struct PlotAxis {
     pub title: String,
     /// Division of the axis.
     pub scale: AxisScale,
-    /// Values with a tick each, if they are few; otherwise ticks are at round numbers.
+    /// Values that each have a tick, if there are few. Otherwise, ticks are at round numbers.
     pub ticks: Vec<f64>,
 }
 
@@ -76,11 +76,11 @@ pub enum AxisScale {
     /// Linear, around the values.
     #[default]
     Linear,
-    /// Linear from zero, whatever the least value is.
+    /// Linear from zero, regardless of the smallest value.
     FromZero,
     /// Logarithmic, around the values.
     Logarithmic,
-    /// Logarithmic. A value is a number of operations of which one takes longer, and is named as
+    /// Logarithmic. A value n means that one of n operations takes longer. Its label is the
     /// percentile.
     Percentile,
 }
@@ -128,7 +128,7 @@ pub enum Mark {
         /// Text of the tooltip.
         hint: String,
     },
-    /// A line across the plot: a limit, a baseline.
+    /// A line across the plot: a limit, or a baseline.
     Across {
         /// Its vertical value.
         y: f64,
@@ -137,7 +137,7 @@ pub enum Mark {
         /// Its colour.
         paint: ColorRole,
     },
-    /// A line from the bottom to the top: a knee, a change.
+    /// A line from the bottom to the top: a knee, or a change.
     Upright {
         /// Its horizontal value.
         x: f64,
@@ -146,7 +146,7 @@ pub enum Mark {
         /// Its colour.
         paint: ColorRole,
     },
-    /// A stretch of the horizontal axis: what was found, an outage.
+    /// A stretch of the horizontal axis: a result, or an outage.
     Band {
         /// Begin of the stretch.
         from: f64,
@@ -164,7 +164,7 @@ pub enum Mark {
 pub struct RowsPlot {
     /// Title with the unit of the values.
     pub title: String,
-    /// Value of no difference.
+    /// Value that means no difference.
     pub baseline: Option<f64>,
     /// True for a logarithmic axis.
     pub is_log: bool,
@@ -189,18 +189,18 @@ pub struct ValueRow {
     pub paint: ColorRole,
 }
 
-/// Meaning of a colour. A renderer has one for each, in light and in dark.
+/// Meaning of a colour. A renderer has a colour for each, for light and for dark screens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorRole {
     /// One of several unordered items: a variant.
     Category(usize),
-    /// The same for an invalid trial: drawn hollow.
+    /// The same for an invalid trial, which is drawn hollow.
     Hollow(usize),
     /// A good result.
     Good,
-    /// A good result of a disturbed trial: drawn hollow.
+    /// A good result of a disturbed trial, which is drawn hollow.
     GoodHollow,
-    /// To be looked at.
+    /// The reader should look at it.
     Warn,
     /// Something is wrong, or a limit.
     Bad,

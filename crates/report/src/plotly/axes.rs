@@ -14,7 +14,7 @@ fn titled(title: &str) -> Value {
 pub fn x_axis(chart: &Chart) -> Value {
     let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
-        // Pointing into one panel marks the same moment in all.
+        // Pointing into one panel marks the same time in all of them.
         axis["showspikes"] = true.into();
         axis["spikemode"] = "across".into();
         axis["spikethickness"] = 1.into();
@@ -30,7 +30,7 @@ pub fn x_axis(chart: &Chart) -> Value {
         }
         Scale::Log => axis["type"] = "log".into(),
         Scale::Percentile => {
-            // 90 %, 99 %, … up to one in ten billion, far beyond any run.
+            // The percentiles are 90 %, 99 %, … up to one in ten billion, far beyond any run.
             let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
             let names = [
                 "99 %",
@@ -58,7 +58,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
     if axis.scale == Scale::Names {
-        // From above: the first name is at 1.
+        // The order is from the top: the first name is at 1.
         let count = axis.names.len();
         made["tickvals"] = json!((1..=count).collect::<Vec<usize>>());
         made["ticktext"] = json!(escaped(&axis.names));
@@ -69,7 +69,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
         made["rangemode"] = "tozero".into();
-        // `48k`; but small numbers would become `500m`.
+        // This format gives `48k`, but small numbers would become `500m`.
         if values.fold(0.0, f64::max) >= 1000.0 {
             made["tickformat"] = "~s".into();
         }
@@ -85,7 +85,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // A little space, so that marks at the ends are whole; more for words beside them.
+    // There is a small space, so that marks at the ends are complete, and a larger one for the
+    // words next to them.
     let labelled = of_axis().any(|s| !s.labels.is_empty());
     let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made["tickvals"] = json!(ticks);
@@ -94,8 +95,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     made
 }
 
-/// Returns 1, 2 and 5 of every power of ten that touches the range; only powers if there are many,
-/// and even steps if the range lies between two of them.
+/// Returns 1, 2 and 5 of every power of ten that touches the range. If there are many, returns only
+/// powers. If the range is between two of these values, returns even steps.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {

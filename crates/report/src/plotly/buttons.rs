@@ -22,7 +22,7 @@ pub struct Bands {
     pub levels: usize,
 }
 
-/// Shades the bands and names them above the panels. Names that would touch are in another row.
+/// Shades the bands and names them above the panels. Names that would touch are in different rows.
 pub fn band_labels(chart: &Chart) -> Bands {
     /// Assumed width of the figure, a narrow window, and of a letter.
     const WIDTH_PX: f64 = 700.0;

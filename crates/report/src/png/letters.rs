@@ -1,5 +1,5 @@
 //! Converts the texts of a drawing to outlines of the program's own font: one face for each weight,
-//! letter after letter without kerning, sized and aligned by the drawing's style sheet.
+//! and letter after letter without kerning. The drawing's style sheet gives size and alignment.
 
 use anyhow::{Context, Result};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -21,7 +21,7 @@ const BOLD_WEIGHT: u16 = 600;
 /// Returns the same drawing with a path in place of each `text` element, with the same classes.
 ///
 /// # Errors
-/// It is not XML, or a font cannot be read.
+/// The drawing is not XML, or a font cannot be read.
 pub(super) fn as_paths(svg: &str) -> Result<String> {
     let document = Document::parse(svg).context("read a figure as XML")?;
     let sheets = document.descendants().filter(|node| node.has_tag_name((SVG, "style")));
@@ -55,7 +55,7 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
 struct Style {
     size_px: f32,
     is_bold: bool,
-    /// Share of its width that lies before its position.
+    /// Share of its width before its position.
     before: f32,
 }
 
@@ -91,7 +91,7 @@ impl Style {
     }
 }
 
-/// Returns the outlines of a text; a letter that the font lacks is its empty box.
+/// Returns the outlines of a text. A letter that the font lacks becomes the font's empty box.
 fn path(node: Node, style: &Style, face: &Face) -> String {
     let said = node.text().unwrap_or_default();
     let scale = style.size_px / f32::from(face.units_per_em());

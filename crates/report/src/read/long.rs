@@ -1,8 +1,9 @@
-//! Reads the trials of a long run from their overviews: as many places as a page shows.
+//! Reads the trials of a long run from their overviews, with the number of places that a page
+//! shows.
 //!
-//! Invariant: the memory for a page depends on what it shows, not on the length of the run. A trial
-//! may lack an overview: it has not ended, or an earlier version wrote it. Its overview is then
-//! made from its raw lines, which takes as long as reading them.
+//! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
+//! may lack an overview, because it has not ended, or because an earlier version wrote it. Then the
+//! module makes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};
@@ -14,11 +15,11 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series are read: even with the fewest places a page cannot hold
-/// more.
+/// Maximum number of trials whose series are read. Even with the fewest places, a page cannot
+/// contain more.
 const DETAILED_MAX: usize = 16;
 /// Maximum number of places of all series of one name in all of these trials. A series of a single
-/// trial has as many as its overview, and all together take some 100 MB of memory.
+/// trial has the places of its overview, and all series together take some 100 MB of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
 /// Minimum number of places that still show a trend.
 const PLACES_MIN: usize = 64;
@@ -43,7 +44,7 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// Approximate number of places of a trial; up to twice as many are possible.
+/// Approximate number of places of a trial, of which there may be up to twice as many.
 struct Size {
     course: usize,
     series: usize,
@@ -79,7 +80,8 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // From raw lines without an overview, and from probes added after it was written.
+    // The series come from raw lines without an overview, and from probes that were added after it
+    // was written.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
     series.extend(written.iter());
@@ -141,7 +143,7 @@ impl SeriesOf {
         self.0.sort_by(|(_, a), (_, b)| key(a).cmp(&key(b)));
     }
 
-    /// Gives a series its values.
+    /// Sets the values of a series.
     fn fill(&mut self, line: &SeriesPlacesRecord, least_s: f64) -> Result<()> {
         let wanted = (line.name.as_str(), line.place.as_str());
         let from = self.0.partition_point(|(_, series)| key(series) < wanted);
@@ -159,7 +161,7 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
     (&series.name, &series.place)
 }
 
-/// Returns two values for each place that has any, a quarter and three quarters into it, and its
+/// Returns two values for each place with values, at a quarter and at three quarters of it, and its
 /// mean.
 fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();

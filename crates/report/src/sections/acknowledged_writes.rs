@@ -1,4 +1,4 @@
-//! Checks of acknowledged writes: rows that were all read back, and histories of registers.
+//! Checks of acknowledged writes: by reading all rows back, and by histories of registers.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -9,7 +9,7 @@ use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 /// Maximum number of wrong rows that are named.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each of the two, if there is anything to report.
+/// Returns a sentence and a table for each of the two checks, if it has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -24,7 +24,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns each sentence once, with the trials that it is about if not all share it.
+/// Returns the sentences without duplicates. If not all trials share a sentence, it has their
+/// names.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -48,7 +49,7 @@ fn sentences(
     })
 }
 
-/// Describes the result of reading all rows back, in a sentence or two.
+/// Describes the result of reading all rows back, in one or two sentences.
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
@@ -113,10 +114,13 @@ fn counts(record: &ReadBackRecord) -> String {
         ),
         (
             record.stale,
-            "have an older value than the one that was acknowledged",
+            "have an older value than the acknowledged one",
         ),
-        (record.resurrected, "were deleted and are there again"),
-        (record.too_low, "are counters below what was added"),
+        (record.resurrected, "were deleted and exist again"),
+        (
+            record.too_low,
+            "are counters below the sum of the additions",
+        ),
         (record.too_high, "are counters above all that was added"),
         (record.wrong, "have a value that no client wrote"),
     ];
@@ -125,7 +129,7 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Says that a part of a loss is too old for any fault to explain it.
+/// Reports that a part of a loss is too old for any fault to explain it.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
@@ -138,12 +142,12 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     )
 }
 
-/// Says whether a loss was allowed, and why.
+/// Explains if a loss was allowed, and why.
 fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows it: {why}."),
         PromiseKind::Kept => format!(" This must not happen: {why}."),
-        PromiseKind::Unknown => format!(" It is not known if this is allowed: {why}."),
+        PromiseKind::Unknown => format!(" It is unknown if this is allowed: {why}."),
     }
 }
 
@@ -192,7 +196,7 @@ fn read_back_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Describes the result of judging the histories of registers, in a sentence or two.
+/// Describes the judgement of the histories of registers, in one or two sentences.
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(
@@ -206,7 +210,7 @@ fn registers(record: &RegistersRecord) -> String {
         0 if record.undecided == 0 => "each behaved as one register.".to_owned(),
         0 => "none is known to violate it.".to_owned(),
         violated => format!(
-            "{} gave answers that no single register gives.{}",
+            "{} gave answers that no single register can give.{}",
             count(violated),
             allowed(record.promise, &record.why)
         ),
@@ -295,7 +299,7 @@ mod tests {
         let mut lost = record();
         (lost.right, lost.lost, lost.stale) = (990, 7, 3);
         let counts = "7 are missing although a write to them was acknowledged, 3 have an older \
-                      value than the one that was acknowledged";
+                      value than the acknowledged one";
         assert_eq!(
             read_back(&lost),
             format!("{of}: {counts}. This must not happen: they meet.")

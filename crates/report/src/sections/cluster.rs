@@ -1,7 +1,7 @@
-//! The hosts and nodes: the limits of a host, the share of the tokens of each node, and unreadable
+//! The hosts and nodes: the limits of each host, each node's share of the tokens, and unreadable
 //! values.
 //!
-//! Trials whose clusters differ only in sizes share a table; sizes are ranges over them.
+//! Trials whose clusters differ only in sizes share a table, with sizes as ranges.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -11,8 +11,8 @@ use crate::summary::variant_name;
 use std::collections::BTreeSet;
 use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 
-/// Share of a volume above which compactions lack space: a size-tiered one may need as much again
-/// as it reads.
+/// Share of a volume above which compactions lack space: a size-tiered compaction may need as much
+/// space as its input.
 const VOLUME_USED_WARN: f64 = 0.5;
 /// Word of Cassandra for a node that is up and in normal operation.
 const UP_AND_NORMAL: &str = "UN";
@@ -57,18 +57,18 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Says what the nodes shared.
+/// Describes the properties that the nodes share.
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
-            "Every host has a network, limits and, where it says so, a volume of its own, on this \
-             one machine."
+            "Every host has a network, limits and, if stated, a separate volume, on this one \
+             machine."
         }
-        "machines" => "Every host is a machine of its own, reached by ssh.",
+        "machines" => "Every host is a separate machine, reached by ssh.",
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
-        "attach" => "The cluster existed before the run; only its own reports are known.",
+        "attach" => "The cluster existed before the run, and only its own reports are known.",
         "null" => "The null target: no database at all.",
         _ => "",
     }
@@ -92,7 +92,7 @@ fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
     groups
 }
 
-/// Returns true if two trials may share tables: everything except the sizes is the same.
+/// Returns true if two trials may share tables, because they differ only in the sizes.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {
@@ -110,7 +110,7 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
         && a.nodes.iter().map(node).eq(b.nodes.iter().map(node))
 }
 
-/// Names variants and trials, to be added behind a name.
+/// Names variants and trials, to append to a name.
 pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
     let trials: Vec<usize> = trials.collect();
     let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();

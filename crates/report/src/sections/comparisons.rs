@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns comparisons as a table; `sides` adds the columns that name both sides.
+/// Returns comparisons as a table. `sides` adds the columns that name both sides.
 pub fn comparison_table<'a>(
     records: &'a [ComparisonRecord],
     caption: &str,
@@ -55,16 +55,16 @@ pub fn comparison_table<'a>(
         .wide_number("p adjusted", "", |c| {
             c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
         })
-        // Not in grey: a terminal would show its asterisk instead of the number of blocks.
+        // This is not grey: a terminal would show its asterisk instead of the number of blocks.
         .text("Verdict", |c| {
             Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
         })
         .foot(format!(
-            "“Inconclusive”: the data does not decide. “Equivalent”: the whole interval is narrow \
-             and contains 1. A difference is called if p is at most {} %; for comparisons that are \
-             not primary, after an adjustment for their number (Holm). So an interval may exclude \
-             1 and still decide nothing. “Sees” is the smallest difference that four of five such \
-             studies would find.",
+            "“Inconclusive”: the data is not decisive. “Equivalent”: the whole interval is narrow \
+             and contains 1. The report states a difference if p is at most {} %; for comparisons \
+             that are not primary, after an adjustment for their number (Holm). So an interval \
+             may exclude 1 without a decision. “Sees” is the smallest difference that four of \
+             five studies of this kind would find.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()
@@ -87,7 +87,8 @@ pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// Returns the 95 % interval of a ratio; for a bound, its known end. `None` with one block a side.
+/// Returns the 95 % interval of a ratio, or the known end for a bound. `None` with one block a
+/// side.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
         (Some([low, high]), _) => {
@@ -105,13 +106,13 @@ fn bound_sign(c: &ComparisonRecord) -> &'static str {
     }
 }
 
-/// Returns the words of a verdict.
+/// Describes a verdict.
 pub fn verdict_words(verdict: Finding) -> String {
     verdict.name().replace('_', " ")
 }
 
-/// Says which difference an undecided comparison could have detected, and how many blocks would
-/// decide it. Empty for other verdicts.
+/// Describes the difference that an undecided comparison could have detected, and the number of
+/// blocks that would decide it. Empty for other verdicts.
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();
@@ -137,12 +138,12 @@ fn undecided(c: &ComparisonRecord) -> String {
     }
 }
 
-/// Says how many false findings to expect. `None` with at most one comparison.
+/// Describes the expected number of false findings. `None` with at most one comparison.
 pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(
-        "{} comparisons, {} of them primary. If nothing differed, {} would be called different by \
-         chance one by one; as they are judged here, at most {}.",
+        "{} comparisons, {} of them primary. Without real differences, separate judgements would \
+         report {} differences by chance; the judgement here reports at most {}.",
         many.comparisons,
         many.primary,
         number::significant(many.false_findings_one_by_one, 2),

@@ -8,7 +8,7 @@ use crate::summary::{place, variant_name};
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// Returns the section. `None` if the target shows nothing of what it uses.
+/// Returns the section. `None` if the target does not show its use of resources.
 pub fn section(view: &RunView) -> Option<Section> {
     let points: Vec<&PointRecord> =
         view.findings.usable_points().filter(|point| !point.costs.is_empty()).collect();
@@ -18,7 +18,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = vec![Block::Table(points_table(view, &points))];
     let compared = &view.findings.cost_comparisons;
     if !compared.is_empty() {
-        let table = comparison_table("Costs beside each other", compared, |table| {
+        let table = comparison_table("Costs next to each other", compared, |table| {
             table
                 .text("Baseline", |c| variant_name(&c.baseline, view))
                 .text("Contender", |c| variant_name(&c.contender, view))
@@ -71,10 +71,10 @@ fn mean_cell(cost: &CostRecord) -> Cell {
         .hint(hint.unwrap_or_default())
 }
 
-/// A table of costs that gets columns added.
+/// A table of costs under construction.
 type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
 
-/// Returns a comparison of costs as a table; `sides` adds the columns that name both sides.
+/// Returns a comparison of costs as a table. `sides` adds the columns that name both sides.
 pub fn comparison_table<'a>(
     caption: &str,
     records: &'a [CostComparisonRecord],
@@ -97,8 +97,8 @@ pub fn comparison_table<'a>(
         .number("Blocks", "", |c| c.blocks.to_string())
         .text("Differs", |c| if c.differs { "yes" } else { "not told" })
         .foot(format!(
-            "These ratios are descriptive: each interval is for its cost alone, and none of them \
-             counts among the comparisons of throughput and latency. A cost differs if p is at \
+            "These ratios are descriptive: each interval is for its cost alone, and does not \
+             count among the comparisons of throughput and latency. A cost differs if p is at \
              most {} % after an adjustment for the costs of the two at the point (Holm), and if \
              the difference exceeds 5 %. A cost of 0 has no ratio.",
             analysis::DIFFERENCE_LEVEL * 100.0

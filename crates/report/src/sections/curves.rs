@@ -28,9 +28,9 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         title: "How it scales".into(),
         lead:
             "The Universal Scalability Law through the points. In it, λ is the throughput of one \
-               operation in flight. The share σ waits in line. The cost κ of coordination lowers \
-               throughput at high loads. The law leaves out loads at which the client was the \
-               limit."
+             operation in flight. The share σ runs one operation after the other. The cost κ of \
+             coordination lowers throughput at high loads. The law leaves out loads at which the \
+             client was the limit."
                 .into(),
         blocks,
     })

@@ -1,4 +1,4 @@
-//! The data: was it there, was it right, did the server count the same.
+//! The data: its existence, its correctness, and the server's counts.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Section, Table, Tone};
@@ -9,7 +9,7 @@ use crate::summary::trial_table;
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` without any.
+/// Returns verified reads, server counts and the load phase. `None` if there are none.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -32,8 +32,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "data",
         title: "The data".into(),
-        lead: "Every row follows from the seed and its number, so any read can be compared with \
-               what must be there."
+        lead: "Every row follows from the seed and its number, so cassay can compare any read \
+               with the expected row."
             .into(),
         blocks,
     })
@@ -49,11 +49,12 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // Beside lost rows, correct other rows must not sound as if all were well.
+    // Next to lost rows, a sentence about other rows that are correct must not give the impression
+    // that all rows are correct.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
-            "{checked} answers were compared while load was offered: none of them showed the \
+            "cassay compared {checked} answers during the load, and none of them showed the \
              defect of the data. They cover only a part of the rows."
         ),
         (0, false) => format!("{checked} answers were compared: all were right."),
@@ -64,7 +65,7 @@ fn verified(trials: &[TrialFinding]) -> String {
             number::count(wrong),
             match resurrected {
                 0 => String::new(),
-                some => format!(", {} deleted and there again", number::count(some)),
+                some => format!(", {} deleted and present again", number::count(some)),
             }
         ),
     }
@@ -162,7 +163,7 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // Too many reads would hide as many missing writes in a sum.
+    // In a sum, too many reads would hide missing writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,
@@ -195,8 +196,8 @@ fn server_table(view: &RunView) -> Table {
         })
         .wide_text("Counted by", |(_, server)| server.source.as_str())
         .foot(
-            "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
-             of reads or of writes, whichever is larger.",
+            "Over the whole trial: load, warm-up, measurement and drain. The difference is the \
+             larger of the differences of reads and writes.",
         )
         .build()
 }

@@ -1,7 +1,8 @@
-//! The effective configuration, as the nodes reported it: the differences first, then everything
-//! behind folds.
+//! The effective configuration that the nodes reported. The differences come first, then all
+//! settings behind folds.
 //!
-//! A node's own address, name or host in a value is not a difference: every node has its own.
+//! A node's own address, name or host in a value is not a difference, because every node has its
+//! own.
 
 use crate::page::{Block, Cell, Section, Table};
 use crate::probe_series::natural;
@@ -12,7 +13,7 @@ use analysis::VariantName;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::NodeRecord;
 
-/// Length at which longer values (lists of tokens, class paths) are cut in tables.
+/// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are cut off.
 const VALUE_CHARS_MAX: usize = 160;
 /// Placeholder for a node's own address or name in a value.
 const OWN: &str = "‹own›";
@@ -160,7 +161,7 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and everything. `None` without records of nodes.
+/// Returns proofs, differences and all settings. `None` without records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -231,7 +232,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same.into()), Block::Table))
 }
 
-/// Lists keys whose values differ between nodes of one variant; variants with the same difference
+/// Lists keys whose values differ between nodes of one variant. Variants with the same difference
 /// share a row.
 fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
@@ -262,7 +263,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
                  addresses ({OWN})."
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
-    let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
+    let foot = own.then(|| format!("{OWN} replaces a node's own address, name or host."));
     let table = Table::from_records("Differences between the nodes", &rows)
         .text("Key", |(_, key, ..)| *key)
         .text("What", |(kind, ..)| kind.name())
@@ -275,7 +276,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same), Block::Table))
 }
 
-/// For example `32: node1, node2 | 64: node3`.
+/// Formats values by node: `32: node1, node2 | 64: node3`.
 fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for (node, set) in nodes.iter().zip(sets) {
@@ -289,7 +290,7 @@ fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join(" | ")
 }
 
-/// Lists keys that changed between trials of one variant, on one node: that must not happen.
+/// Lists keys that changed between trials of one variant on one node, which must not happen.
 fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let mut changed = Vec::new();
     for ((kind, key), values) in &all.keys {
@@ -338,8 +339,8 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<
     Some(Block::Details(title, vec![Block::Table(table)]))
 }
 
-/// Returns settings and flags of a whole run by name, for comparing runs: one value if all nodes
-/// and variants agree, otherwise values by node and variant.
+/// Returns settings and flags of a whole run by name, to compare runs. There is one value if all
+/// nodes and variants agree, otherwise there are values by node and variant.
 pub fn summary(view: &RunView) -> BTreeMap<String, String> {
     let all = Effective::new(view);
     let mut summary = BTreeMap::new();

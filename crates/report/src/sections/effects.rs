@@ -16,7 +16,7 @@ use store::record::{
 
 /// Height of a chart that does not grow with its content.
 const HEIGHT_PX: u32 = 340;
-/// Height of one effect in a forest plot, and of everything else.
+/// Height of one effect in a forest plot, and of the remainder.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
@@ -46,7 +46,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns everything about one point.
+/// Returns all parts about one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
     match effects.without_interval {
@@ -57,8 +57,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
         )),
         Some(WithoutInterval::Blocks) => blocks.push(Block::Note(
             Tone::Warn,
-            "Fewer than three blocks with every cell: no effect has an interval, and none is \
-             called."
+            "Fewer than three blocks with every cell: no effect has an interval or a verdict."
                 .into(),
         )),
     }
@@ -77,7 +76,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// For example ` at threads 32, of the step main`.
+/// Formats a place: ` at threads 32, of the step main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -88,7 +87,7 @@ fn title(effects: &EffectsRecord) -> String {
     )
 }
 
-/// Returns true if an interaction that matters involves the effect's axis.
+/// Returns true if an important interaction contains the axis of the effect.
 fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     let axis = &effect.of.axis;
     let acts = |e: &EffectRecord| {
@@ -98,7 +97,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
-/// For example `heap: large ÷ small, with sync batch`.
+/// Formats an effect: `heap: large ÷ small, with sync batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
@@ -144,7 +143,7 @@ fn change_words(effect: &EffectRecord) -> String {
     format!("{}{}", bound_sign(effect), change(effect.ratio))
 }
 
-/// Returns its interval; for a bound, the known end.
+/// Returns its interval, or the known end for a bound.
 fn interval_words(effect: &EffectRecord) -> Option<String> {
     match (effect.ci95, effect.ci95_end) {
         (Some([low, high]), _) => Some(format!("{} to {}", change(low), change(high))),
@@ -174,7 +173,7 @@ fn table(effects: &EffectsRecord) -> Table {
         .text("Effect", name)
         .wide_text("Kind", |effect| match effect.kind {
             EffectKind::Main => "average over the others",
-            EffectKind::Simple => "where the other stands",
+            EffectKind::Simple => "by the value of the other axis",
             EffectKind::Interaction => EffectKind::Interaction.name(),
         })
         .number("Change", "", change_words)
@@ -194,13 +193,13 @@ fn table(effects: &EffectsRecord) -> Table {
         })
         .foot(format!(
             "An interaction is a ratio of two ratios: the effect of a value at one value of the \
-             other axis, divided by its effect at another. Within ±{} % it does not matter. \
+             other axis, divided by its effect at another. Within ±{} % it is not relevant. \
              Adjusted for their number by Holm's method: main effects and interactions of the \
              primary point together, all else together.{}",
             effects.margin * 100.0,
             match effects.looks {
                 None => "",
-                Some(_) => " Intervals hold over all looks at the blocks as they came.",
+                Some(_) => " Intervals cover all looks at the growing number of blocks.",
             }
         ))
         .build()
@@ -268,7 +267,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each two axes: a line for each value of one, along the values of the other.
+/// Returns a chart for each pair of axes, with a line for each value of one axis, along the values
+/// of the other.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {
@@ -357,7 +357,7 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
                the line is real."
                 .into(),
         height_px: HEIGHT_PX,
-        x: Axis::new("expected of as many zero effects", Scale::Linear),
+        x: Axis::new("expected of the same number of zero effects", Scale::Linear),
         panels: vec![Panel {
             share: 1.0,
             left: Axis::new(axis, Scale::Linear),

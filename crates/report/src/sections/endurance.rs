@@ -18,11 +18,10 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Maximum number of long trials with a part of their own; the findings have the numbers of the
-/// others.
+/// Maximum number of long trials with a separate part. The findings have the numbers of the others.
 const TRIALS_MAX: usize = 12;
 
-/// Returns the endurance section. `None` without an endurance.
+/// Returns the endurance section. `None` without an endurance study.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =
@@ -81,7 +80,7 @@ fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec
     }
     if !shown.unseen.is_empty() {
         let unseen = shown.unseen.clone();
-        blocks.push(Block::List("What was not seen".into(), unseen));
+        blocks.push(Block::List("Not observed".into(), unseen));
     }
     blocks
 }
@@ -149,7 +148,7 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Says how far apart the turns were.
+/// Describes the difference between the turns.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -163,9 +162,9 @@ fn agreed(one: &EnduredRecord) -> String {
         Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
         Some(MarginResult::Outside) => format!("further than {within} apart.{apart}"),
         Some(MarginResult::Untold) => {
-            format!("it cannot be told whether they are within {within}.{apart}")
+            format!("it is unknown if they are within {within}.{apart}")
         }
-        None => "nothing was measured beside it.".to_owned(),
+        None => "no other window was measured for comparison.".to_owned(),
     }
 }
 
@@ -194,7 +193,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
         .number("Drift", "%", |drift| {
             Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
         })
-        .wide_number("Does not matter within", "%", |drift| {
+        .wide_number("Unimportant within", "%", |drift| {
             format!("± {}", number::significant(drift.within * 100.0, 2))
         })
         .wide_number("z", "", |drift| number::significant(drift.z, 3))
@@ -216,7 +215,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // Each event is within a block of that share of the window, on either side.
+    // Each event is within one block, with this share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::from_records("Changes of level", &shown.changes)
@@ -233,8 +232,8 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
         })
         .foot(format!(
             "By PELT, at most five of a series. A coincidence does not prove a cause: of the {} \
-             events that the probes saw, chance alone puts one within a block of a moment in {} of \
-             cases.",
+             events that the probes recorded, chance alone puts one within a block of a moment in \
+             {} of cases.",
             shown.events.len(),
             number::percent(chance)
         ))
@@ -249,16 +248,18 @@ fn cycles(shown: &EnduranceRecord) -> String {
     let count = number::significant(cycles.count, 2);
     match cycles.state {
         CyclesState::Seen => format!(
-            "Compaction comes again every {period} ({}); the window has {count} of these cycles.",
+            "Compaction repeats every {period} ({}); the window has {count} of these cycles.",
             cycles.of
         ),
         CyclesState::Few => format!(
-            "The window is shorter than three cycles of compaction: one takes about {period} ({}), \
-             and it has {count}. A part of a cycle looks like a trend.",
+            "The window is shorter than three cycles of compaction: a cycle takes about {period} \
+             ({}), and the window has {count}. A part of a cycle looks like a trend.",
             cycles.of
         ),
         CyclesState::Quiet => {
-            "Nothing was compacted in the window: what compaction costs is not in it.".into()
+            "No data was compacted in the window, so it does not include the cost of \
+             compaction."
+                .into()
         }
         CyclesState::Unseen => format!("No cycle of compaction is visible in {}.", cycles.of),
     }
@@ -356,7 +357,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
         title: "The course of the window".into(),
         what: format!(
             "Each point is {} s: the mean of its seconds, and dotted their minimum and maximum; \
-             p99 is that of single seconds. Shaded: changes of level.",
+             p99 is from single seconds. Shaded: changes of level.",
             number::significant(width_s, 3)
         ),
         height_px: 300 + 130 * panels.len() as u32,
@@ -368,7 +369,7 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     }
 }
 
-/// Returns mean, least and most of a series.
+/// Returns the mean, minimum and maximum of a series.
 fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     let place = if course.place.is_empty() {
         String::new()

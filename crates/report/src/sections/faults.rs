@@ -10,7 +10,7 @@ use crate::run_view::RunView;
 use crate::sections::time::label;
 use store::record::{Aftermath, FaultRecord, FaultVerdict, ReturnsRecord, SeriesEnd, since};
 
-/// Maximum number of faults with a card of their own; every fault has a row in the tables.
+/// Maximum number of faults with their own card. Every fault has a row in the tables.
 const CARDS_MAX: usize = 24;
 
 /// Returns every fault of the run. `None` if there was none.
@@ -67,7 +67,7 @@ fn times(view: &RunView) -> Table {
     .number("Clients noticed within", "s", |fault| {
         fault.detect_s.map(number::small)
     })
-    .number("Taken for dead after", "s", |fault| {
+    .number("Considered down after", "s", |fault| {
         fault.recovery.as_ref()?.noticed.gossip_s.map(number::small)
     })
     .number("Healed after", "s", |fault| {
@@ -78,8 +78,8 @@ fn times(view: &RunView) -> Table {
     })
     .foot(
         "Seen: by cassay's observer. Clients: the end of the first second with more errors, \
-             retries or lost connections than any before it, or outside the usual range. Taken for \
-             dead: by another node, at the first poll that showed it.",
+             retries or lost connections than any before it, or outside the usual range. \
+             Considered down: by another node, at the first poll that showed it.",
     )
     .build()
 }
@@ -98,8 +98,8 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// Says when one of the two series of a fault was back to normal. `None` for a fault without a
-/// level before it.
+/// Describes the time at which one of the two series of a fault was back to normal. `None` for a
+/// fault without a level before it.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
     let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
@@ -120,8 +120,8 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns the stretches of a trial with a fault: until it was seen whole again, and from then
-/// until throughput and p99 were normal.
+/// Returns the stretches of a trial with a fault: until all nodes of the target were up again, and
+/// from then until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);

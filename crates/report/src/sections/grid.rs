@@ -1,4 +1,5 @@
-//! Every combination of a matrix or a grid: rows by columns, a table for each value of the rest.
+//! Every combination of a matrix or a grid: rows and columns for two axes, and a table for each
+//! combination of the other axes.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -10,7 +11,7 @@ use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 /// Maximum number of tables on a page; the results list every combination.
 const TABLES_MAX: usize = 24;
 
-/// Returns the section. `None` for a study without two axes, counting the load as one.
+/// Returns the section. `None` for a study with fewer than two axes, where the load counts as one.
 pub fn section(view: &RunView) -> Option<Section> {
     let combinations = view.plan.resolved.combinations.as_ref()?;
     let axes = axes(view, combinations);
@@ -25,7 +26,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "combinations",
         title: "Every combination".into(),
         lead: "Throughput with the p99 of latency below it, each with its 95 % interval. The \
-               effects show each axis by itself."
+               effects show each axis separately."
             .into(),
         blocks: tables.collect(),
     })
@@ -46,7 +47,7 @@ enum Value {
     Place(procedure::Point),
 }
 
-/// Returns the load first, then the axes of the matrix; axes with one value are left out.
+/// Returns the load first, then the axes of the matrix. It leaves out axes with only one value.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);
@@ -79,8 +80,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Returns every combination of the values of some axes, with their names; one empty combination
-/// without axes.
+/// Returns every combination of the values of some axes, with their names. Without axes, returns
+/// one empty combination.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {

@@ -1,5 +1,5 @@
-//! The growth of the evidence: the interval of each primary comparison after each look, if a study
-//! ends when it is answered or has had blocks added.
+//! The growth of the evidence: the interval of each primary comparison after each look. It is for
+//! studies that end at their answer, or to which blocks were added.
 
 use crate::number;
 use crate::page::{
@@ -11,7 +11,7 @@ use crate::sections::results::metric_name;
 use crate::summary::{place, variant_name};
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// Returns a chart and a table for each comparison with looks. `None` without any.
+/// Returns a chart and a table for each comparison with looks. `None` if there are none.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons
@@ -40,14 +40,14 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the looks, and what the intervals promise.
+/// Explains the looks, and the meaning of the intervals.
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(
-            "{} added after the end of the run. An interval that is read at a chosen moment covers \
-             the truth less often than it states. So these intervals are longer: they cover the \
-             truth with 95 % after every number of blocks at once (anytime-valid). All other \
-             comparisons of this run are judged in the same way.",
+            "{} added after the end of the run. An interval that is read at a chosen moment \
+             covers the truth less often than it states. So these intervals are longer: they \
+             cover the truth with 95 % after every number of blocks at once (anytime-valid). The \
+             report judges all other comparisons of this run in the same way.",
             match looks.added {
                 1 => "1 block was".to_owned(),
                 added => format!("{added} blocks were"),
@@ -56,7 +56,7 @@ fn how(looks: &LooksRecord) -> String {
     }
     let level = looks.level.map_or_else(String::new, |level| {
         let each = number::significant((1.0 - level) * 100.0, 4);
-        format!(" Each interval is of {each} %, so that all together cover the truth with 95 %.")
+        format!(" Each interval has {each} %, so that all together cover the truth with 95 %.")
     });
     let shared = match looks.among {
         0 | 1 => String::new(),

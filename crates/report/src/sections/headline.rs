@@ -60,14 +60,14 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "Every validity rule that could be judged passed.".into(),
         Verdict::Suspect => {
-            "The numbers stand, but read the reasons before relying on them.".into()
+            "The numbers are usable, but read the reasons before relying on them.".into()
         }
         Verdict::Invalid => invalid_sentence(view),
         Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),
     }
 }
 
-/// Says how many trials broke a rule, and how their numbers are used.
+/// Describes the number of trials that broke a rule, and the use of their numbers.
 fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
@@ -132,7 +132,7 @@ fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
     Some(number::known_ms(point.latency(view, ALL)?.p99))
 }
 
-/// Returns the best point of each variant, for a run whose findings hold no sentence.
+/// Returns the best point of each variant, for a run whose findings contain no sentence.
 fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     let mut answer = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -155,8 +155,8 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// Returns the primary comparison. Without one, that of throughput furthest from 1, decided ones
-/// first. A ratio without an interval does not count.
+/// Returns the primary comparison. Without one, returns the comparison of throughput whose ratio is
+/// furthest from 1. Decided comparisons come first, and a ratio without an interval does not count.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
@@ -200,8 +200,8 @@ fn short_metric(metric: &str) -> &str {
 const CARDS_MAX: usize = 4;
 
 /// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
-/// many variants, the first ones would be arbitrary: the ratios with published counterparts are
-/// shown, or the best of all.
+/// many variants, the first ones would be arbitrary. Then the cards show the ratios with published
+/// counterparts, or the best of all variants.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -255,8 +255,8 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Returns true if the interval of a ratio is narrow enough to be meaningful: within tenfold,
-/// either way.
+/// Returns true if the interval of a ratio is narrow enough to be meaningful: within a factor of
+/// ten in both directions.
 fn says_something(comparison: &ComparisonRecord) -> bool {
     let tenfold = 1.0 + analysis::TENFOLD;
     comparison
@@ -306,7 +306,7 @@ fn cost_tile(view: &RunView, cost: &CostComparisonRecord) -> Figure {
     }
 }
 
-/// Returns the range in which the highest load lies, if a search found none with certainty.
+/// Returns the range that contains the highest load, if a search found none with certainty.
 fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -> Figure {
     let ends = [range.at_least, range.below].map(|end| end.map(|end| axis_value(end.value())));
     let unit = match range.at_least.or(range.below) {
@@ -359,7 +359,7 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Names the mean on a card whose quotient with another is a ratio with an interval.
+/// Names the kind of mean on a card, if the quotient of two means is a ratio with an interval.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
 /// Returns the latency of a variant that kept up with a rate.
@@ -421,8 +421,8 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns half the interval of throughput with a remark, or its ends if it is wide.
-/// `compared` is the geometric mean of blocks, whose relative error is that of their mean.
+/// Returns half the interval of throughput with a remark, or its ends if it is wide. `compared` is
+/// the geometric mean of blocks, with the relative error of their mean.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

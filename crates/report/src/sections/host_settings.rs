@@ -1,8 +1,8 @@
-//! Settings of the hosts that the database depends on: the deviations first, with their remedies;
-//! everything behind a fold.
+//! Settings of the hosts that are important to the database. The deviations come first, with their
+//! remedies. All settings are behind a fold.
 //!
-//! Equal trials and hosts share a row. A value that differs from trial to trial (as the CPUs of
-//! interrupts) does not separate them: the last one is shown.
+//! Equal trials and hosts share a row. A value that differs from trial to trial (such as the CPUs
+//! of interrupts) does not separate them. The row shows the last value.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -65,8 +65,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "host-settings",
         title: "Settings of the hosts".into(),
         lead:
-            "Settings of kernel, devices and JVMs that Cassandra depends on, as found before the \
-               measured window. cassay changed nothing."
+            "Settings of kernel, devices and JVMs that Cassandra depends on, as cassay found them \
+             before the measured window. It changed none."
                 .into(),
         blocks,
     })
@@ -79,7 +79,7 @@ fn deviates(one: &Shared<'_>) -> bool {
     )
 }
 
-/// Returns the settings as JSON: each once, with the hosts that have it.
+/// Returns the settings as JSON, without duplicates, each with the hosts that have it.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
@@ -136,7 +136,7 @@ fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.values().copied())
 }
 
-/// Returns each word once, in natural order.
+/// Returns the words without duplicates, in natural order.
 fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let words: BTreeSet<&str> = words.collect();
     let mut words: Vec<&str> = words.into_iter().collect();

@@ -1,4 +1,4 @@
-//! The client's own figures: could it have been the limit?
+//! The client's own figures, which show if the client could have been the limit.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
@@ -28,8 +28,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         blocks.insert(
             0,
             Block::Text(format!(
-                "At the highest throughput the client used {} of what it reaches against a target \
-             that answers at once.",
+                "At the highest throughput the client used {} of its throughput against a target \
+                 that answers at once.",
                 number::percent(share)
             )),
         );
@@ -44,15 +44,15 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     Some(Section {
         id: "instrument",
         title: "The instrument".into(),
-        lead: "A load generator near its own limit measures itself. Its ceiling is the throughput \
-               of the same program on the null target on this machine. A client that is stopped, \
-               or shares its machine, measures its neighbours."
+        lead: "A load generator near its own limit does not measure the target. Its ceiling is \
+               the throughput of the same program on the null target on this machine. A client \
+               that is stopped, or shares its machine, measures other programs."
             .into(),
         blocks,
     })
 }
 
-/// Says how much of the run was measured, and which steps took the rest.
+/// Describes the measured share of the run, and the steps that took the rest.
 fn time_use(view: &RunView) -> Option<String> {
     let used = view.findings.time_use.as_ref()?;
     let steps: Vec<String> = used
@@ -87,7 +87,7 @@ fn table(view: &RunView) -> Table {
     };
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
-        // V3 judges whether the client was the limit; the page does not judge again.
+        // V3 judges if the client was the limit, and the page does not judge again.
         .number("Used of it", "", |(trial, _)| {
             cell(
                 ceiling_share(trial).map(number::percent),
@@ -135,16 +135,16 @@ fn table(view: &RunView) -> Table {
             whole(client.connections as u64, number::count)
         })
         .foot(
-            "The ceiling: the lowest and the highest that were measured. Lag is the time from the \
+            "The ceiling: the lowest and the highest measured value. Lag is the time from the \
              intended start to the send of an operation that waited only for the clock; a closed \
              loop has none. The stall is the latest timer on the client's cores, in any loop. \
-             Others: share of all CPUs that neither the client nor nodes that it started used. \
-             Silence: the longest time without an answer while some were awaited.",
+             Others: share of all CPUs that neither the client nor its nodes used. Silence: the \
+             longest time without an answer while the client waited for some.",
         )
         .build()
 }
 
-/// Lists each of several clients, so that one that differs is noticed.
+/// Lists each of several clients, so that the reader notices a different one.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -189,8 +189,9 @@ fn clients(view: &RunView) -> Table {
         });
     health(table)
         .foot(
-            "Percentiles of one client are its own; those of the trial cover all operations of all \
-             clients. The ceiling is its throughput alone on a null target of its own machine.",
+            "Percentiles of a client cover its own operations; percentiles of the trial cover the \
+             operations of all clients. The ceiling is its throughput alone on a null target of \
+             its own machine.",
         )
         .build()
 }
@@ -255,7 +256,7 @@ fn health<'a>(
         })
 }
 
-/// Returns a figure, marked by its rule; without a figure, the reason.
+/// Returns a figure, marked by its rule. Without a figure, returns the reason.
 fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),

@@ -29,8 +29,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     (!charts.is_empty()).then(|| Section {
         id: "latency",
         title: "Latency distribution".into(),
-        lead: "Each step to the right leaves out nine tenths of what was left: 90 %, 99 %, \
-               99.9 %. A curve is dotted where it rests on fewer than 100 values."
+        lead: "Each step to the right leaves out nine tenths of the rest: 90 %, 99 %, 99.9 %. A \
+               curve is dotted where it rests on fewer than 100 values."
             .into(),
         blocks: vec![Block::Choice("Show".into(), charts)],
     })
@@ -61,7 +61,7 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
         }
     }
     kinds.sort_by_key(|kind| *kind != ALL);
-    // With one kind only, "all together" is the same curve again.
+    // With only one kind, the curve of all kinds together would be the same curve.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }
@@ -108,13 +108,13 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
     })
 }
 
-/// Returns the curve up to the last quantile with 100 values above it, and a dotted one from there
-/// to the last value; both share the point where they meet.
+/// Returns the curve up to the last quantile with 100 values above it, and a dotted curve from
+/// there to the last value. Both contain the point where they meet.
 pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {
-        // The maximum is at 1 ÷ (1 − q) = count: one value of them all.
+        // The maximum is at 1 ÷ (1 − q) = count, because it is one value of all.
         let x = (1.0 / (1.0 - quantile)).min(count);
         if !(x >= 1.0 && ms > 0.0) {
             continue;

@@ -1,6 +1,6 @@
 //! The figure of the first screen, which answers the question of this run at a glance.
 //!
-//! The findings decide which figure it is: the most specific one that they allow.
+//! The findings decide which figure it is: the most specific one that is possible.
 
 mod compared;
 mod effects;
@@ -36,8 +36,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     figure
 }
 
-/// Adds published ratios to the first plot: after a curve, which shows where they come from, and
-/// before rows, whose question they answer.
+/// Adds published ratios to the first plot: after a curve, which shows their origin, and before
+/// rows, whose question they answer.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 use trial_groups::Group;
 
-/// Maximum number of pictures: the tables have the variations too.
+/// Maximum number of pictures. The tables also contain the variations.
 const PICTURES_MAX: usize = 12;
 /// Maximum size of a table of distances that is shown.
 const DISTANCES_MAX: usize = 24;
@@ -69,14 +69,14 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "machines",
         title: "Machines, nodes and client".into(),
-        lead: "The machines as processes on the hosts see them, with the CPUs on which threads of \
-               nodes and client may run. Boxes are not to scale."
+        lead: "The machines as they appear to processes on the hosts, with the CPUs on which \
+               threads of nodes and client may run. Boxes are not to scale."
             .into(),
         blocks,
     })
 }
 
-/// Returns the picture of a machine with the processes on it, or says that there is none.
+/// Returns the picture of a machine with the processes on it, or a sentence that there is none.
 fn drawn<'a>(
     named: (String, String),
     machine: &'a MachineTopologyRecord,
@@ -89,12 +89,12 @@ fn drawn<'a>(
         Some(picture) => Block::Picture(picture),
         None => Block::Note(
             Tone::Muted,
-            format!("{title}: not drawn, it has too many parts or tells of none."),
+            format!("{title}: not drawn, because it has too many parts or no known ones."),
         ),
     }
 }
 
-/// Returns the same as JSON: every group of trials once.
+/// Returns the same as JSON, with every group of trials once.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |group: &Group<'_>| {
         let placements = group.placements().into_iter().map(|one| {
@@ -140,7 +140,7 @@ fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     all
 }
 
-/// Returns the number of each node's colour: a node has the same one everywhere.
+/// Returns the number of each node's colour, which is the same everywhere.
 fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     let mut colors = BTreeMap::new();
     for one in groups.iter().flat_map(Group::placements) {
@@ -184,7 +184,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     said
 }
 
-/// Returns true if the client's machine is known to be another one than the nodes'.
+/// Returns true if the client's machine is certainly different from those of the nodes.
 fn is_client_elsewhere(record: &NodesRecord) -> bool {
     let (client, nodes): (Vec<_>, Vec<_>) =
         record.placements.iter().partition(|one| one.is_client());
@@ -197,7 +197,7 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
     !nodes.is_empty() && nodes.into_iter().all(is_other)
 }
 
-/// Says what machines of this size cannot show; equal machines share a sentence.
+/// Describes what machines of this size cannot show. Equal machines share a sentence.
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
     for machine in machines {
@@ -220,7 +220,7 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
 }
 
-/// Lists facts that the picture has no space for.
+/// Lists facts for which the picture has no space.
 fn about(machine: &MachineTopologyRecord) -> Block {
     let mut facts = vec![("Told by".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));
@@ -245,7 +245,7 @@ fn about(machine: &MachineTopologyRecord) -> Block {
     Block::Details(format!("More about {}", name(machine)), blocks)
 }
 
-/// Says what its hosts may use of it; equal hosts are grouped.
+/// Describes the part that its hosts may use. Equal hosts are grouped.
 fn may_use(machine: &MachineTopologyRecord) -> Vec<(String, String)> {
     let mut by_parts: Vec<(String, Vec<&str>)> = Vec::new();
     for host in &machine.hosts {

@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use crate::summary::{place, variant_name};
 
-/// Returns the section. `None` for a study that states no price and asks for no capacity.
+/// Returns the section. `None` for a study without a price and a capacity.
 pub fn section(view: &RunView) -> Option<Section> {
     let (prices, capacities) = (&view.findings.prices, &view.findings.capacities);
     let mut blocks = Vec::new();
@@ -23,8 +23,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "worth",
         title: "What it is worth".into(),
-        lead: "Prices are those that the study states; they have no error, so intervals are those \
-               of the throughputs."
+        lead: "Prices are from the study; they have no error, so intervals come from the \
+               throughputs."
             .into(),
         blocks,
     })

@@ -1,7 +1,7 @@
-//! Proofs of the requested settings: those that are not in effect, or that no node shows, are in
-//! sight; the rest is behind a fold.
+//! Proofs of the requested settings. Settings that are not in effect, or that no node shows, are
+//! visible; the others are behind a fold.
 //!
-//! Invariant: it says that everything is in effect only if everything was shown.
+//! Invariant: the section says that all settings are in effect only if nodes reported all of them.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -11,8 +11,8 @@ use crate::sections::effective::cut;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::ProofOutcome;
 
-/// Properties that the proofs of a row share: key, requested value, effective value or why it is
-/// unknown, and source.
+/// Properties that the proofs of a row share: key, requested value, effective value or the reason
+/// why it is unknown, and source.
 type Same<'a> = [&'a str; 4];
 /// Nodes and trials of a row.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
@@ -21,7 +21,7 @@ type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 type Rows<'a> = BTreeMap<Same<'a>, Where<'a>>;
 
 /// Returns the proofs of all trials: one row if they are the same everywhere. Settings that are not
-/// in effect or not shown are in sight.
+/// in effect, or that no node shows, are visible.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let mut by_outcome: BTreeMap<ProofOutcome, Rows<'_>> = BTreeMap::new();
     let mut readings = 0;

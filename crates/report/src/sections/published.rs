@@ -1,12 +1,13 @@
-//! Compares published figures with the measured ones: ratios first, since only they carry over to
-//! other machines.
+//! Compares published figures with measured ones. Ratios come first, because only they carry over
+//! to other machines.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
-/// Factor by which a printed mean may miss Little's law: rounding, and clients that wait.
+/// Factor by which a printed mean may deviate from Little's law, because of rounding and of clients
+/// that wait.
 const LITTLE_MAX: f64 = 1.25;
 
 /// Returns the published figures. `None` if the study names none.
@@ -29,7 +30,9 @@ pub fn section(view: &RunView) -> Option<Section> {
             published.failures.iter().map(failure).collect(),
         )),
         (false, false) => blocks.push(Block::Text(
-            "The table of the faults compares its figures of failures with ours.".to_owned(),
+            "The table of the faults compares its figures of failures with those of this \
+             run."
+                .to_owned(),
         )),
     }
     for (heading, said) in [
@@ -47,11 +50,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     };
     Some(Section {
         id: "published",
-        title: "Published figures compared with ours".into(),
+        title: "Published figures compared with those of this run".into(),
         lead: format!(
-            "{}{link}. Ratios may carry over to another machine; absolute figures apply to theirs: \
-             {}. A published ratio has no interval: it lies inside or outside ours. A published \
-             range overlaps ours or does not.",
+            "{}{link}. Ratios may carry over to another machine; absolute figures apply to \
+             theirs: {}. A published ratio has no interval: it is inside or outside the interval \
+             of this run. A published range overlaps that interval or does not.",
             published.title, published.system
         ),
         blocks,
@@ -83,7 +86,7 @@ fn ratios(published: &PublishedRecord) -> Table {
         .build()
 }
 
-/// Says where the published value lies; never that it is confirmed.
+/// Describes the position of the published value relative to the interval, but never confirms it.
 fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     let [least, most] = ratio.published;
     if ratio.ours.is_none() {
@@ -97,13 +100,13 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if most < low {
         ("ours is higher: outside our interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
-        // A published difference, while the measured one may be none.
+        // A published difference may exist although the measured one may be none.
         let what = "inside our interval, and so is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {
         ("inside our interval", Tone::Good)
     } else if least <= low && high <= most {
-        ("ours lies in that range", Tone::Good)
+        ("this run is in that range", Tone::Good)
     } else {
         ("our interval and that range overlap", Tone::Good)
     }
@@ -127,7 +130,7 @@ fn figures(published: &PublishedRecord) -> Table {
                 Cell::new("consistent").tone(Tone::Good)
             }
             Some(times) => Cell::new(format!(
-                "contradicts: the mean is {} times what throughput allows for",
+                "contradicts: the mean is {} times the value that throughput allows",
                 number::ratio(times)
             ))
             .tone(Tone::Warn),

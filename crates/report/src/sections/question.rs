@@ -1,12 +1,12 @@
-//! The question: how the variants differ, and which trials were not needed.
+//! The question: the differences between the variants, and the trials that were not needed.
 
 use crate::page::{Block, Section};
 use crate::run_view::RunView;
 use crate::sections::setup;
 use store::record::left_out_words;
 
-/// Shows how variants differ and which trials were left out. `None` for a study of one variant that
-/// ran completely.
+/// Shows the differences between variants, and the trials that were left out. `None` for a study of
+/// one variant that ran completely.
 pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks: Vec<Block> =
         setup::variant_difference_table(view).map(Block::Table).into_iter().collect();

@@ -1,7 +1,7 @@
 //! Properties of requests: consistency, timeouts, retries and others, for each kind of operation.
 //!
-//! Read from `requests` of the plan. Equal variants and statements share a row. A property has a
-//! column only if rows differ in it; otherwise it is in a sentence below.
+//! They come from `requests` of the plan. Equal variants and statements share a row. A property has
+//! a column only if rows differ in it. Otherwise, a sentence below states it.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Table, Tone};
@@ -14,13 +14,13 @@ use store::record::RequestRecord;
 /// Length of a statement in a cell; the whole statement is in its own table.
 const CQL_CHARS_SHORT: usize = 40;
 
-/// One recorded property of a request. In a narrow terminal, the last ones with a sentence are the
-/// first to lose their column.
+/// One recorded property of a request. In a narrow terminal, the last properties with a sentence
+/// lose their column first.
 struct Field {
     title: &'static str,
     /// Returns the value of a statement. `None` if it does not apply or is not on record.
     value: fn(&RequestRecord) -> Option<String>,
-    /// Words for all statements together. `None` if the property always has a column.
+    /// Sentence about all statements together. `None` if the property always has a column.
     said: Option<fn(&str) -> String>,
 }
 
@@ -55,7 +55,7 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Speculative execution",
         value: |r| {
-            // Plans that did not record retries did not record this either.
+            // Plans without recorded retries did not record this either.
             r.retries?;
             let after = r.speculate_after_ms.map(milliseconds);
             Some(after.map_or("none".into(), |after| format!("after {after}")))
@@ -122,7 +122,7 @@ fn milliseconds(ms: f64) -> String {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are enough; without rounding, 0.1 + 0.2 would be shown in full.
+    // Six digits are enough. Without rounding, 0.1 + 0.2 would appear in full.
     format!("{} {unit}", number::round(value, 6))
 }
 
@@ -233,7 +233,7 @@ fn groups<'a>(requests: &[Request<'a>]) -> Vec<Group<'a>> {
             });
         }
     }
-    // Rows of a kind are together, wherever the plan has them.
+    // Rows of a kind are together, regardless of their order in the plan.
     let mut kinds = Vec::new();
     requests.iter().for_each(|r| add(&mut kinds, r.kind));
     groups.sort_by_key(|group| kinds.iter().position(|kind| *kind == group.kind));
@@ -310,7 +310,7 @@ fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> C
     Cell::new(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a value; strong if rows of the same kind differ.
+/// Returns a value, which is strong if rows of the same kind differ.
 fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     let Some(value) = &group.values[field] else {
         return Cell::absent();

@@ -14,7 +14,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "requirements",
         title: "Are the requirements met?".into(),
         lead: "The 95 % interval decides: missed if all of it is beyond the limit, met if all of \
-               it is within; otherwise it cannot be told."
+               it is within; otherwise the report cannot decide."
             .into(),
         blocks: vec![Block::Table(table(view))],
     })
@@ -56,8 +56,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// For example `missed`, `met`, `not to be told`; an undecided requirement that counts as missed
-/// says so.
+/// Formats an outcome: `missed`, `met`, `not to be told`. If an undecided requirement counts as
+/// missed, the text says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
         (RequirementOutcome::Met, _) => ("met", Tone::Good),
@@ -67,7 +67,7 @@ pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     }
 }
 
-/// For example `p99 latency ≤ 10 ms`.
+/// Formats a requirement: `p99 latency ≤ 10 ms`.
 pub fn words(one: &RequirementRecord) -> String {
     let what = match one.metric {
         RequiredMetric::P50Ms => "median latency",
@@ -93,7 +93,7 @@ pub fn words(one: &RequirementRecord) -> String {
     };
     let limit = match one.metric {
         RequiredMetric::ErrorRate | RequiredMetric::OpsPerS => amount(one, one.limit),
-        // As the study writes it.
+        // The format is that of the study.
         metric if metric.is_latency() => format!("{} ms", one.limit),
         _ => one.limit.to_string(),
     };

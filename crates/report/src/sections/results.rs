@@ -1,4 +1,4 @@
-//! The numbers: one row per point, the same as charts, and what the comparisons say.
+//! The numbers: one row per point, the same as charts, and the results of comparisons.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
@@ -20,10 +20,11 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         kinds_table(view, points)
             .map(|table| Block::Details("By kind of operation".into(), vec![Block::Table(table)])),
     );
-    blocks
-        .extend(blocks_table(view).map(|table| {
-            Block::Details("Every trial by itself".into(), vec![Block::Table(table)])
-        }));
+    blocks.extend(
+        blocks_table(view).map(|table| {
+            Block::Details("Every trial separately".into(), vec![Block::Table(table)])
+        }),
+    );
     if points.iter().any(did_more_than_offered) {
         let why = "Throughput may exceed the offered rate, because operations that were due before \
                    the window ended within it.";
@@ -54,7 +55,7 @@ fn did_more_than_offered(point: &Point<'_>) -> bool {
     }
 }
 
-/// Returns the cell of a quantile: grey, with the count, if too few values lie above it.
+/// Returns the cell of a quantile: grey, with the count, if too few values are above it.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::absent();
@@ -88,7 +89,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
         hint = format!("{censored} operations have no known end; {hint}");
     }
     let cell = Cell::new(number::known_ms(value)).hint(hint);
-    // Half a value of slack: 100 of 10,000 must not fail by binary rounding.
+    // There is half a value of slack: 100 of 10,000 must not fail by binary rounding.
     if above + 0.5 < number::COUNT_ABOVE_MIN {
         let above = number::count(above.round() as u64);
         return cell.tone(Tone::Muted).detail(format!("{above} above"));
@@ -198,15 +199,16 @@ fn labels(points: &[Point<'_>]) -> String {
     let mut text = String::new();
     if has("short") {
         text += &format!(
-            " “Short”: a window under {SHORT_WINDOW_S} s. It sees rare events (a pause, a flush) \
-             too often or not at all. Its interval covers the truth in fewer than 95 % of cases: \
-             60 to 90 % for an event once in ten seconds."
+            " “Short”: a window under {SHORT_WINDOW_S} s. It contains rare events (a pause, a \
+             flush) too often or not at all. Its interval covers the truth in fewer than 95 % of \
+             cases: 60 to 90 % for an event once in ten seconds."
         );
     }
     if has("few incidents") {
         text += &format!(
-            " “Few incidents”: fewer than {FEW_INCIDENTS} periods of seconds stand out. Their \
-             frequency is known to a factor of two at best; measure a longer window."
+            " “Few incidents”: fewer than {FEW_INCIDENTS} periods of seconds differ clearly from \
+             the rest. Their frequency is known to a factor of two at best; measure a longer \
+             window."
         );
     }
     text
@@ -297,7 +299,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns a metric's name, without the unit, which a ratio does not have: `latency_ms.p999` is
+/// Returns a metric's name without the unit, because a ratio has no unit: `latency_ms.p999` is
 /// `latency p99.9`.
 pub fn metric_name(metric: &str) -> String {
     let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));

@@ -15,7 +15,7 @@ fn tone(result: RuleOutcome) -> (Tone, u8) {
     }
 }
 
-/// Returns the tone of the numbers behind a rule in one trial: only if it did not pass.
+/// Returns the tone of the numbers behind a rule in one trial, if the trial did not pass.
 pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     let rule = trial.rules.iter().find(|r| r.rule == name);
     match rule.map(|r| tone(r.result).0) {
@@ -125,8 +125,8 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
         .build()
 }
 
-/// Lists why trials are not valid. A reason that several trials share is there once, in the words
-/// of the first of the worst trials.
+/// Lists the reasons why trials are not valid. A reason that several trials share appears once,
+/// with the text of the first of the worst trials.
 fn reasons(view: &RunView) -> Option<Table> {
     let mut reasons: Vec<Reason<'_>> = Vec::new();
     for trial in &view.findings.trials {
@@ -179,7 +179,7 @@ struct Reason<'a> {
     trials: Vec<usize>,
 }
 
-/// Lists the trials that are not valid, and why, a row each.
+/// Lists the trials that are not valid, each in a row with the reason.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
     let judged = trials.map(|trial| (trial, Verdict::from_record(Some(trial.verdict))));

@@ -1,5 +1,5 @@
-//! The scaling of a machine over its units: a figure, efficiencies, curves, and what cannot be
-//! shown.
+//! The scaling of a machine over its units: a figure, efficiencies, curves, and the conclusions
+//! that they do not allow.
 
 mod figure;
 mod models;
@@ -21,10 +21,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "scale-up",
         title: "Throughput and efficiency of more units".into(),
-        lead: "Efficiency is the throughput of N units divided by N times that of one unit with \
-               the same share of the machine. The one unit ran with only the client on the rest of \
-               the machine: if it then has a higher clock rate, every efficiency is too low by \
-               that factor. Both throughputs come from the same blocks, if these took turns."
+        lead: "Efficiency is the throughput of N units divided by N times the throughput of one \
+               unit with the same share of the machine. The one unit ran with only the client on \
+               the rest of the machine: if it then has a higher clock rate, every efficiency is \
+               too low by that factor. Both throughputs come from the same blocks, if these took \
+               turns."
             .into(),
         blocks: together(all).into_iter().flat_map(|arms| load_blocks(&arms)).collect(),
     })
@@ -60,7 +61,7 @@ fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     blocks
 }
 
-/// Says what can and cannot be shown: once, if it is the same for all arms.
+/// Describes what can and cannot be shown, only once if it is the same for all arms.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
     let heading = "Limits of this measurement";
@@ -116,7 +117,7 @@ fn units_name(unit: &str) -> &str {
     }
 }
 
-/// For example `98.0 % (95 %: 97.1 to 98.9 %)`.
+/// Formats an efficiency: `98.0 % (95 %: 97.1 to 98.9 %)`.
 fn share_words(ratio: &ScaleRatioRecord) -> String {
     let interval = match ratio.ci95 {
         Some([low, high]) => format!(
@@ -130,7 +131,7 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies, a sentence each. Unknown ones are listed below, with the
+/// Describes the known efficiencies in one sentence each. Unknown ones are listed below, with the
 /// reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
@@ -140,14 +141,17 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
         let share = share_words(of.ratio.as_ref()?);
         Some(match of.name {
             EfficiencyOf::Socket => format!(
-                "{arm}one full socket does {share} of {} times what one {unit} does.",
+                "{arm}one full socket has {share} of {} times the throughput of one {unit}.",
                 record.units_per_socket
             ),
             EfficiencyOf::System => {
-                format!("{arm}the full machine does {share} of {all} times what one {unit} does.")
+                format!(
+                    "{arm}the full machine has {share} of {all} times the throughput of one \
+                         {unit}."
+                )
             }
             EfficiencyOf::Cross => format!(
-                "{arm}the full machine does {share} of {} times what one full socket does.",
+                "{arm}the full machine has {share} of {} times the throughput of one full socket.",
                 record.sockets
             ),
         })
@@ -156,7 +160,7 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     told.map(|sentence| capital(&sentence)).collect()
 }
 
-/// Returns true if a column has to name the arm.
+/// Returns true if a column must name the arm.
 fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
@@ -225,7 +229,7 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
 }
 
 fn improvements(arms: &[&ScaleUpRecord]) -> Table {
-    let caption = "Against the baseline with as many units";
+    let caption = "Against the baseline with the same number of units";
     arm_table(arms, caption, |arm| &arm.improvements)
         .text("Against", |(_, of)| &of.against)
         .number("Units", "", |(_, of)| of.units.to_string())

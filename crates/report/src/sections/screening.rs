@@ -1,5 +1,5 @@
-//! The settings of a screening that have an effect: a table, a half-normal plot, and how to confirm
-//! them.
+//! The settings of a screening that have an effect: a table, a half-normal plot, and the way to
+//! confirm them.
 
 use crate::number;
 use crate::page::{Block, Section, Table, Tone};
@@ -20,8 +20,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "screen",
         title: "Which settings matter".into(),
         lead: "Every run has one of two values of every setting, so each effect uses all runs. \
-             Nothing is repeated: the small effects show how large chance is (Lenth's method). A \
-             screening selects what to confirm, and proves nothing."
+               The screening repeats no run: the small effects show the size of chance (Lenth's \
+               method). A screening selects factors to confirm, and proves none."
             .into(),
         blocks: screens.iter().flat_map(|screen| blocks(screen, &view.name)).collect(),
     })
@@ -36,7 +36,7 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
     let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
     blocks.extend(chart.map(Block::Chart));
     if screen.confirm.is_empty() {
-        blocks.push(Block::Text("There is nothing to confirm.".into()))
+        blocks.push(Block::Text("There are no settings to confirm.".into()))
     } else {
         let text = format!(
             "`cassay confirm {run}` measures every combination of them, in blocks: the same \

@@ -1,4 +1,4 @@
-//! Searches: the path of each, and where it ended.
+//! Searches: the path of each, and its end.
 
 use crate::number;
 use crate::page::{
@@ -11,7 +11,7 @@ use analysis::procedure::Point;
 use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
-/// Maximum number of searches with a chart each; the tables have all of them.
+/// Maximum number of searches with a chart. The tables contain all of them.
 const CHARTS_MAX: usize = 24;
 
 /// Returns every search. `None` without any.
@@ -73,7 +73,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
     }
 }
 
-/// Lists where each search ended.
+/// Lists the end of each search.
 fn found_table(view: &RunView) -> Table {
     let searches = &view.findings.searches;
     Table::from_records("Results of the searches", searches)
@@ -142,7 +142,7 @@ fn steps_table(search: &SearchRecord) -> Table {
         .build()
 }
 
-/// Draws the load over the number of the trial, each point marked by its result.
+/// Draws the load over the number of the trial. The mark of each point shows its result.
 fn chart(search: &SearchRecord) -> Option<Chart> {
     if search.steps.len() < 2 {
         return None;
@@ -195,7 +195,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         }
     }));
     Some(Chart {
-        title: "The way of the search".into(),
+        title: "The path of the search".into(),
         what: format!("{}.", search.words),
         height_px: 340,
         x: Axis {
@@ -212,7 +212,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text beside a mark: the latency that decided.
+/// Returns the text next to a mark, which is the latency that decided.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

@@ -1,4 +1,4 @@
-//! The configuration of the run, its machines, and how to run it again.
+//! The configuration of the run, its machines, and the way to repeat it.
 
 use crate::flatten_json::flatten;
 use crate::number;
@@ -17,7 +17,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    // Settings per trial are in sections of their own.
+    // Settings per trial are in separate sections.
     let told = effective::is_known(view);
     if !told {
         blocks.extend(nodes_table(view).map(Block::Table));
@@ -43,23 +43,24 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Lists what was adapted, and what an import does differently here.
+/// Lists the adaptations, and the differences of an import from its tool.
 fn notes(view: &RunView) -> Option<Block> {
     let notes = view.plan.resolved.notes.clone();
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
-/// Maximum number of bytes shown of a file: four such files are a small part of a page of 6 MB.
+/// Maximum number of bytes to show of a file. Four files of this size are a small part of a page of
+/// 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
 /// Ending of files that hold data rather than parts of the study.
 const DATA_FILE: &str = ".csv";
 
-/// Returns the files that the study names, as they were read.
+/// Returns the files that the study names, in the form in which they were read.
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
         if name.ends_with(DATA_FILE) {
-            // Keys of a user's table must not be on a page that is shared.
+            // Keys of a user's table must not appear on a shared page.
             let lines = measure::number::counted(text.lines().count() as u64, "line");
             let said = format!("{lines}, which are not shown; plan.json has them.");
             return Block::Details(format!("The file {name}"), vec![Block::Text(said)]);
@@ -76,7 +77,7 @@ fn input_files(view: &RunView) -> Vec<Block> {
     view.plan.resolved.overrides.inputs.iter().map(file).collect()
 }
 
-/// Returns the study with its defaults, without the parts that are shown elsewhere.
+/// Returns the study with its defaults, without the parts that other sections show.
 fn resolved(view: &RunView) -> Vec<(String, String)> {
     let mut tree = json!(view.plan.resolved);
     if let Some(map) = tree.as_object_mut() {
@@ -111,8 +112,8 @@ pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     })
 }
 
-/// Returns one row per key whose value differs between the maps, one titled column per map. `None`
-/// if they agree.
+/// Returns one row for each key whose value differs between the maps, with one titled column for
+/// each map. `None` if the maps agree.
 pub fn difference_table(
     what: &str,
     titles: &[&str],
@@ -148,7 +149,8 @@ fn nodes_table(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns all settings of the nodes: one column if they agree everywhere, else one per node.
+/// Returns all settings of the nodes, in one column if they agree everywhere, otherwise in one
+/// column per node.
 fn settings_table(view: &RunView) -> Option<Table> {
     let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
     let maps: Vec<(&str, &BTreeMap<String, String>)> =
@@ -183,7 +185,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     }
     let files = Table::from_records("", &view.files)
         .text("File", |file| &file.path)
-        .text("What stands in it", |file| file.what.as_str())
+        .text("Contents", |file| file.what.as_str())
         .unless_empty();
     blocks.extend(files.map(|table| Block::Details("Files".into(), vec![Block::Table(table)])));
     Some(Section {

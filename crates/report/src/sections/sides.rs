@@ -1,5 +1,5 @@
-//! Compares the data on disk of each side of a comparison: whether the same question was asked of
-//! the same data.
+//! Compares the data on disk of each side of a comparison: it must be the same for a fair
+//! comparison.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};

@@ -1,7 +1,8 @@
 //! The balance between nodes: means over the measured window, host by host, node by node.
 //!
-//! A cluster is as fast as its slowest node. A node that works more, or less, than the others shows
-//! an uneven ring, a sick machine or a client that talks to one node: that is said in words.
+//! A cluster is as fast as its slowest node. A node with more or less load than the others is a
+//! sign of an uneven ring, a faulty machine or a client that uses only one node. A sentence states
+//! this.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -11,12 +12,12 @@ use crate::sections::time;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Ratio of the largest to the smallest from which on a sentence is written. Nodes of one ring
-/// differ by some 10 to 20 % because of their random tokens.
+/// Minimum ratio of the largest to the smallest value for a sentence. Nodes of one ring differ by
+/// some 10 to 20 %, because of their random tokens.
 const RATIO_MAX: f64 = 1.5;
-/// Maximum number of trials with a table of their own, 1 kB each.
+/// Maximum number of trials with their own table of 1 kB.
 const TRIALS_MAX: usize = 100;
-/// Maximum number of nodes with a column each; otherwise only the extremes are named.
+/// Maximum number of nodes that each have a column. With more nodes, only the extremes are named.
 const COLUMNS_MAX: usize = 6;
 /// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
@@ -27,7 +28,7 @@ struct Measure {
     /// All series that belong to it; those of one owner are combined.
     names: &'static [&'static str],
     how: Combination,
-    /// Mean of the largest below which a ratio is meaningless, in the series' scaled unit.
+    /// Minimum of the largest mean for a meaningful ratio, in the series' scaled unit.
     floor: f64,
 }
 
@@ -36,9 +37,9 @@ struct Measure {
 enum Combination {
     /// The sum of their means.
     Sum,
-    /// The largest of their means: a host is as busy as its busiest disk.
+    /// The largest of their means, because a host is as busy as its busiest disk.
     Largest,
-    /// The sum of all values by the length of the window: milliseconds stopped, in percent.
+    /// The sum of all values divided by the length of the window: stopped milliseconds, in percent.
     Share,
 }
 
@@ -158,7 +159,7 @@ impl Spread {
         let name = self.name;
         match self.ratio() {
             Some(ratio) => format!(
-                "{name}: {} has {} times what {} has ({most} and {least}{unit}).",
+                "{name}: {} has {} times the value of {} ({most} and {least}{unit}).",
                 high.0,
                 number::significant(ratio, 2),
                 low.0
@@ -223,8 +224,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
     })
 }
 
-/// Returns the unevenness in words, the widest spread of every quantity, and every trial behind a
-/// fold. `None` if no quantity has two nodes.
+/// Returns sentences on the unevenness, the widest spread of every quantity, and every trial behind
+/// a fold. `None` if no quantity has two nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
@@ -250,7 +251,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "Node by node".into(),
         lead: format!(
             "Means over the measured window. A quantity is called uneven when the largest is at \
-             least {RATIO_MAX} times the smallest, and large enough to matter."
+             least {RATIO_MAX} times the smallest, and large enough to be relevant."
         ),
         blocks,
     })
@@ -277,7 +278,8 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     vec![Block::List("Uneven between the nodes".into(), uneven)]
 }
 
-/// Returns the trial with the widest spread of a quantity, among those in which it mattered.
+/// Returns the trial with the widest spread of a quantity, among those in which the spread
+/// mattered.
 fn widest_of<'a>(
     measure: &Measure,
     all: &'a [(&TrialView, Vec<Spread>)],

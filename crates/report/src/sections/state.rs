@@ -1,4 +1,4 @@
-//! The state of the data that trials began with, and the cost of the probes.
+//! The initial state of the trials' data, and the cost of the probes.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -7,9 +7,9 @@ use crate::summary::trial_table;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
 
-/// Share of a core from which on the probes are a load of their own: the limit of rule V17.
+/// Minimum share of a core at which the probes count as a load themselves: the limit of rule V17.
 const CPU_SHARE_WARN: f64 = 0.05;
-/// Number of characters of a fingerprint that are shown: enough to tell two apart.
+/// Number of characters of a fingerprint that are shown: enough to distinguish two.
 const FINGERPRINT_CHARS: usize = 16;
 
 /// Returns the restored snapshots. Empty if no trial restored one.
@@ -181,14 +181,14 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
             Cell::zero_expected(problems.len() as u64, Tone::Warn)
         })
         .foot(format!(
-            "CPU: that of cassay while the probe ran, in the trial with the highest value; above \
-             {} the probe is a load of its own.",
+            "CPU: CPU time of cassay while the probe ran, in the trial with the highest value; \
+             above {} the probe itself is a load.",
             number::percent(CPU_SHARE_WARN)
         ))
         .build()
 }
 
-/// Returns the share of a core that a probe took, in the trial in which it took most.
+/// Returns the share of a core that a probe took, in the trial in which it took the most.
 fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for (trial, probe) in all {

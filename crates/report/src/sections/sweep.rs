@@ -1,8 +1,8 @@
 //! The points of a sweep as charts: throughput and latency.
 //!
-//! An invalid point is drawn hatched in charts of throughput, and left out everywhere else. So is a
-//! saturated one: its throughput is what the target can do, but its latency depends on the length
-//! of the trial.
+//! Charts of throughput draw an invalid point hatched, and all other charts leave it out. They also
+//! leave out a saturated point: its throughput is the capacity of the target, but its latency
+//! depends on the length of the trial.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, XValues};
 use crate::run_view::RunView;
@@ -15,7 +15,7 @@ use store::record::QuantilesRecord;
 /// Draws bars of throughput with a line of p99.9, over the only axis.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let axis = only_axis(points);
-    // Without an axis each variant is one bar.
+    // Without an axis, each variant is one bar.
     if points.len() < 2 {
         return None;
     }
@@ -61,7 +61,8 @@ fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     }
 }
 
-/// Returns bars and line of one variant; its invalid points are hatched bars, and not in the line.
+/// Returns the bars and the line of one variant. Its invalid points are hatched bars, and are not
+/// in the line.
 fn variant_series(
     view: &RunView,
     points: &[Point<'_>],
@@ -150,7 +151,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     vec![p50, p99]
 }
 
-/// Draws latency against throughput: it shows where more load stops paying.
+/// Draws latency against throughput. This shows the point beyond which more load gains little.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let of = |index: usize| tradeoff_series(view, points, index);
     let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();
@@ -158,8 +159,8 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         title: "Latency against throughput".into(),
         what: format!(
-            "Beside each point: {axis}. Where the line turns upwards, more load only adds \
-             waiting. Invalid and saturated points are left out."
+            "Beside each point: {axis}. Where the line turns upwards, more load only adds wait \
+             time. Invalid and saturated points are left out."
         ),
         height_px: 380,
         x: Axis::new("throughput, op/s", Scale::Linear),

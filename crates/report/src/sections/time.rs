@@ -1,7 +1,7 @@
 //! The series of each trial: throughput, latency and errors second by second.
 //!
-//! A long run is thinned so that the page stays small. Counts of joined intervals are added; of
-//! percentiles the worst is kept, since percentiles cannot be averaged. The chart says so.
+//! A long run is thinned so that the page stays small. Counts of joined intervals are added up. Of
+//! percentiles, the worst is kept, because percentiles cannot be averaged. The chart says so.
 
 use crate::page::{
     Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Tone, XValues,
@@ -13,12 +13,13 @@ use crate::summary::{place, variant_name};
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
-/// Maximum number of places on the time axis of one trial: what a screen can show.
+/// Maximum number of places on the time axis of one trial: the number that a screen can show.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
-/// Maximum number of places on all time axes of a page. With ten series and twelve bytes a value
-/// they stay under 800 kB. The page then stays under 6 MB with the panels and the chart library.
+/// Maximum number of places on all time axes of a page. With ten series and twelve bytes per value,
+/// they remain below 800 kB. Then the page remains below 6 MB with the panels and the chart
+/// library.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
-/// Maximum number of trials with a chart; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
+/// Maximum number of trials with a chart. With [`PLACES_PER_TRIAL_MIN`] each, they still fit.
 const TRIALS_MAX: usize = 150;
 /// Colour of the client, far from those of the first kinds.
 const CLIENT_COLOR: usize = 7;
@@ -40,11 +41,11 @@ pub fn section(view: &RunView) -> Option<Section> {
         .to_string();
     let left_out = with_records().count() - courses.len();
     if left_out > 0 {
-        lead = format!("{lead} {left_out} more trials have their intervals on disk only.");
+        lead = format!("{lead} {left_out} more trials have their intervals only on disk.");
     }
     if !view.findings.faults.is_empty() {
         lead = format!(
-            "{lead} In colour: faults, until the target was seen whole again, and then until \
+            "{lead} In colour: faults, until the target was whole again, and then until \
              throughput and p99 were as before."
         );
     }
@@ -172,7 +173,7 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
              worst value."
         )
     } else {
-        "Percentiles of each interval by itself.".into()
+        "Percentiles of each interval separately.".into()
     };
     let client = client_lines(trial, places);
     let stalls = stall_lines(trial, places);
@@ -205,7 +206,7 @@ fn panels(
         group: name.clone(),
         name,
         in_legend: true,
-        // The first in the colour of errors; the others must differ from it.
+        // The first one has the colour of errors, and the others must differ from it.
         color: if index == 0 {
             Color::Error
         } else {

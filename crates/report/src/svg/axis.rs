@@ -1,4 +1,4 @@
-//! Numbers on an axis: converts values to pixels, and places ticks.
+//! Converts values on an axis to pixels, and places ticks.
 
 use crate::page::{AxisScale, PlotAxis};
 use measure::number::short;
@@ -51,7 +51,7 @@ impl Axis {
         value >= self.ends[0] - slack && value <= self.ends[1] + slack
     }
 
-    /// Describes where it begins and how it is divided. `None` for a linear axis that begins at
+    /// Describes the start of the axis and its divisions. `None` for a linear axis that begins at
     /// zero.
     pub(super) fn note(&self) -> Option<String> {
         let [low, _] = self.ends;
@@ -78,7 +78,7 @@ impl Axis {
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
 
-    /// Returns ticks with their names, as many as fit at `room_px` each.
+    /// Returns as many ticks with their names as fit at `room_px` each.
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {
@@ -156,7 +156,7 @@ fn round_step(step: f64) -> f64 {
     round.unwrap_or(10.0) * decade
 }
 
-/// Formats a tick in few letters: `20k`, `1.5M`, `0.5`.
+/// Formats a tick with few characters: `20k`, `1.5M`, `0.5`.
 fn tick_name(value: f64) -> String {
     let size = value.abs();
     let (scale, unit) = match size {
@@ -168,7 +168,7 @@ fn tick_name(value: f64) -> String {
     format!("{}{unit}", short(value / scale, 4))
 }
 
-/// Names the percentile that one of `operations` exceeds: `p99.9` for 1,000.
+/// Names the percentile that one of `operations` operations exceeds: `p99.9` for 1,000.
 fn percentile_name(operations: f64) -> String {
     let percent = 100.0 * (1.0 - 1.0 / operations);
     format!("p{}", (percent * 1e9).round() / 1e9)

@@ -6,14 +6,15 @@ use super::{LINE_PX, NARROW_PX, class_of, cut, text};
 use crate::page::{ColorRole, CurvePlot, LeadMark, Plot};
 use std::fmt::Write;
 
-/// Maximum number of lines with names at their ends; otherwise the names are in the legend.
+/// Maximum number of lines with names at their ends. With more lines, the names are in the legend.
 const LINES_MAX: usize = 7;
 /// Largest share of the narrow drawing for the name at the end of a line.
 const NAME_SHARE: f64 = 0.26;
-/// Space between the plot and the names at its right, for a leader from a line's end to its name.
+/// Space between the plot and the names at its right, for a leader from the end of a line to its
+/// name.
 const LEADER_PX: f64 = 22.0;
 
-/// Returns the names of all lines for a legend, if they do not fit at the lines' ends.
+/// Returns the names of all lines for a legend, if they do not fit at the ends of the lines.
 pub(super) fn legend(plots: &[Plot]) -> Vec<(ColorRole, String)> {
     let curves = || plots.iter().filter_map(curve);
     if curves().all(fit_at_ends) {
@@ -54,8 +55,9 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
     widest.map_or(0.0, |widest| widest + LEADER_PX)
 }
 
-/// Writes the name of each line at the right of the plot, as near to its end as the others allow.
-/// The leader has the line's colour: a name in it could be too pale.
+/// Writes the name of each line at the right of the plot, as near to the end of the line as the
+/// other names allow. The leader has the colour of the line. The name itself does not, since the
+/// colour could be too pale for text.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(ColorRole, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
     let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.position_of(*value)).collect();
@@ -94,7 +96,7 @@ fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
 pub(super) struct PlotLabel<'a> {
     paint: ColorRole,
     label: &'a str,
-    /// Begin of the text, or its end if it is right-aligned.
+    /// Start of the text, or its end if the text is right-aligned.
     from: f64,
     leans_left: bool,
     /// Maximum length of the text, px.
@@ -103,8 +105,8 @@ pub(super) struct PlotLabel<'a> {
     pub row: usize,
 }
 
-/// Places the names of limits and stretches. Each is on the side that has space, and in another row
-/// if one is in the way; `ends` are those of the plot.
+/// Places the names of limits and stretches. Each name is on the side with more space, and in
+/// another row if a name is in its way. `ends` are the ends of the plot.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,
@@ -143,7 +145,7 @@ pub(super) fn above<'a>(
     placed.map(of).collect()
 }
 
-/// Returns the name and position of an upright limit, or of a stretch.
+/// Returns the name and position of a vertical limit, or of a stretch.
 fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
@@ -182,9 +184,10 @@ pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area
     }
 }
 
-/// Returns positions as near to the wanted ones as possible, with at least `gap` between them,
-/// between two ends. Positions that crowd are centred on the mean of the wanted ones (isotonic
-/// regression, by pooling neighbours). If not all fit, they extend beyond the second end.
+/// Returns positions as near to the wanted positions as possible, between two ends, and with
+/// distances of at least `gap`. Positions without enough space are centred on the mean of the
+/// wanted positions (isotonic regression, by pooling neighbours). If not all fit, they extend
+/// beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -210,7 +213,7 @@ fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     places
 }
 
-/// Returns the row of each stretch: the first one in which it overlaps no other.
+/// Returns the row of each stretch: the first row in which it does not overlap other stretches.
 fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
     let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
     let mut rows = Vec::new();
@@ -237,7 +240,7 @@ mod tests {
             (vec![60.0, 20.0], vec![60.0, 20.0]),
             (vec![50.0, 50.0], vec![45.0, 55.0]),
             (vec![50.0, 52.0, 80.0], vec![46.0, 56.0, 80.0]),
-            // Two that were moved apart reach a third, and all three give way.
+            // Two names that were moved apart reach a third name, and all three move.
             (vec![50.0, 50.0, 58.0], vec![42.666, 52.666, 62.666]),
             (vec![0.0, 1.0], vec![0.0, 10.0]),
             (vec![99.0, 100.0], vec![90.0, 100.0]),

@@ -1,23 +1,23 @@
 //! Converts a figure to a file for programs other than browsers: slides, word processors,
-//! rasterizers. Few of them support variables of a style sheet or a dark mode, so each colour is
-//! written where it is used.
+//! rasterizers. Few of these programs support variables of a style sheet or a dark mode, so each
+//! element contains its colours.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Style sheet that pages and figures share.
 const STYLE: &str = include_str!("../../assets/figure.css");
-/// Colour of a mark, which its class sets.
+/// Colour of a mark, which the class of the mark sets.
 const PAINT: &str = "var(--paint";
 
-/// Returns the same drawing with the colours of the light page, none of them a variable.
+/// Returns the same drawing with the colours of the light page instead of variables.
 pub(super) fn plain(svg: &str) -> String {
     let colors = colors();
     let svg = svg.replace(STYLE, &style(&colors));
     substitute(&svg, &colors, "")
 }
 
-/// Returns names and values of the variables: those of the light page come first.
+/// Returns names and values of the variables. Those of the light page come first.
 fn colors() -> BTreeMap<&'static str, &'static str> {
     let block = STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}'));
     let lines = block.map_or("", |(inner, _)| inner).split(';');
@@ -25,7 +25,7 @@ fn colors() -> BTreeMap<&'static str, &'static str> {
     named.map(|(name, value)| (name.trim(), value.trim())).collect()
 }
 
-/// Returns the rules of figures, one for each colour if they depend on one.
+/// Returns the rules for figures. A rule that depends on a colour becomes one rule for each colour.
 fn style(colors: &BTreeMap<&str, &str>) -> String {
     let text = colors.get("--text").copied().unwrap_or("black");
     let rules: Vec<(&str, &str)> = rules().collect();
@@ -65,8 +65,8 @@ fn style(colors: &BTreeMap<&str, &str>) -> String {
     out
 }
 
-/// Returns selector and declarations of every rule of figures; a rule of several selectors once for
-/// each.
+/// Returns selector and declarations of every rule for figures. A rule with several selectors is
+/// returned once for each selector.
 fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     let from = STYLE.find(".glance").unwrap_or(STYLE.len());
     STYLE[from..].split('}').filter_map(|rule| rule.split_once('{')).flat_map(
@@ -92,7 +92,7 @@ fn substitute(text: &str, colors: &BTreeMap<&str, &str>, paint: &str) -> String 
     out
 }
 
-/// Returns the text up to the closing bracket, and the rest behind it.
+/// Returns the text up to the closing bracket, and the rest after it.
 fn end_of(text: &str) -> (&str, &str) {
     let mut open = 1;
     for (at, letter) in text.char_indices() {

@@ -10,13 +10,13 @@ use std::fmt::Write;
 const TITLE_PX: f64 = 26.0;
 const ROW_PX: f64 = 30.0;
 const TICKS_PX: f64 = 26.0;
-/// Largest share of the width for names beside their values; longer ones are above them.
+/// Largest share of the width for names next to their values. Longer names are above their values.
 const NAMES_SHARE: f64 = 0.3;
-/// Length at which intervals are cut, in spans of the values: a meaningless interval must not hide
-/// the others.
+/// Length at which intervals are cut, in spans of the values, so that a meaningless interval does
+/// not hide the others.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
-/// Returns the height of a plot of a width.
+/// Returns the height of a plot of the given width.
 pub(super) fn height(plot: &RowsPlot, width: f64) -> f64 {
     TITLE_PX + row_px(plot, width) * plot.rows.len() as f64 + TICKS_PX
 }
@@ -110,7 +110,7 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
     }
 }
 
-/// Returns the values that the axis must hold.
+/// Returns the values that must fit on the axis.
 fn values(plot: &RowsPlot) -> Vec<f64> {
     let others = plot.rows.iter().filter_map(|row| row.other).flatten();
     let mut values: Vec<f64> = plot
@@ -137,7 +137,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         escape(&row.text)
     );
     if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.position_of(end))) {
-        // A published value: a diamond, or a bar if it is a range.
+        // Draws a published value: as a diamond, or as a bar if it is a range.
         let _ = write!(
             out,
             "<path class=\"other\" d=\"M{:.1} {y:.1}L{low:.1} {:.1}L{high:.1} {:.1}L{:.1} {y:.1}L\
@@ -173,7 +173,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
     out.push_str("</g>");
 }
 
-/// Draws the end of an interval: a stroke, or the tip of an arrow if it is beyond the axis.
+/// Draws the end of an interval: a stroke, or the tip of an arrow if the end is beyond the axis.
 fn end_mark(out: &mut String, axis: &Axis, end: f64, y: f64, inwards: f64) {
     let (x, top) = (axis.position_of(end), y - 4.0);
     let _ = if axis.holds(end) {

@@ -96,7 +96,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
     let page = page(&view);
     let said = text(&page);
     for part in [
-        "it cannot be told whether they are within 4.00 %",
+        "it is unknown if they are within 4.00 %",
         "falling",
         "cannot be told",
         "coincides with a pause of 812 ms",

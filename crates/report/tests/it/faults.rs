@@ -87,8 +87,8 @@ fn recovery() -> RecoveryRecord {
         }),
         streamed_bytes: Some(0.0),
         repair: Some(store::record::RepairNeed::NotNeeded),
-        repair_why: "taken for dead for 38 s, hints are kept for 180 min, and all of them are gone"
-            .into(),
+        repair_why:
+            "considered down for 38 s, hints are kept for 180 min, and all of them are gone".into(),
         ..RecoveryRecord::default()
     }
 }
@@ -214,8 +214,8 @@ fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
             "by node1 after 9.40 s",
             "81,300",
             "not back within 1 min 30 s",
-            "the last gone",
-            "not needed: taken for dead",
+            "the last one",
+            "not needed: considered down",
             "knows its process no more",
         ],
     );
@@ -286,7 +286,7 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         (
             0,
             7,
-            "what could be read back and judged: 7 of 5,000 rows could not.",
+            "could read back and judge. It could not judge 7 of 5,000 rows.",
         ),
         (3, 0, "3 of 5,000 rows were not as they were acknowledged."),
     ] {
@@ -340,7 +340,7 @@ fn unknown_parts_of_a_fault_are_not_reported() {
         &[
             "node-stop: mismatch",
             "not injected",
-            "cannot be told,",
+            "unknown, no",
             "2 intervals lie before it",
             "not healed",
             "Also on: node-kill of node1",

@@ -77,7 +77,7 @@ fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     }
 }
 
-/// A machine of two CPUs, with `count` stand-ins on it.
+/// A machine of two CPUs, with `count` simulated hosts on it.
 pub fn small(count: usize) -> MachineTopologyRecord {
     let mut small = machine("host1", Counts(1, 1, 1, 2, 1));
     small.numa_nodes[0].memory_bytes = Some(24 << 30);
@@ -281,7 +281,7 @@ fn a_machine_that_is_cut_up_keeps_its_picture_small() {
 
     let huge = machine("db1", Counts(8, 8, 8, 2, 1));
     let html = report::html(&page(&run(vec![huge], &|_| Vec::new())));
-    assert!(html.contains("not drawn, it has too many parts"));
+    assert!(html.contains("not drawn, because it has too many parts"));
 }
 
 #[test]

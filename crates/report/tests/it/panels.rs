@@ -45,7 +45,7 @@ fn every_trial_has_its_rows_on_one_axis_with_its_phases() {
         "SSTables per read, p99",
         "Given up",
         "Hints",
-        "Nodes that a node takes for dead",
+        "Nodes that a node considers down",
         "Waits for the commit log, per second",
     ];
     assert_eq!(titles(chart), expected);
@@ -74,7 +74,7 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
     );
     assert_eq!(
         note("Waits for the commit log"),
-        "no value: the probe cassandra ran and read none. Nothing of the kind happened, or this \
+        "no value: the probe cassandra ran and read none. There was no event of this kind, or this \
          version does not have the figure."
     );
     assert_eq!(note("Given up"), "none, in the whole trial.");
@@ -272,5 +272,5 @@ fn hours_of_1000_series_stay_under_six_mb_and_name_the_omitted() {
     let made = html(&page);
     assert!(made.len() < 6_000_000, "{}", made.len());
     assert_eq!(charts(&page, "panels").len(), 12);
-    assert!(made.contains("more series, of this or of other trials, are on disk only"));
+    assert!(made.contains("more series, of this or of other trials, are only on disk"));
 }

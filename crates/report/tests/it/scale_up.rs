@@ -60,7 +60,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
-        refused: Some("the points lie off the best such curve by 8.1 %, more than 5 %".into()),
+        refused: Some("the points are off the best such curve by 8.1 %, more than 5 %".into()),
         ..ScaleFitRecord::default()
     };
     let usl = ScaleFitRecord {
@@ -158,7 +158,7 @@ fn usual() -> ScaleUpRecord {
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
                 model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
-                refused: Some("there are 2 usable points, and it takes 3".into()),
+                refused: Some("there are 2 usable points, but the curve needs 3".into()),
                 ..ScaleFitRecord::default()
             })
             .into(),
@@ -190,9 +190,9 @@ fn charts(view: &RunView) -> Vec<Chart> {
 fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
     let said = text(&page(&run(vec![planned(), usual()])));
     for part in [
-        "“planned”: one full socket does 98.0 % (95 %: 97.0 to 99.0 %) of 4 times what one NUMA",
-        "the full machine does 91.8 %",
-        "of 2 times what one full socket does",
+        "“planned”: one full socket has 98.0 % (95 %: 97.0 to 99.0 %) of 4 times the",
+        "the full machine has 91.8 %",
+        "of 2 times the",
         "I₂: the full machine",
         "2.550",
         "The two-level model",

@@ -3,8 +3,8 @@
 use super::*;
 use crate::record::{BackRecord, StretchRecord};
 
-/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s, whole at `whole_s`;
-/// throughput fell, and was back at `back_s`.
+/// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes were up
+/// at `whole_s`. Throughput fell, and was normal again at `back_s`.
 fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
     let back = |since_s: f64| BackRecord {
         left_s: Some(1.0),
@@ -42,7 +42,7 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
         ),
         (
             None,
-            "it was not seen that node2 was back: recovery was not measured",
+            "cassay did not observe that node2 was back: recovery was not measured",
         ),
         (
             Some(63.0),
@@ -134,7 +134,7 @@ fn the_latency_cost_has_both_numbers_large_ratios_are_factors() {
     with(&mut one, stretch(10.0, 100), stretch(0.0, 0));
     assert_eq!(
         p99_words(&one).as_deref(),
-        Some("nothing was answered while broken")
+        Some("no response came while broken")
     );
     assert_eq!(p99_ratio(&one), Some(f64::INFINITY));
 }

@@ -1,22 +1,23 @@
 //! Decodes a histogram in a log (HdrHistogram's V2, compressed by zlib), bucket by bucket.
 //!
-//! The layout is HdrHistogram's: a cookie and a length, then, compressed, a header of 40 bytes and
-//! the counts as zigzag numbers of seven bits a byte. A negative number is a run of empty buckets.
-//! Other layouts and other bounds are left to the library.
+//! A histogram begins with a cookie and a length. The compressed rest has a header of 40 bytes and
+//! the counts, as zigzag numbers of seven bits a byte. A negative number is a run of empty buckets.
+//! The library decodes other layouts and other bounds.
 
 use crate::buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Cookie of a compressed histogram, and of its content.
+/// Cookies of a compressed histogram, and of its content.
 const PACKED: u32 = 0x1c84_9314;
 const PLAIN: u32 = 0x1c84_9313;
 /// Number of bytes before the compressed part.
 const OUTER_BYTES: usize = 8;
 /// Size of the header: cookie, length, offset, digits, lowest and highest value, ratio.
 const HEADER_BYTES: usize = 40;
-/// More bytes than a full histogram with cassay's bounds has: 45,056 buckets of at most 9 bytes.
+/// Maximum number of bytes. A full histogram with cassay's bounds has fewer: 45,056 buckets of at
+/// most 9 bytes.
 const BYTES_MAX: usize = 1 << 19;
-/// More buckets than a histogram of 64-bit values has at three digits.
+/// Maximum number of buckets. A histogram of 64-bit values at three digits has fewer.
 const BUCKETS_MAX: u64 = 64 << 10;
 
 /// Reusable buffers for decoding.
@@ -38,14 +39,15 @@ impl Default for V2Room {
 
 impl V2Room {
     /// Returns the buckets with values of an encoded histogram, in ascending order. `None` if the
-    /// library has to read it.
+    /// library has to decode it.
     pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[BucketCount]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
         if number(outer, 0)? != PACKED {
             return None;
         }
         self.inflate.reset(true);
-        // Into a slice: a vector's spare capacity would be zeroed again for every histogram.
+        // It decompresses into a slice, because the spare capacity of a vector would be zeroed
+        // again for every histogram.
         let done = self.inflate.decompress(packed, &mut self.bytes, FlushDecompress::Finish);
         if !matches!(done, Ok(Status::StreamEnd)) {
             return None;
@@ -89,12 +91,12 @@ fn counted(bytes: &[u8], held: &mut Vec<BucketCount>) -> Option<()> {
         }
         bucket += 1;
     }
-    // Sums over kinds must fit, too.
+    // Sums over kinds must also fit.
     (total < u64::MAX / 1024).then_some(())
 }
 
-/// Returns the next number. The inner `None` is the end; the outer one means that the data is cut
-/// off.
+/// Returns the next number. The inner `None` is the end. The outer `None` means that the data is
+/// truncated.
 fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let Some(first) = bytes.next() else {
         return Some(None);
@@ -102,7 +104,7 @@ fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let (mut value, mut byte, mut shift) = (u64::from(first & 0x7f), *first, 7);
     while byte & 0x80 != 0 {
         byte = *bytes.next()?;
-        // The ninth byte has eight bits of its own.
+        // The ninth byte contains eight bits of the number.
         if shift == 56 {
             value |= u64::from(byte) << shift;
             break;

@@ -6,22 +6,22 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limit of the numbers that are read: the kernel itself is built for at most 8192 CPUs.
+/// Maximum of the numbers that are read. The kernel itself is built for at most 8192 CPUs.
 const NUMBERS_MAX: u32 = 8192;
 
 /// Topology of a machine. The shares of its CPU time are in [`crate::record::MachineRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTopologyRecord {
-    /// Hosts on this machine: several if they are stand-ins on one machine.
+    /// Hosts on this machine. There are several if they are simulated hosts on one machine.
     #[serde(default)]
     pub hosts: Vec<MachineHostRecord>,
-    /// Source of the information, in words.
+    /// Description of the source of the information.
     #[serde(default)]
     pub source: String,
     /// Physical sockets.
     #[serde(default)]
     pub packages: Vec<PackageRecord>,
-    /// Dies; if unknown, one for each package.
+    /// Dies. If they are unknown, one for each package.
     #[serde(default)]
     pub dies: Vec<DieRecord>,
     /// NUMA nodes, including those without CPUs.
@@ -33,20 +33,20 @@ pub struct MachineTopologyRecord {
     /// CPUs of each core, in the order of its threads.
     #[serde(default)]
     pub cores: Vec<String>,
-    /// CPUs of each kind of core (`performance`, `efficiency`); empty if all are of one kind.
+    /// CPUs of each kind of core (`performance`, `efficiency`). Empty if all are of one kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, String>,
     /// CPUs that exist but are not online. Their place is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub offline: String,
-    /// Distances between the NUMA nodes, in their order here; 10 is local, 0 unknown. Empty if the
-    /// machine states none.
+    /// Distances between the NUMA nodes, in their order here; 10 means local, and 0 unknown. Empty
+    /// if the machine states none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<Vec<u32>>,
     /// Network cards and drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
-    /// Missing or odd information, and the assumptions made instead, a sentence each.
+    /// Missing or odd information, and the assumptions made instead, with a sentence for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -107,7 +107,7 @@ pub struct L3Record {
     /// Its size, bytes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// True if there is such a cache; otherwise the cores of a NUMA node are a substitute for it.
+    /// True if this cache exists. Otherwise the cores of a NUMA node are a substitute for it.
     pub is_real: bool,
 }
 
@@ -123,29 +123,29 @@ pub struct DeviceRecord {
     pub numa_node: Option<u32>,
 }
 
-/// Place at which a node, or the client, ran.
+/// Place where a node or the client ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacementRecord {
     /// Name of the node, or `client`.
     pub who: String,
-    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. A process outside the stand-ins of
-    /// a machine is on `this machine`.
+    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. A process outside the simulated
+    /// hosts of a machine is on `this machine`.
     pub host: String,
     /// CPUs that its threads may run on: `0-3,8`.
     pub cpus: String,
-    /// NUMA nodes that its memory may come from; empty if unknown.
+    /// NUMA nodes that its memory may come from. Empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mems: String,
     /// Number of its threads.
     #[serde(default)]
     pub threads: usize,
-    /// Its resident memory, bytes, by NUMA node; empty if unknown.
+    /// Its resident memory, bytes, by NUMA node. Empty if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resident_bytes: BTreeMap<u32, u64>,
-    /// Topology word of the variant: `none`, `auto`, `pinned`, `one-socket-per-vcpu`.
+    /// Topology keyword of the variant: `none`, `auto`, `pinned`, `one-socket-per-vcpu`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topology: String,
-    /// Remarks on the place, a sentence each.
+    /// Remarks on the place, with a sentence for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -154,14 +154,14 @@ impl PlacementRecord {
     /// Name of the client in `who`.
     pub const CLIENT: &'static str = "client";
 
-    /// Returns true for the client's place.
+    /// Returns true if this is the place of the client.
     pub fn is_client(&self) -> bool {
         self.who == PlacementRecord::CLIENT
     }
 }
 
-/// Returns the numbers of a kernel's list. Malformed parts are left out, so that a record with an
-/// odd list can still be shown.
+/// Returns the numbers in a list of the kernel. Leaves out malformed parts, so that a record with
+/// an odd list can still be shown.
 pub fn numbers_of(list: &str) -> BTreeSet<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

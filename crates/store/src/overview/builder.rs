@@ -10,19 +10,19 @@ use crate::record::{FORMAT, IntervalRecord, SampleRecord};
 use measure::Bins;
 use std::collections::BTreeMap;
 
-/// Maximum number of places for the series of a trial: a screen shows some hundred of them. Up to
-/// 17 minutes, a place is a second.
+/// Maximum number of places for the series of a trial. A screen shows only a few hundred of them.
+/// Up to 17 minutes, a place is a second.
 const COURSE_MAX: usize = 1024;
-/// Maximum number of places for a series of a probe: 37 kB of memory. Up to 8 minutes, a place is a
-/// second.
+/// Maximum number of places for a series of a probe, which takes 37 kB of memory. Up to 8 minutes,
+/// a place is a second.
 const SERIES_MAX: usize = 512;
-/// Probe that watches which other programs use the machine.
+/// Probe that measures how much CPU time other programs use.
 const OTHERS: &str = "others";
 
-/// Data of a trial so far.
+/// Data of a trial up to now.
 #[derive(Debug, Default)]
 pub(crate) struct OverviewBuilder {
-    /// Figures by kind, in the order of the lines; then by name.
+    /// Figures by kind, in the order of the lines, then by name.
     kinds: Vec<(String, BTreeMap<String, Bins>)>,
     /// Series by probe, name and place.
     series: BTreeMap<String, BTreeMap<String, BTreeMap<String, Series>>>,
@@ -35,7 +35,7 @@ struct Series {
 }
 
 impl OverviewBuilder {
-    /// Takes a line of `intervals.ndjson`.
+    /// Adds a line of `intervals.ndjson`.
     pub(crate) fn interval(&mut self, line: &IntervalRecord) {
         let figures = self.figures_of(&line.kind);
         let mut push = |name: &str, value: f64| match figures.get_mut(name) {
@@ -67,7 +67,7 @@ impl OverviewBuilder {
         }
     }
 
-    /// Takes a sample of a probe.
+    /// Adds a sample of a probe.
     pub(crate) fn sample(&mut self, probe: &str, sample: &SampleRecord) {
         if probe == OTHERS && sample.name == CPU_OTHERS {
             let figures = self.figures_of(CLIENT_KIND);
@@ -160,8 +160,8 @@ fn widened(bins: &Bins, width_s: f64) -> Bins {
     bins
 }
 
-/// Returns number and sum of the readings in the stretches whose middle lies in the window. A
-/// stretch with one reading is that reading.
+/// Returns the number and the sum of the readings in the stretches whose middle is in the window.
+/// For a stretch with one reading, the sum is that reading.
 fn in_window(bins: &Bins, window: Option<[f64; 2]>) -> (u64, f64) {
     let Some([from, to]) = window else {
         return (0, 0.0);

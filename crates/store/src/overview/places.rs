@@ -1,7 +1,7 @@
 //! Packs the places of a series: four 32-bit floats each, little-endian, in base64.
 //!
-//! Decimal digits would be twice as long and ten times as slow to read; a report of 200 trials
-//! reads some ten million numbers.
+//! Decimal digits would take twice the space, and ten times the time to read. A report of 200
+//! trials reads about ten million numbers.
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -15,7 +15,7 @@ pub struct OverviewBin {
     pub count: u64,
     /// Mean of the values.
     pub mean: f64,
-    /// Smallest and largest value, in the order in which they came.
+    /// Smallest and largest value, in order of time.
     pub ends: [f64; 2],
 }
 
@@ -63,7 +63,7 @@ impl OverviewBin {
             let count = all.count.saturating_add(next.count);
             let (low, high) = (all.min().min(next.min()), all.max().max(next.max()));
             let ends = [all.ends[0], all.ends[1], next.ends[0], next.ends[1]];
-            // The one that came first.
+            // Extreme that came first.
             let is_low_first = ends.iter().find(|end| **end == low || **end == high) == Some(&low);
             OverviewBin {
                 count,

@@ -1,4 +1,4 @@
-//! Tests overviews as they are written, together with the lines that they are made of.
+//! Tests overviews, which are written together with the lines that they are made of.
 
 use super::*;
 use crate::record::{
@@ -8,9 +8,9 @@ use crate::{HistogramKind, Run, RunWriter, WindowHistograms, convert};
 use measure::{Interval, KindInterval, Outcome};
 use std::path::{Path, PathBuf};
 
-/// Number of seconds of a trial: more than there are places.
+/// Number of seconds of a trial, which is larger than the number of places.
 const SECONDS: u64 = 1_100;
-/// Time of the one slow second, and of the one high reading.
+/// Times of the only slow second, and of the only high reading.
 const SLOW_S: u64 = 834;
 
 fn interval(index: u64) -> Interval {
@@ -160,7 +160,7 @@ fn the_windows_histograms_are_what_the_logs_add_up_to() {
     }
 }
 
-/// Comparing all bytes of a day's lines took longer than a page may take.
+/// The comparison of all bytes of a day's lines took longer than a page may take.
 #[test]
 fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     assert!(opened.is_long);
     assert!(opened.notes.iter().any(|note| note.contains("only the lengths")));
     assert_eq!(Run::salvage(&path).unwrap().damages.len(), 1);
-    // It is noticed when the file is read.
+    // This is detected when the file is read.
     flip("series.ndjson");
     let trial = Run::open(&path).unwrap().trial(0).unwrap().unwrap();
     let error = trial.series().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Raw lines of a run: their total size, and how they are verified.
+//! Raw lines of a run: their total size, and the extent of their verification.
 
 use crate::file;
 use crate::file_digests::{self, Depth, Sums};
@@ -9,8 +9,8 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// Size of raw lines above which a run is long, bytes. That many are compared and read in two
-/// seconds on two cores; a node with all its probes writes them in half an hour.
+/// Size of raw lines above which a run is long, bytes. Two cores verify and read this many bytes in
+/// two seconds. A node with all its probes writes them in half an hour.
 const RAW_BYTES_MAX: u64 = 100 << 20;
 
 /// The raw lines of a run.
@@ -21,7 +21,7 @@ pub(super) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// Sums up the raw lines of all trials; `sums` has those of the trials that have ended.
+    /// Sums up the raw lines of all trials. `sums` has the checksums of the trials that have ended.
     pub(super) fn read(run: &Path, plan: &PlanRecord, sums: &'a Sums) -> Result<Raw<'a>> {
         let known = sums.iter().filter(|(path, _)| {
             let inner = inner_of(path);
@@ -46,9 +46,9 @@ impl<'a> Raw<'a> {
         self.bytes > RAW_BYTES_MAX
     }
 
-    /// Returns how closely a file is verified when the run is opened. The page of a long run does
-    /// not use the raw lines of a trial that has an overview; the overview's series are verified
-    /// when they are read.
+    /// Returns the extent of the verification of a file when the run is opened. The page of a long
+    /// run does not use the raw lines of a trial that has an overview. The series of the overview
+    /// are verified when they are read.
     pub(super) fn depth(&self, of_run: Depth, path: &str) -> Depth {
         let is_unshown = inner_of(path).is_some_and(|(slug, inner)| {
             let overview = ledger::prefix(slug) + file::OVERVIEW;
@@ -81,7 +81,7 @@ fn is_raw(inner: &str) -> bool {
     is_log || is_probe.is_some_and(|rest| rest.starts_with('/')) || inner == file::INTERVALS
 }
 
-/// Returns a trial's folder and the path within it, for a file of a trial.
+/// Returns the folder of a trial and the path within it, for a file of a trial.
 fn inner_of(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(file::TRIALS)?.strip_prefix('/')?;
     rest.split_once('/')

@@ -24,7 +24,8 @@ pub enum HistogramKind {
     Service,
     /// Failures, from the intended start.
     Errors,
-    /// Operations that were not followed to their ends, from the intended start: lower bounds.
+    /// Operations that were not followed to their ends, from the intended start. These are lower
+    /// bounds.
     LatencyCensored,
     /// The same operations, from the send.
     ServiceCensored,
@@ -75,7 +76,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns a trial in a folder without verifying it: for its writer, and for tests. For a run,
+    /// Returns a trial in a folder without verifying it, for its writer and for tests. For a run,
     /// [`super::Run::trials`] returns verified trials.
     pub fn unverified(path: PathBuf, record: TrialRecord) -> Trial {
         Trial {
@@ -92,7 +93,7 @@ impl Trial {
         path.exists().then(|| read_json(&path)).transpose()
     }
 
-    /// Returns the interval lines, in order of time, one at a time.
+    /// Returns the lines of intervals, in order of time, one at a time.
     pub fn intervals(&self) -> Result<Lines<IntervalRecord>> {
         Lines::open(&self.path.join(file::INTERVALS))
     }
@@ -117,8 +118,8 @@ impl Trial {
         Lines::open(&name.in_folder(&self.path.join(file::PROBES)))
     }
 
-    /// Returns the overview. `None` for trials that have not ended, or that an earlier version
-    /// wrote.
+    /// Returns the overview. `None` for trials that have not ended, or that are from an earlier
+    /// version.
     pub fn overview(&self) -> Result<Option<OverviewRecord>> {
         let path = self.path.join(file::OVERVIEW);
         self.series.as_ref().map(|_| read_json(&path)).transpose()
@@ -145,9 +146,9 @@ impl Trial {
         Lines::open(&self.path.join(file::SERIES))
     }
 
-    /// Computes the overview and its series from the raw lines, in constant memory. Probes in
-    /// `known` are skipped, and the lines of intervals are read only if `known` is `None`. `window`
-    /// is the measured window, in seconds.
+    /// Computes the overview and its series from the raw lines, in constant memory. Skips probes in
+    /// `known`, and reads the lines of intervals only if `known` is `None`. `window` is the
+    /// measured window, in seconds.
     ///
     /// # Errors
     /// A line is damaged.
@@ -180,14 +181,14 @@ impl Trial {
         self.series.as_ref().map(|_| log()).transpose()
     }
 
-    /// Returns the histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values
-    /// in ns.
+    /// Returns the histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), with
+    /// values in ns.
     pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
         hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
     }
 
-    /// Returns the latencies of `kind` over the whole of `phase`, from the intended start or, with
-    /// `service`, from the send. Runs of earlier versions have no lower bounds.
+    /// Returns the latencies of `kind` over the whole of `phase`. They count from the intended
+    /// start or, with `service`, from the send. Runs of earlier versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
         let (all, censored) = logs_of(service);
         Ok(Times::from_logs(
@@ -202,20 +203,22 @@ impl Trial {
         self.path.join(which.file_name())
     }
 
-    /// Returns the log's lines, one at a time: an interval and a tag each (see [`hlog::Entry`]).
+    /// Returns the lines of the log, one at a time. Each is an interval and a tag (see
+    /// [`hlog::Entry`]).
     pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
         HlogReader::open(&self.log_path(which))
     }
 
-    /// Merges all kinds of each interval, one interval at a time: from the intended start or, with
-    /// `service`, from the send. `parts` are kinds that are parts of other operations.
+    /// Merges all kinds of each interval, one interval at a time. Latencies count from the intended
+    /// start or, with `service`, from the send. `parts` are kinds that are parts of other
+    /// operations.
     pub fn together(&self, service: bool, parts: &[String]) -> Result<MergedKinds> {
         let (all, censored) = logs_of(service);
         Ok(MergedKinds::new(self.log(all)?, self.log(censored)?, parts))
     }
 
-    /// Returns the start line as the histogram logs give it, ns since 1970, to the millisecond.
-    /// `None` if nothing was recorded yet.
+    /// Returns the start line in the form of the histogram logs, ns since 1970, to the millisecond.
+    /// `None` if the trial has no records yet.
     pub fn start_unix_ns(&self) -> Result<Option<u64>> {
         let mut log = self.log(HistogramKind::Latency)?;
         log.next().transpose()?;
@@ -228,7 +231,7 @@ impl Trial {
     }
 }
 
-/// Returns the log of all values, and that of the lower bounds among them.
+/// Returns the log of all values, and the log of the lower bounds among them.
 fn logs_of(service: bool) -> (HistogramKind, HistogramKind) {
     if service {
         (HistogramKind::Service, HistogramKind::ServiceCensored)

@@ -8,7 +8,8 @@ use crate::record::{
 use crate::{Run, RunWriter};
 use std::fs;
 
-/// Additions are beside the plan, which stays as it was; the journal has their checksums.
+/// Additions are in the folder of the plan, which does not change. The journal contains their
+/// checksums.
 #[test]
 fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     let results = tempfile::tempdir().unwrap();
@@ -70,8 +71,8 @@ fn ended(
     Run::open(run.path()).unwrap().stamp
 }
 
-/// A run that missed was the baseline of the next one, so a regression was reported once and passed
-/// from then on.
+/// A run that missed a requirement was the baseline of the next run. So a regression was reported
+/// once, and later runs passed.
 #[test]
 fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     use RequirementOutcome::{Met, Missed, Untold};

@@ -1,4 +1,4 @@
-//! Tests a run folder, damaged in every imaginable way: none is read with other numbers.
+//! Tests a run folder that is damaged in all known ways. It must never be read with other numbers.
 
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
@@ -132,7 +132,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Puts a folder back as it was.
+/// Restores a folder.
 fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     if files(folder) == *as_it_was {
         return;
@@ -223,7 +223,7 @@ fn changed(whole: &[u8], chance: &mut Chance) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Reads damaged folders. Returns how many were refused, and how many read.
+/// Reads damaged folders. Returns the number of refused and the number of read folders.
 fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize) {
     let results = tempfile::tempdir().unwrap();
     let folder = make(results.path(), is_finished).path().to_owned();
@@ -282,7 +282,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
 #[test]
 fn no_damaged_folder_of_a_thousand_is_read_with_other_numbers() {
     let (refused, read) = read_damaged(true, 0..SEEDS);
-    // If none were refused, or all, the test would test nothing.
+    // If no folder or all folders were refused, the test would have no meaning.
     assert!(refused > 500 && read > 50, "{refused} refused, {read} read");
 }
 
@@ -292,7 +292,7 @@ fn nor_is_an_interrupted_run() {
     assert!(refused > 100 && read > 5, "{refused} refused, {read} read");
 }
 
-/// The audit's cases: each was read with other numbers and without a message.
+/// These are the cases of the audit. Each was read with other numbers and without a message.
 #[test]
 fn a_damaged_file_is_named_with_what_it_was_and_what_it_is() {
     let results = tempfile::tempdir().unwrap();
@@ -323,7 +323,7 @@ fn a_damaged_file_is_named_with_what_it_was_and_what_it_is() {
                 fs::rename(path, path.with_extension("away")).unwrap();
                 std::os::unix::fs::symlink(path.with_extension("away"), path).unwrap();
             },
-            "something that is not a file",
+            "an object other than a file",
         ),
     ];
     for (path, harm, expected) in cases {
@@ -346,8 +346,8 @@ fn restore_all(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     restore(folder, as_it_was);
 }
 
-/// A torn line in the middle of the journal: the findings are intact, and the run can be read,
-/// resumed, and then read with only the note.
+/// The journal has an incomplete line in the middle. The findings are intact, and the run can be
+/// read, resumed, and then read with only the note.
 #[test]
 fn a_torn_line_of_the_journal_stops_nobody() {
     let results = tempfile::tempdir().unwrap();
@@ -372,7 +372,7 @@ fn a_torn_line_of_the_journal_stops_nobody() {
     assert!(!run.is_journal_damaged && !run.notes.is_empty());
 }
 
-/// A name in a record is followed to a folder: the audit made `report` read another run's.
+/// A name in a record leads to a folder. In the audit, `report` read the folder of another run.
 #[test]
 fn a_name_that_leads_out_of_the_run_is_not_followed() {
     for (file, from, to) in [
@@ -408,7 +408,10 @@ fn a_folder_called_latest_stops_a_run_before_it_makes_anything() {
     assert!(refused.to_string().contains("cannot be called \"latest\""));
     fs::create_dir(results.path().join("latest")).unwrap();
     let refused = RunWriter::create(results.path(), "", &plan("first")).unwrap_err();
-    assert!(refused.to_string().contains("move it away"), "{refused}");
+    assert!(
+        refused.to_string().contains("move it to another place"),
+        "{refused}"
+    );
     assert!(!results.path().join("first").exists());
 }
 
@@ -439,7 +442,7 @@ fn additions_to_a_finished_trial_are_vouched_and_others_ignored() {
     let path = writer.path().to_owned();
     let probes = || Run::open(&path).map(|run| run.trial(0).unwrap().unwrap().probes().unwrap());
     assert_eq!(probes().unwrap(), ["esxtop-a", "jvm"]);
-    // The same when another process resumes the run.
+    // The same check, when another process resumes the run.
     drop(writer);
     let mut writer = RunWriter::resume(&path).unwrap();
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();

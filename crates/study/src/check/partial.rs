@@ -1,5 +1,5 @@
 //! Checks the parts of a study that are partial studies: variants, axes of a matrix, phases,
-//! scales. Only their own form is checked here. Their keys and values are checked when they are
+//! scales. This module checks only their form. Their keys and values are checked when they are
 //! merged into the study.
 
 use super::{any, join, name};
@@ -18,8 +18,8 @@ pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -
     Tree::Null
 }
 
-/// Checks that a variant changes only sections that may be changed. Their keys are checked when
-/// they are merged into the study.
+/// Checks that a variant changes only the permitted sections. Their keys are checked when they are
+/// merged into the study.
 fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let message = format!(
@@ -64,7 +64,7 @@ pub(super) fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> T
     any(node)
 }
 
-/// Refuses keys that are not on the way to one of [`format::PHASE_PATHS`].
+/// Refuses keys that do not lead to one of [`format::PHASE_PATHS`].
 fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostics) {
     for entry in node.entries().unwrap_or_default() {
         let whole = join(path, &entry.key);

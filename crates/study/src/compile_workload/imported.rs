@@ -1,4 +1,4 @@
-//! Command lines of other tools as steps of a study.
+//! Converts command lines of other tools to steps of a study.
 
 use super::Draft;
 use crate::inputs::Inputs;
@@ -15,13 +15,14 @@ use yaml::{Diagnostics, Node, Place, Raw};
 /// Settings that become variants.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// The settings of each step, with its name; unnamed if the workload is not an import.
+    /// The settings of each step, with its name. The name is empty if the workload is not an
+    /// import.
     pub steps: Vec<(Option<String>, Settings)>,
-    /// Differences between the tool and cassay, a sentence each.
+    /// Differences between the tool and cassay, with a sentence for each.
     pub notes: Vec<String>,
 }
 
-/// Returns the settings of every step of an import; other settings unchanged.
+/// Returns the settings of every step of an import, without changes to other settings.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
         let mut settings = settings;
@@ -38,7 +39,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
         }
-        // Faults belong to the last step; the steps before it fill tables.
+        // Faults belong to the last step. The steps before it fill tables.
         if number + 1 < import.steps.len() {
             settings.faults.clear();
         }
@@ -80,7 +81,7 @@ fn procedure(step: &ImportStep) -> Procedure {
     }
 }
 
-/// Returns the window of a step: its duration, if that is known before it runs.
+/// Returns the window of a step, which is its duration if that is known before it runs.
 fn window(step: &ImportStep) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
@@ -93,7 +94,7 @@ fn window(step: &ImportStep) -> Window {
     }
 }
 
-/// Imports all command lines: their steps in order, each with a unique name.
+/// Imports all command lines. Returns their steps in order, each with a unique name.
 ///
 /// # Errors
 /// The mistakes in the first command line that cannot be imported.
@@ -149,7 +150,7 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
                 step.program = Arc::new(program);
                 has_range = true;
                 all.notes.push(format!(
-                    "{name}: each of {} walks through its own part (`client.split: range`)",
+                    "{name}: each of {} processes its own part (`client.split: range`)",
                     counted(workers.len(), "client")
                 ));
             }
@@ -163,11 +164,11 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     }
     let command = imported.commands.first().map_or("", String::as_str);
     let why = format!(
-        "`client.split: range` has nothing to split: {}",
+        "`client.split: range` has no range to divide: {}",
         all.notes.last().map_or("", String::as_str)
     );
-    let hint = "cassandra-stress walks through the seeds of `-pop seq=`, NoSQLBench through \
-                cycles, YCSB through the records of a load, with at least one thread per worker";
+    let hint = "cassandra-stress processes the seeds of `-pop seq=`, NoSQLBench processes cycles, \
+                YCSB processes the records of a load, with at least one thread per worker";
     Err(refused(imported.tool, command, &why, hint))
 }
 
@@ -191,7 +192,7 @@ fn import_one(
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
-        // A study is stored with its run, and shown.
+        // A study is stored and shown with its run.
         if tool.without_password(&words, password.reveal()) != words {
             return Err(refused(
                 tool,
@@ -214,7 +215,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Reports faults that end after their step, if its length is known.
+/// Reports faults that end after their step, if the length of the step is known.
 pub(super) fn beyond_step(
     node: &Node,
     draft: &Draft,
@@ -276,7 +277,7 @@ mod tests {
         assert_ne!(apart, together);
         // The third worker begins at the end of the first client's part.
         assert_eq!((apart[2], apart[5]), (together[200], together[201]));
-        let said = "write: each of 2 clients walks through its own part";
+        let said = "write: each of 2 clients processes its own part";
         assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         let mut sorted = [together, apart];
         sorted.iter_mut().for_each(|one| one.sort_unstable());
@@ -289,7 +290,7 @@ mod tests {
                         'write n=300 -rate threads=2']}";
         let notes = resolved(commands, ALIKE).unwrap().notes;
         for said in [
-            "write: each of 2 clients walks through its own part",
+            "write: each of 2 clients processes its own part",
             "read: all clients choose among all rows",
             "write-2: all clients walk through it together, because 2 threads are fewer than the 3",
         ] {
@@ -299,7 +300,7 @@ mod tests {
             (
                 "{stress: 'read n=30 -rate threads=3'}",
                 ALIKE,
-                "`client.split: range` has nothing to split: read: all clients choose",
+                "`client.split: range` has no range to divide: read: all clients choose",
             ),
             (
                 "{stress: 'write n=30 -rate threads=3'}",

@@ -1,4 +1,4 @@
-//! Compiles the workload of an existing table, or an outline before the table was read.
+//! Compiles the workload of an existing table, or an outline of it before the table was read.
 
 use super::file::{CompileFailure, compiled};
 use crate::inputs::Inputs;
@@ -6,8 +6,8 @@ use crate::settings::{OwnTable, Study};
 use target_spec::Target;
 use workload::{Program, Spec, table_outline};
 
-/// Returns the program of a table: from the workload that was made from it, or its outline before
-/// the cluster was asked.
+/// Returns the program for a table. It is the workload that was made from the table, or an outline
+/// before the cluster was contacted.
 pub(super) fn program(
     table: &OwnTable,
     spec: &Spec,
@@ -22,8 +22,8 @@ pub(super) fn program(
     table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(CompileFailure::Problems)
 }
 
-/// Returns the tables of a study that have not been read yet, each once, with its cluster. Without
-/// them a study can be planned, but not run.
+/// Returns the tables of a study that have not been read yet, without duplicates, with their
+/// clusters. The study can be planned without reading them, but it cannot run.
 pub fn unread_tables(study: &Study) -> Vec<(&OwnTable, &Target)> {
     let mut unread: Vec<(&OwnTable, &Target)> = Vec::new();
     for variant in &study.variants {

@@ -27,7 +27,7 @@ pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result
     Ok(::query_log::program(&recording, &recorded.name(), &schema))
 }
 
-/// Applies a recording to the settings, and returns notes on it. Resolving has reported its
+/// Applies a recording to the settings, and returns notes on it. Resolving has already reported its
 /// mistakes.
 pub(super) fn apply(
     settings: &mut Settings,
@@ -44,7 +44,7 @@ pub(super) fn apply(
             ..Data::present(0)
         };
     }
-    // A recording has no answers to compare with.
+    // A recording contains no answers to compare with.
     settings.verify.every_nth = None;
     settings.verify.sample = Sample::Rows(0);
     if let Some(speed) = recorded.speed {
@@ -63,14 +63,14 @@ pub(super) fn apply(
     notes
 }
 
-/// Returns the length of a window that offers a whole recording once, ns. It ends with the
-/// recording, in the middle of a second. A recording shorter than a second repeats until the second
-/// is over.
+/// Returns the length of a window that sends a whole recording once, ns. The window ends with the
+/// recording, within a second. A recording shorter than a second repeats until the end of the
+/// second.
 fn window_ns(recording: &Recording, speed: f64) -> u64 {
     let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
     let exact = ns(recording.seconds());
     let in_ms = exact / MILLISECOND_NS * MILLISECOND_NS;
-    // Whole milliseconds are easier to read, if they include the last operation.
+    // Whole milliseconds are easier to read, and must include the last operation.
     let window = if ns(recording.last_due_s()) < in_ms {
         in_ms
     } else {
@@ -79,7 +79,7 @@ fn window_ns(recording: &Recording, speed: f64) -> u64 {
     window.max(SECOND_NS)
 }
 
-/// Describes the amount and the time of the offered operations.
+/// Describes the number of operations and the time in which they are sent.
 fn offered(recording: &Recording, speed: f64) -> String {
     let window_s = window_ns(recording, speed) as f64 / SECOND_NS as f64;
     let all = counted(recording.operations(), "operation");
@@ -90,12 +90,12 @@ fn offered(recording: &Recording, speed: f64) -> String {
         );
     }
     format!(
-        "recorded traffic: all {all} are replayed once, in {window_s:.2} s; the rest after the \
-         last whole second is measured with its own length"
+        "recorded traffic: cassay replays all {all} once, in {window_s:.2} s, and measures the \
+         rest after the last whole second with its own length"
     )
 }
 
-/// Returns the notes on a recording, a sentence each.
+/// Returns the notes on a recording, with a sentence for each.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
         "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; logs have \

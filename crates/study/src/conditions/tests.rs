@@ -1,4 +1,4 @@
-//! Tests of how conditions of studies are described.
+//! Tests of the description of conditions of studies.
 
 use super::*;
 use crate::resolve::resolve;
@@ -11,7 +11,7 @@ fn check(text: &str, expect: Expect) {
         resolve("s", &text, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let line = |condition: Condition| {
         let variant = condition.of.map(|name| format!(" [{name}]")).unwrap_or_default();
-        // One part on a line.
+        // There is one part on each line.
         let what = condition.what.replace(", ", ",\n  ");
         format!("{}{variant}: {what}\n", condition.about)
     };
@@ -109,7 +109,7 @@ fn shared_conditions_are_listed_once_and_others_with_variants() {
               3GiB of memory with its page cache,
               a volume of 20GiB,
               a link of 1Gbit/s,
-              1ms of delay each way
+              1ms of delay in each direction
             nodes [a]: Cassandra 5.0.9,
               heap 1GiB
             nodes [b]: Cassandra 5.0.9,

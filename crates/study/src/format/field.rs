@@ -6,20 +6,20 @@ use cql::Consistency;
 use target_spec::SecretSource;
 use versions::Release;
 
-/// Type of a value; each type ends with the function that applies the value to the settings.
+/// Type of a value. Each type contains the function that applies the value to the settings.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
-    /// Any text that is not empty.
+    /// A non-empty text.
     Text(fn(&mut Draft, &str)),
-    /// Letters, digits, `.`, `_` and `-`: becomes part of a path.
+    /// Letters, digits, `.`, `_` and `-`. The value becomes part of a path.
     Name(fn(&mut Draft, &str)),
-    /// A release of Cassandra, or a line, which means its newest release.
+    /// A release of Cassandra, or a line of releases, which means its newest release.
     Release(fn(&mut Draft, &Release)),
-    /// A CQL name: letters, digits and `_`, beginning with a letter, at most 48.
+    /// A CQL name: letters, digits and `_`, beginning with a letter, with at most 48 characters.
     CqlName(fn(&mut Draft, &str)),
     /// A whole number with optional suffix, between two limits.
     Count(u64, u64, fn(&mut Draft, u64)),
-    /// A number, fractions allowed, between two limits.
+    /// A number between two limits, which may have a fraction.
     Number(f64, f64, fn(&mut Draft, f64)),
     /// A share between two limits: `5%` or `0.05`.
     Share(f64, f64, fn(&mut Draft, f64)),
@@ -37,19 +37,19 @@ pub enum Type {
     Fault(fn(&mut Draft, target_spec::fault::FaultKind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
-    /// A list of at least one item; each item is applied as its type defines.
+    /// A list of at least one item. Each item is applied as its type defines.
     List(&'static Type),
-    /// Free keys with values of one type; the values find their key in the draft.
+    /// Keys that the user chooses, with values of one type. The values find their key in the draft.
     Map(&'static Type),
-    /// Any value, passed on unchanged: cassandra.yaml, parameters of a workload.
+    /// Any value, which is passed on unchanged: cassandra.yaml, parameters of a workload.
     Any(fn(&mut Draft, &Tree)),
-    /// One of these words, or else the type.
+    /// One of these words, or a value of the type.
     WordOr(&'static [Word], &'static Type),
-    /// A scalar or list of the first type, or a mapping of the second.
+    /// A value of the first type, or a list of them, or a mapping of the second type.
     Either(&'static Type, &'static Type),
-    /// Fixed keys: the rows below, which are applied after the section's own function.
+    /// Fixed keys: the rows below, which are applied after the function of the section.
     Section(fn(&mut Draft)),
-    /// A name, a file, or an environment variable, never the secret itself.
+    /// A name, a file, or an environment variable, but never the secret itself.
     Secret(fn(&mut Draft, SecretSource)),
     /// Names with partial studies.
     Variants,
@@ -80,7 +80,7 @@ impl Type {
     }
 }
 
-/// One row: one key.
+/// A row of the table, which describes one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Dotted path.
@@ -89,7 +89,7 @@ pub struct Field {
     pub typ: Type,
     /// True if the key is required whenever its section is present.
     pub required: bool,
-    /// Default value, as it would be written; `None` without a default, or if `what` explains it.
+    /// Default value, as users write it. `None` without a default, or if `what` explains it.
     pub default: Option<&'static str>,
     /// Meaning of the key.
     pub what: &'static str,

@@ -18,7 +18,7 @@ use row::{
 };
 use std::time::Duration;
 
-/// A choice of words, each with the value that it sets.
+/// A choice between words, each with the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
@@ -32,7 +32,7 @@ macro_rules! of_kinds {
     };
 }
 
-/// A probe's period, or whether it runs at all; `true` means `probes.period`.
+/// The period of a probe, or a boolean that states whether it runs. `true` means `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -86,7 +86,7 @@ pub const FIELDS: [&[Field]; 21] = [
     faults::FIELDS,
 ];
 
-/// Rows of the study itself.
+/// Rows for the study itself.
 const STUDY: &[Field] = &[
     required(
         "study",
@@ -101,8 +101,8 @@ const STUDY: &[Field] = &[
     optional(
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
-        "File beside or below the study with published figures, which the report shows beside the \
-         measured ones. studies/README.md describes its format.",
+        "File in the study's folder, or below it, with published figures, which the report shows \
+         next to the measured ones. studies/README.md describes its format.",
     ),
     with(
         "seed",
@@ -112,7 +112,7 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// Rows of the question, its data and its variants.
+/// Rows for the question, its data and its variants.
 const SECTIONS: &[Field] = &[
     // Keyspace and workload.
     with(
@@ -179,7 +179,8 @@ const SECTIONS: &[Field] = &[
             d.workload.name = text.into();
             d.workload.file = Some(text.into());
         }),
-        "Workload file beside or below the study. docs/workload-file.md describes its format.",
+        "Workload file in the study's folder or below it. docs/workload-file.md describes its \
+         format.",
     ),
     optional(
         "workload.table",
@@ -188,9 +189,9 @@ const SECTIONS: &[Field] = &[
             d.own_table().name = text.into();
         }),
         "Existing table of the attached cluster, as `keyspace.table`. cassay only reads it. The \
-         columns come from its schema, the keys from the table itself (`workload.keys`). Kinds of \
-         operations: `row` (by the whole primary key), `partition`, and `page` (the first 100 rows \
-         of a partition). `mix` weighs them; default `{row: 1}`.",
+         columns come from its schema, and the keys from the table (`workload.keys`). Kinds of \
+         operations: `row` (by the whole primary key), `partition`, and `page` (the first 100 \
+         rows of a partition). `mix` weighs them; default `{row: 1}`.",
     ),
     optional(
         "workload.keys",
@@ -213,8 +214,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.keys.file",
         Type::Text(|d, text| d.own_table().file = Some(text.into())),
-        "CSV file beside or below the study with the keys, one per record, and column names in the \
-         first line. Without clustering columns, `row` is not available.",
+        "CSV file in the study's folder, or below it, with the keys, one per record, and column \
+         names in the first line. Without clustering columns, `row` is not available.",
     ),
     optional(
         "workload.keys.columns",
@@ -248,7 +249,7 @@ const SECTIONS: &[Field] = &[
         "workload.easy",
         Type::List(&Type::Text(|d, text| d.import(Tool::Easy, text))),
         "Command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. Its \
-         population phase, if requested, is a variant of its own.",
+         population phase, if requested, is a separate variant.",
     ),
     optional(
         "workload.mix",
@@ -432,10 +433,10 @@ const SECTIONS: &[Field] = &[
     optional(
         "screen",
         SECTION,
-        "Instead of `variants`: find out which of 4 to 11 settings matter, in 8 to 24 runs. The \
-         variants are `default` (the study as written) and the runs of a design in which every \
-         setting has one of two values. The answer names the settings to confirm with `cassay \
-         confirm`.",
+        "Instead of `variants`: find the settings that have an effect, of 4 to 11 settings, in 8 \
+         to 24 runs. The variants are `default` (the study as written) and the runs of a design \
+         in which every setting has one of two values. The answer names the settings to confirm \
+         with `cassay confirm`.",
     ),
     required(
         "screen.settings",
@@ -453,7 +454,7 @@ const SECTIONS: &[Field] = &[
     ),
 ];
 
-/// Rows of the measured window.
+/// Rows for the measured window.
 const WINDOW: &[Field] = &[
     // Window.
     with("window", SECTION, "{}", "Warm-up and measured window."),
@@ -560,7 +561,7 @@ const WINDOW: &[Field] = &[
     ),
 ];
 
-/// Rows of the instrument, and of probes and actions during the measurement.
+/// Rows for the instrument, and for probes and actions during the measurement.
 const INSTRUMENT: &[Field] = &[
     // Client.
     with("client", SECTION, "{}", "The load generator."),
@@ -573,7 +574,7 @@ const INSTRUMENT: &[Field] = &[
         "Machines that offer the load together, with one client each: `here`, or `{ssh: HOST}`, \
          which starts this program there over ssh and needs `--trust` in a study. Their workers \
          share operations, schedule and operations in flight like those of one client. Default: \
-         this process alone.",
+         only this process.",
     ),
     optional(
         "client.machines.ssh",
@@ -597,15 +598,15 @@ const INSTRUMENT: &[Field] = &[
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.machine().cpus.push(n as usize)
         })),
-        "CPUs of that machine to pin its workers to, in turn. Default: not pinned.",
+        "CPUs of that machine to pin its workers to, one after the other. Default: not pinned.",
     ),
     with(
         "client.split",
         choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
         "stride",
-        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's `-pop \
-         seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients walk \
-         through one sequence together. With `range`, each has a range of its own, like separate \
+        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's \
+         `-pop seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients \
+         walk through one sequence together. With `range`, each has its own range, like separate \
          clients of the tool; needs `workers` of every machine.",
     ),
     with(
@@ -621,7 +622,7 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "client.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
-        "CPUs to pin the workers to, in turn. Default: not pinned.",
+        "CPUs to pin the workers to, one after the other. Default: not pinned.",
     ),
     optional(
         "client.priority",
@@ -671,7 +672,7 @@ const INSTRUMENT: &[Field] = &[
         "verify",
         SECTION,
         "{}",
-        "Verification of answers. The null target stores nothing, so it is not verified.",
+        "Verification of answers. The null target stores no data, so cassay does not verify it.",
     ),
     with(
         "verify.reads",
@@ -696,8 +697,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "verify.consistency",
         Type::Level(&READS, |d, level| d.verify.consistency = Some(level)),
-        "Consistency level for reading rows back. Default: that of the workload's reads; for \
-         `all`, the weakest level that must see every acknowledged write.",
+        "Consistency level for reading rows back. Default: the level of the workload's reads; for \
+         `all`, the weakest level that returns every acknowledged write.",
     ),
     // Probes.
     optional(
@@ -754,7 +755,7 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.esxtop",
         Type::Text(|d, text| d.series().esxtop = Some(text.into())),
-        "CSV file of `esxtop -b`, beside or below the study; read when the run ends.",
+        "CSV file of `esxtop -b`, in the study's folder or below it; read when the run ends.",
     ),
     optional(
         "probes.import.columns",
@@ -765,8 +766,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "probes.import.prometheus",
         Type::Text(|d, text| d.series().prometheus = Some(text.into())),
-        "File in Prometheus's text format, beside or below the study, read when the run ends. Or \
-         the `http://…` address of an endpoint, scraped during the run.",
+        "File in Prometheus's text format, in the study's folder or below it, read when the run \
+         ends. Or the `http://…` address of an endpoint, scraped during the run.",
     ),
     optional(
         "probes.import.period",

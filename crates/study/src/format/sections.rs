@@ -1,7 +1,7 @@
-//! Defines relations between keys: which exclude each other, and which a variant or a phase may
-//! set.
+//! Defines relations between keys: keys that exclude each other, and keys that a variant or a phase
+//! may set.
 
-/// Keys that users look for in the wrong place, with their right place.
+/// Keys that users often write in the wrong place, with their right place.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("topology", "target.local.topology"),
     ("defaults", "variants"),
@@ -29,7 +29,7 @@ pub const VARIANT_SECTIONS: &[&str] = &[
 ];
 
 /// Keys that a phase may set: settings that a restart of the nodes applies, and table options. Any
-/// other key would mean another cluster, or other data.
+/// other key would require another cluster, or other data.
 pub const PHASE_PATHS: &[&str] = &[
     "target.local.heap",
     "target.local.gc",
@@ -41,7 +41,7 @@ pub const PHASE_PATHS: &[&str] = &[
     "keyspace.options",
 ];
 
-/// Paths of phases: a path below one of these is merged as the rest of the path.
+/// Paths of phases. A path below one of these is merged like the rest of the path.
 pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 
 /// Keys that exclude each other.
@@ -49,7 +49,7 @@ pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 pub struct Exclusive {
     /// Path of the mapping.
     pub path: &'static str,
-    /// Keys of the mapping of which at most one may be present.
+    /// Keys of the mapping, of which at most one may be present.
     pub keys: &'static [&'static str],
     /// True if one of them is required.
     pub needed: bool,
@@ -63,7 +63,7 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
     }
 }
 
-/// Keys that exclude each other. An override that sets one of them removes the others.
+/// Keys that exclude each other. If an override sets one of them, the others are removed.
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of(
@@ -148,8 +148,8 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     },
 ];
 
-/// Mappings that an override replaces as a whole: a mix of `{write: 1}` over `{write: 9, read: 1}`
-/// means writes only.
+/// Mappings that an override replaces as a whole. For example, a mix of `{write: 1}` over
+/// `{write: 9, read: 1}` means only writes.
 pub const REPLACED_WHOLE: &[&str] = &[
     "workload.mix",
     "workload.consistency",
@@ -168,7 +168,7 @@ pub const REPLACED_WHOLE: &[&str] = &[
     "target.attach.jolokia.password",
 ];
 
-/// Returns a path without the phase in front: `phases.load.keyspace.name` is `keyspace.name`.
+/// Returns a path without its phase: `keyspace.name` for `phases.load.keyspace.name`.
 pub fn outside_phases(path: &str) -> &str {
     let behind = |phase: &&str| path.strip_prefix(*phase)?.strip_prefix('.');
     PHASES.iter().find_map(behind).unwrap_or(path)

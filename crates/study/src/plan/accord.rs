@@ -1,5 +1,5 @@
-//! Checks studies of Accord tables: their requests support few consistency levels, and a node that
-//! has such a table does not start with Accord off (6.0-alpha2).
+//! Checks studies of Accord tables. Their requests support only some consistency levels, and a node
+//! with such a table does not start when Accord is off (6.0-alpha2).
 
 use crate::settings::Variant;
 use cql::Consistency::{self, All, Any, One, Quorum, Serial};
@@ -15,8 +15,8 @@ const TAKEN: [Consistency; 4] = [One, Quorum, All, Serial];
 /// The transactional mode in which reads bypass Accord.
 const READS_AS_BEFORE: &str = "mixed_reads";
 
-/// Returns the kinds of a workload whose every request the server would refuse, each with the
-/// reason.
+/// Returns the kinds of a workload if the server would refuse all their requests, with the reason
+/// for each.
 pub(super) fn refused_of(program: &Program) -> Vec<String> {
     let modes = modes_of(program);
     let mut refused = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn refused_of(program: &Program) -> Vec<String> {
     refused
 }
 
-/// Returns the transactional mode of each Accord table that a program makes, by its name.
+/// Returns the transactional modes of the Accord tables that a program creates, by name.
 fn modes_of(program: &Program) -> BTreeMap<String, String> {
     let mut types = Vec::new();
     let mut modes = BTreeMap::new();
@@ -63,14 +63,14 @@ fn modes_of(program: &Program) -> BTreeMap<String, String> {
     modes
 }
 
-/// Returns true if the nodes have Accord on.
+/// Returns true if Accord is on for the nodes.
 fn is_on(target: &Target) -> bool {
     let setting = |local: &LocalSpec| local.yaml.get("accord")?.get("enabled")?.as_bool();
     target.local().and_then(setting).unwrap_or(false)
 }
 
-/// Describes the first pair of variants that switches Accord by a restart of nodes that hold an
-/// Accord table. `None` without such a pair. `programs` are those of the variants.
+/// Describes the first pair of variants for which a restart switches Accord off or on while nodes
+/// hold an Accord table. `None` without such a pair. `programs` are those of the variants.
 pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
     for (one, program) in variants.iter().zip(programs) {
         let target = &one.settings.target;

@@ -12,8 +12,8 @@ pub enum PlanError {
     /// Its workload does not compile with its seed.
     #[error("{0}")]
     Compile(String),
-    /// It has statements that are more than data, each with its variant, and the user has not
-    /// declared the author trusted.
+    /// It has statements that do more than read and write data, each with its variant, and the user
+    /// has not declared the author trusted.
     #[error("{}\nhint: pass --trust if you trust the author of the study", .0.join("\n"))]
     Untrusted(Vec<String>),
     /// It has statements that are not CQL, or that are ambiguous, each with its variant and place.
@@ -28,8 +28,8 @@ pub enum PlanError {
     AccordOff(String),
 }
 
-/// Refuses statements that cannot be parsed as Cassandra parses them. Also refuses those that are
-/// more than data, unless the study is trusted or is the user's own command line.
+/// Refuses statements that cannot be parsed as Cassandra parses them. Also refuses statements that
+/// do more than read and write data, unless the study is trusted or is the user's own command line.
 pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let overrides = &study.overrides;
     let is_trusted =
@@ -69,14 +69,14 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
     }
 }
 
-/// Refuses variants that switch Accord off where nodes hold an Accord table.
+/// Refuses variants that switch Accord off on nodes with an Accord table.
 pub(super) fn accord_stays(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let programs: Vec<&Program> = works.iter().map(|work| &*work.program).collect();
     accord::switched(&study.variants, &programs)
         .map_or(Ok(()), |why| Err(PlanError::AccordOff(why)))
 }
 
-/// Refuses consistency levels at which the server would refuse every request.
+/// Refuses consistency levels for which the server would refuse all requests.
 pub(super) fn only_levels_taken(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let mut refused = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {

@@ -4,7 +4,7 @@ use crate::settings::{ImportedCommands, Study};
 use analysis::procedure::ProcedureEstimate;
 use workload::random::Draws;
 
-/// One trial before its phases are planned.
+/// A trial before its phases are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// Index of the variant.
@@ -15,23 +15,24 @@ pub struct Cell {
     pub block: usize,
 }
 
-/// Returns the order of trials. Sequential: variant by variant. Interleaved: in each block every
-/// variant has its turn, so that drift of the machine affects all of them. Variants with the same
-/// target take turns at every point; others keep their target for all their points, since a start
-/// costs more than a trial. The runs of a screening are an exception. With several runs of one
-/// target in a row, drift of the machine would look like an effect of the target's settings.
+/// Returns the order of trials. In a sequential order, the variants run one after the other. In an
+/// interleaved order, every variant runs in each block, so that drift of the machine affects all of
+/// them. Variants with the same target take turns at every point. Others keep their target for all
+/// their points, since a start takes longer than a trial. The runs of a screening are an exception.
+/// With several runs of one target in a row, drift of the machine would look like an effect of the
+/// target's settings.
 ///
-/// Turns are counterbalanced (see [`balanced`]). Random order alone gives `ab ab ba ab ab` often
-/// enough, and an effect of the position in a block would then count as a difference. The points of
-/// several blocks are counterbalanced too, unless a procedure decides from each point about the
-/// next.
+/// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`,
+/// and an effect of the position in a block would then count as a difference. The points of several
+/// blocks are also counterbalanced, unless the procedure chooses each point by the results of the
+/// previous one.
 ///
-/// Steps of another tool's commands run in the order of those commands, in each block, whatever the
-/// seed. Each step may need the data of the one before. Only several such sequences of steps take
+/// Steps of another tool's commands run in the order of those commands in each block, with any
+/// seed. Each step may need the data of the previous one. Only several such sequences of steps take
 /// turns, sequence by sequence.
 ///
-/// Blocks that were added to a run come last, in an order of their own; earlier blocks stay as they
-/// were planned.
+/// Blocks that were added to a run come last, in a separate order. The planned order of earlier
+/// blocks does not change.
 pub fn order(study: &Study, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
     let mut cells = order_blocks(study, outlooks, study.seed, study.repeat.blocks);
     let mut before = study.repeat.blocks;
@@ -76,7 +77,7 @@ fn order_blocks(
         .collect()
 }
 
-/// Returns all points of a variant in a block, in rising order.
+/// Returns all points of a variant in a block, in ascending order.
 fn rising(
     variant: usize,
     block: usize,
@@ -89,7 +90,7 @@ fn rising(
     })
 }
 
-/// Returns each variant's points, as far as they are known before anything is measured.
+/// Returns the points of each variant, as far as they are known before the first measurement.
 pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
     let variants = study.variants.iter();
     variants.map(|variant| variant.settings.procedure.outlook()).collect()
@@ -101,12 +102,12 @@ enum Turns {
     Points {
         /// Indexes of the variants.
         group: Vec<usize>,
-        /// The points in their order, by block.
+        /// The points in their order, for each block.
         rungs: Vec<Vec<usize>>,
-        /// By point and block: the variants in their order, as positions in the group.
+        /// By point and block: the order of the variants, as positions in the group.
         variants: Vec<Vec<Vec<usize>>>,
     },
-    /// Chains take turns. By block, their variants in order.
+    /// Chains take turns. For each block, their variants in order.
     Chains(Vec<Vec<usize>>),
 }
 
@@ -124,7 +125,7 @@ impl Turns {
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
         let of_group = || group.iter().map(|variant| &outlooks[*variant]);
         let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
-        // A single block has nothing to be balanced against, and is easier to follow when it rises.
+        // The order of a single block cannot be balanced, and a rising order is easier to follow.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns::Points {
             rungs: if must_rise {
@@ -140,7 +141,7 @@ impl Turns {
     fn arrange_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
         let mut by_block = vec![Vec::new(); blocks];
         let chains = balanced(group.len(), blocks, chance);
-        // By chain, step and block: the variants that take turns, in order.
+        // By chain, step and block: the order of the variants that take turns.
         let steps: Vec<Vec<Vec<Vec<usize>>>> = group
             .iter()
             .map(|chain| {
@@ -185,12 +186,12 @@ impl Turns {
     }
 }
 
-/// Steps that depend on each other, in their order; each step lists the variants that take turns in
-/// it. A variant that is not a step of an import is a chain of one.
+/// Steps that depend on each other, in their order. Each step lists the variants that take turns in
+/// it. A variant that is not a step of an import is a chain of one step.
 struct Chain(Vec<Vec<usize>>);
 
-/// Returns the chains of a study, in its order. A variant without faults that was added beside a
-/// step takes turns with it, since it needs the same earlier steps.
+/// Returns the chains of a study, in its order. A variant without faults that was added to a step
+/// takes turns with it, since it needs the same earlier steps.
 fn chains(study: &Study) -> Vec<Chain> {
     let import = |variant: usize| study.variants[variant].settings.workload.import.as_ref();
     let is_next = |last: &ImportedCommands, import: &ImportedCommands| {
@@ -219,7 +220,7 @@ fn chains(study: &Study) -> Vec<Chain> {
     chains
 }
 
-/// Returns true if a variant is a step of an import without its faults, and was added beside it.
+/// Returns true if a variant was added to a step of an import, and is that step without its faults.
 fn is_beside(study: &Study, step: usize, variant: usize) -> bool {
     let [step, variant] = [step, variant].map(|one| &study.variants[one]);
     variant.is_added
@@ -228,11 +229,12 @@ fn is_beside(study: &Study, step: usize, variant: usize) -> bool {
 }
 
 /// Returns for each block an order of `items` items. In every `items` consecutive blocks, each item
-/// stands in each position once (a Latin square). So over any number of blocks, an item's counts of
-/// positions differ by at most one. The squares are Williams' (1949, "Experimental designs balanced
-/// for the estimation of residual effects of treatments"). Each item also follows each other item
-/// equally often: in one square for an even number of items, in two for an odd one. The assignment
-/// of items and the order of a square's rows are random.
+/// has each position once (a Latin square). So after any number of blocks, the numbers of times
+/// that an item had each position differ by at most one. The squares are Williams' (1949,
+/// "Experimental designs balanced for the estimation of residual effects of treatments"). Each item
+/// also follows each other item equally often, within one square for an even number of items, and
+/// within two squares for an odd number. The assignment of items and the order of a square's rows
+/// are random.
 pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<Vec<usize>> {
     let mut orders = Vec::with_capacity(blocks + items);
     let mut names: Vec<usize> = (0..items).collect();
@@ -257,7 +259,8 @@ pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<
     orders
 }
 
-/// Returns 0, 1, n − 1, 2, n − 2, …: the steps between neighbours are all different, modulo n.
+/// Returns 0, 1, n − 1, 2, n − 2, …. The differences between neighbours are all different, modulo
+/// n.
 fn zigzag(place: usize, items: usize) -> usize {
     match place % 2 {
         0 => (items - place / 2) % items,
@@ -282,7 +285,8 @@ fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
 pub(super) struct Chance(pub(super) Draws);
 
 impl Chance {
-    /// Shuffles by Fisher and Yates. The modulo's bias is below 2^-50 for any number of variants.
+    /// Shuffles by the method of Fisher and Yates. The bias of the modulo is below 2^-50 for any
+    /// number of variants.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = (self.0.bits() % (last as u64 + 1)) as usize;

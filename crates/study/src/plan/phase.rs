@@ -3,28 +3,28 @@
 use crate::settings::Settings;
 use analysis::procedure::Point;
 
-/// One phase of a trial.
+/// A phase of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// Kind of the phase.
     pub kind: PhaseKind,
-    /// Work of the phase.
+    /// Actions of the phase.
     pub work: PhaseWork,
     /// Expected length in seconds.
     pub seconds: f64,
 }
 
-/// Work of a phase.
+/// Actions of a phase.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
-    /// Work that is described only in these words.
+    /// Actions that have only this description.
     Said(String),
     /// It offers load.
     Offer(Offer),
 }
 
 impl PhaseWork {
-    /// Returns load at a point, with the study's arrival process.
+    /// Returns load at a point, with the arrival process of the study.
     pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
         PhaseWork::Offer(Offer {
             at,
@@ -35,29 +35,29 @@ impl PhaseWork {
     }
 }
 
-/// Load that a phase offers.
+/// Load that a phase applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// Point on the axis; `None` in a plan if the procedure chooses it later.
+    /// Point on the axis. `None` in a plan if the procedure chooses it later.
     pub at: Option<Point>,
-    /// True if arrivals at a rate are Poisson, like those of independent users.
+    /// True if arrivals at a rate form a Poisson process, like those of independent users.
     pub is_poisson: bool,
-    /// Speed relative to the recording; `None` if arrivals are even or Poisson.
+    /// Speed relative to the recording. `None` if arrivals are regular or Poisson.
     pub recorded_speed: Option<f64>,
     /// Length of the load.
     pub length: OfferLength,
 }
 
-/// Length of offered load.
+/// Length of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OfferLength {
     /// A fixed time, ns.
     For(u64),
     /// Until throughput is steady, and at most this time, ns.
     UntilSteady(u64),
-    /// Until this time after the last fault, ns, and at most the second time, ns.
+    /// Until this time after the last fault, ns, but at most the second time, ns.
     UntilFaults(u64, u64),
-    /// A number of operations, which are not counted.
+    /// A number of operations.
     Uncounted(u64),
     /// The length that an imported step states.
     Step(String),
@@ -80,9 +80,9 @@ measure::word_enum! {
         Restart = "restart",
         /// Restores the data from a snapshot.
         Restore = "restore",
-        /// Offers load that is not yet counted.
+        /// Applies load that does not count yet.
         Warmup = "warmup",
-        /// Offers load that is counted.
+        /// Applies load that counts.
         Measure = "measure",
         /// Reads rows back and compares them.
         Verify = "verify",

@@ -246,7 +246,7 @@ fn every_item_has_every_place_and_predecessor_equally_often() {
             assert!(most - least <= 1, "{context}");
             assert_eq!(counts.iter().sum::<usize>(), blocks, "{context}");
         }
-        // A complete design: one square for an even number of items, two for an odd one.
+        // A complete design has one square for an even number of items, and two for an odd number.
         let whole = if items % 2 == 0 { items } else { 2 * items };
         if blocks % whole == 0 {
             let apart: BTreeSet<usize> = follows
@@ -429,7 +429,7 @@ fn steps_of_another_tool_run_in_their_order_for_any_seed() {
     }
 }
 
-/// Sides take turns as a whole: the results of a side's step exist for its next step.
+/// Sides take turns as a whole, so the results of a side's step exist for its next step.
 #[test]
 fn compared_imports_alternate_with_all_their_steps() {
     let rest = "workload: {stress: ['write n=9 -rate threads=1', 'read n=9 -rate threads=1']}\n\

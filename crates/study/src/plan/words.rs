@@ -1,4 +1,4 @@
-//! Describes in words the work of a plan's phases.
+//! Describes the actions of the phases of a plan.
 
 use crate::data_state::Preparation;
 use crate::estimate;
@@ -13,7 +13,7 @@ use std::fmt;
 use target_spec::Target;
 use workload::Program;
 
-/// Returns the length of a step, in words and in seconds.
+/// Returns the length of a step, as text and in seconds.
 pub(super) fn step_words(
     settings: &Settings,
     step: &ImportStep,
@@ -50,7 +50,7 @@ pub(super) fn schema_words(
     program: &Program,
 ) -> String {
     if program.schema().create_keyspace.is_empty() && !settings.takes_as_it_is() {
-        return "create nothing: the tables of recorded traffic exist".to_owned();
+        return "create no table: the tables of recorded traffic exist".to_owned();
     }
     let what = match preparation {
         _ if settings.takes_as_it_is() => "look for rows of",
@@ -81,7 +81,7 @@ pub(super) fn load_words(settings: &Settings) -> String {
     }
 }
 
-/// Describes how all rows are read back, and whether that proves anything.
+/// Describes how all rows are read back, and states whether that proves that no write was lost.
 pub(super) fn read_back_words(levels: &Levels) -> String {
     let Levels {
         copies,
@@ -94,8 +94,8 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
         words
     } else {
         format!(
-            "{words}; it may miss writes that {written} acknowledged, with {copies} replicas: a \
-             missing row need not be lost"
+            "{words}; it may miss writes that {written} acknowledged, with {copies} replicas, so \
+             a missing row may not be lost"
         )
     }
 }
@@ -112,7 +112,7 @@ pub(super) fn restore_words(settings: &Settings) -> String {
     format!("{how}{cache}")
 }
 
-/// Describes a target in words.
+/// Describes a target.
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(

@@ -1,5 +1,5 @@
 //! Notes on a study before it runs: adapted settings, differences of imports, the combinations of a
-//! grid, and what an endurance run cannot see without its probes.
+//! grid, and observations that an endurance run cannot make without its probes.
 
 use super::ResolvedScale;
 use crate::settings::{Overrides, Variant};
@@ -7,7 +7,7 @@ use analysis::VariantName;
 use analysis::screening::Design;
 use target_spec::Target;
 
-/// Returns the notes, a sentence each.
+/// Returns the notes, with a sentence for each.
 pub(super) fn notes(
     resolved: &ResolvedScale,
     overrides: &Overrides,
@@ -17,7 +17,8 @@ pub(super) fn notes(
     let null = resolved.variants.iter().any(|v| matches!(v.settings.target, Target::Null(_)));
     if null && overrides.target.is_some() {
         notes.push(
-            "the null target stores nothing: reads are not verified, nothing is settled or restored"
+            "the null target stores no data: reads are not verified, and no data is settled or \
+             restored"
                 .to_owned(),
         );
     }
@@ -38,7 +39,8 @@ pub(super) fn notes(
     notes
 }
 
-/// Returns each note once; with the names of the sides if it does not hold for all of them.
+/// Returns the notes without duplicates. A note that does not apply to all sides contains the names
+/// of its sides.
 fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     let mut notes = Vec::new();
     for note in sides.iter().flat_map(|(_, notes)| notes) {
@@ -56,7 +58,7 @@ fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     notes
 }
 
-/// Describes a grid: its combinations, and the points of each.
+/// Describes a grid, with its combinations and the points of each.
 fn grid(resolved: &ResolvedScale) -> Option<String> {
     let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
     let points = first.settings.procedure.outlook().points;
@@ -73,7 +75,7 @@ fn grid(resolved: &ResolvedScale) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
-/// A probe by its key, and the observation that is missing without it.
+/// The key of a probe, and the observation that is missing without it.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "growth of a node's memory"),
     ("jvm", "growth of direct buffers, open files and threads"),

@@ -5,7 +5,7 @@ use analysis::procedure::{Point, ProcedureEstimate};
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
-/// Reports the mistakes in each variant's requirements, each one once.
+/// Reports the mistakes in the requirements of each variant, without duplicates.
 pub(super) fn check(root: &Node, variants: &[Variant], out: &mut Diagnostics) {
     let mut said = BTreeSet::new();
     let own = || variants.iter().filter(|variant| !variant.is_added);
@@ -46,7 +46,7 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     found
 }
 
-/// Reports values at which no point is measured, if all points are known.
+/// Reports values at which the study measures no point, if all points are known.
 fn beside_points(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake> {
     let Where::Values(values) = &require.at else {
         return None;

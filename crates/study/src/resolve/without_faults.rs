@@ -1,7 +1,7 @@
-//! Adds variants without faults beside the variants that have them, if the study asks for it.
+//! Adds a variant without faults for each variant with faults, if the study requests that.
 //!
-//! A variant and its pair differ by faults alone. They have the study's seed and take turns in its
-//! blocks as all variants do, so that both get the same operations.
+//! The two variants of a pair differ only in the faults. They have the same seed and take turns in
+//! the blocks like all variants, so that both get the same operations.
 
 use crate::check;
 use crate::checked_tree::Tree;
@@ -11,11 +11,11 @@ use yaml::{Diagnostics, Node};
 
 const PATH: &str = "repeat.without_faults";
 
-/// Name of the added variant; if there are several, it follows the name of the first variant that
-/// it belongs to.
+/// Name of the added variant. If there are several, it begins with the name of the first variant
+/// that it belongs to.
 const NAME: &str = "without-faults";
 
-/// Name of a study's only side beside it.
+/// Name of the only side of a study when a variant is added to it.
 const WITH: &str = "with-faults";
 
 /// Adds the variants that are missing.
@@ -25,7 +25,7 @@ pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &m
     }
     let has_faults = |variant: &Variant| variant.tree.find("faults").is_some();
     if !variants.iter().any(has_faults) {
-        let message = format!("`{PATH}` has no effect: nothing has `faults`");
+        let message = format!("`{PATH}` has no effect: no variant has `faults`");
         let hint = "add `faults`, or remove it".to_owned();
         out.add(&base.nearest(PATH).place, message, Some(hint));
     }
@@ -78,7 +78,7 @@ fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnos
         }
         Ok(()) => return,
     };
-    let message = format!("what `{PATH}` adds would be named `{name}`: {why}");
+    let message = format!("the variant that `{PATH}` adds would be named `{name}`: {why}");
     let hint = "rename a variant".to_owned();
     out.add(&base.nearest(PATH).place, message, Some(hint));
 }

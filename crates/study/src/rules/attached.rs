@@ -1,5 +1,5 @@
-//! Rules for the machines of an attached cluster: the keys they need, and the user's trust in what
-//! is read and run there.
+//! Rules for the machines of an attached cluster: the keys that they need, and the trust that is
+//! required to read files and run programs on them.
 
 use super::Subject;
 use super::destination;
@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     };
     let path = format!("{HOSTS}.ssh");
-    let does = "reads metrics and files there";
+    let does = "reads metrics and files on it";
     let all = hosts.entry("ssh").map(|entry| items(&entry.value)).unwrap_or_default();
     for item in all {
         let named = item.entry("ssh").map_or(item, |entry| &entry.value);
@@ -33,8 +33,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_keys(subject, HOSTS, hosts, out);
 }
 
-/// Checks keys beside a bundle: it names its CA and the proxy in front of the nodes, so they can be
-/// reached by CQL only.
+/// Checks keys that are used together with a bundle. The bundle names its CA and the proxy in front
+/// of the nodes, so the nodes can be reached only by CQL.
 fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     const BUNDLE: &str = "target.attach.secure_connect_bundle";
     if !subject.wrote(BUNDLE) {
@@ -80,7 +80,7 @@ fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the items of a list; any other node is a list of one.
+/// Returns the items of a list. Any other node is a list of one item.
 fn items(node: &Node) -> &[Node] {
     match &node.raw {
         Raw::List(items) => items.as_slice(),
@@ -95,12 +95,12 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
             continue;
         };
         let message = format!("`{HOSTS}.ssh.address`: {text:?} is not an address");
-        let hint = "write it as the cluster knows it: 10.0.0.7, without a port";
+        let hint = "write its address in the cluster: 10.0.0.7, without a port";
         out.add(&node.place, message, Some(hint.to_owned()));
     }
 }
 
-/// Checks the keys of one machine, or of all.
+/// Checks the keys of one machine, or of all machines.
 fn check_keys(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
     for key in ["folder", "logs", "data"] {
         let Some(node) = host.entry(key).map(|entry| &entry.value) else {
@@ -148,7 +148,7 @@ fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     }
 }
 
-/// Returns true if programs read a text as a plain name, not as an option.
+/// Returns true if programs interpret the text as a plain name, not as an option.
 fn is_name(text: &str) -> bool {
     let plain = text.replace(NODE_PLACE, "x");
     plain.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -1,5 +1,5 @@
-//! Determines the Cassandra and Java versions of local nodes: a named release, or a build of the
-//! user's own. A build is examined here, so that everything is known before anything starts.
+//! Determines the Cassandra and Java versions of local nodes, which are a named release or the
+//! user's own build. It examines the build, so that the version is known before nodes start.
 
 use super::harmless::{HINT, is_own_word};
 use super::preset;
@@ -60,8 +60,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         classes(&local.release, subject, out);
     }
     let settled = settled(&mut local, subject.node, subject.overrides);
-    // The digest comes first: an incomplete download is not a valid archive either, and the digest
-    // says more.
+    // The digest is checked first. An incomplete download is also not a valid archive, but the
+    // digest explains more.
     mistakes.extend(compared(&local.origin).and(settled).err());
     for Mistake { path, why, hint } in mistakes {
         let message = format!("`{path}`: {why}");
@@ -70,7 +70,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     trust(subject, out);
 }
 
-/// Compares the digest of a distribution that is one file. It reads the whole file, so it runs
+/// Compares the digest of a distribution that is one file. It reads the whole file. So it runs
 /// once, and not in every rule that needs the release.
 fn compared(origin: &Origin) -> Result<(), Mistake> {
     let Origin::Tarball { file, sha256 } = origin else {
@@ -105,7 +105,7 @@ fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks trust: a program of the user's own needs `--trust` or the command line.
+/// Checks trust. The user's own program requires `--trust` or the command line.
 fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     let own = subject.node.find(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
     let java = subject
@@ -130,8 +130,8 @@ fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the path of a file: a study's is relative to the study's folder, one of the command line
-/// to the current folder.
+/// Returns the path of a file. The path in a study is relative to the folder of the study, and a
+/// path on the command line is relative to the current folder.
 fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBuf {
     let stands_in_study = node.find(key).is_some_and(|node| node.place.source == 0);
     match overrides.files.as_ref().filter(|_| stands_in_study) {
@@ -140,15 +140,16 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
     }
 }
 
-/// Examines what local nodes are to be started from, records its version, and gives settings the
-/// names of its line. Returns a sentence for each renamed setting, and for an unsupported Java.
+/// Examines the distribution that local nodes are started from, records its version, and renames
+/// settings to their names in its release line. Returns a sentence for each renamed setting, and
+/// for an unsupported Java.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();
     };
     // The rule has reported a mistake.
     let _ = settled(local, node, overrides);
-    // It reads all jars, so it runs once, and not in every rule that needs the release.
+    // It reads all jars. So it runs once, and not in every rule that needs the release.
     if let Origin::Home(home) = &local.origin {
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
     }
@@ -157,7 +158,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
-        // Its version is known only when it runs.
+        // Its version is unknown until it runs.
         Some(JavaChoice::Home(_)) => None,
     };
     said.extend(java.and_then(|major| java_unsupported(&local.release, major)));
@@ -177,7 +178,7 @@ pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -
     renamed
 }
 
-/// Renames settings to their names in a release; returns a sentence for each change.
+/// Renames settings to their names in a release. Returns a sentence for each change.
 fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<String> {
     let line = release.line();
     let renamed = target_spec::yaml_renamed(line, yaml);
@@ -189,7 +190,7 @@ fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<Stri
     renamed.into_iter().map(note).collect()
 }
 
-/// Returns the spec with the release that its nodes are started from.
+/// Returns the specification, including the release that its nodes are started from.
 pub(super) fn found(draft: &Draft, subject: &Subject<'_>) -> LocalSpec {
     let mut local = draft.local();
     let _ = settled(&mut local, subject.node, subject.overrides);
@@ -228,7 +229,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
                     "name the folder with the source",
                 ));
             }
-            // An existing build has a release; before the first build, the source tree names it.
+            // An existing build has a release. Before the first build, the source tree names it.
             if let Ok(found) = Home::read(home) {
                 local.release = found.release;
             } else if let Some(planned) = planned(home) {
@@ -257,8 +258,8 @@ fn planned(home: &Path) -> Option<Release> {
     Release::built(rest.split('"').next()?)
 }
 
-/// Refuses a Java home that does not exist, or whose `release` file names a version that does not
-/// fit.
+/// Refuses the home of a Java if it does not exist, or if its `release` file names an unsuitable
+/// version.
 fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {

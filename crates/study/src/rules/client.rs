@@ -23,12 +23,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         Raw::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    // A trusted file's content is trusted too.
+    // The content of a trusted file is also trusted.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         if let Some(entry) = item.entry("ssh") {
             let path = format!("{MACHINES}.ssh");
-            let does = "sends the target's credentials there";
+            let does = "sends the target's credentials to it";
             let is_trusted = is_named && is_own_word(subject.overrides, &entry.value);
             destination::check(is_trusted, (&path, &entry.value), does, out);
         }
@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the arguments for `kubectl` are names, and trusted.
+/// Checks that the arguments for `kubectl` are names, and that they are trusted.
 fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(PODS) else {
         return;
@@ -48,7 +48,7 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !is_own_word(subject.overrides, node) {
         let message = format!(
             "`{PODS}` runs this program in pods of a cluster as your user, and sends the target's \
-             credentials there"
+             credentials to them"
         );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
@@ -62,8 +62,8 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     kubernetes::names(subject, PODS, &["image"], out);
 }
 
-/// Checks that `client.split: range` belongs to an import, and that the workers of every machine
-/// are stated, since the parts are proportional to them.
+/// Checks that `client.split: range` belongs to an import. Also checks that the workers of every
+/// machine are stated, since the parts are proportional to them.
 fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     const SPLIT: &str = "client.split";
     if subject.text(SPLIT) != Some("range") {

@@ -1,4 +1,5 @@
-//! Rules for the state of the data: how much can be loaded where, and how it can be reset.
+//! Rules for the state of the data: the possible amounts of data for each target, and the ways of
+//! resetting it.
 
 use super::rule_input::Subject;
 use ::yaml::Diagnostics;
@@ -64,7 +65,7 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let is_null = subject.has("target.null") && !subject.target_replaced;
     for path in ["data.load.fraction", "data.load.bytes_per_node"] {
         if is_null && subject.wrote(path) {
-            let message = format!("`{path}` is not possible: the null target stores nothing");
+            let message = format!("`{path}` is not possible: the null target stores no data");
             subject.say(path, message, Some("use `operations`"), out);
         }
         let is_hidden = path == "data.load.fraction" && subject.has("target.attach");
@@ -95,7 +96,7 @@ fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
         let message =
             format!("`{path}: drop` is not possible: cassay does not control the machines");
-        let hint = "remove it, or drop it there yourself between runs";
+        let hint = "remove it, or drop it yourself between runs";
         subject.say(path, message, Some(hint), out);
     }
     let is_apart = subject.wrote("target.local.hosts")
@@ -107,11 +108,11 @@ fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
         && mode != Some("standard")
     {
         let message = format!(
-            "`{path}: drop` is not possible: the nodes map their files, and mapped pages stay in \
-             memory"
+            "`{path}: drop` is not possible: the nodes map their files, and mapped pages remain \
+             in memory"
         );
         let hint = "add `target.local.yaml: {disk_access_mode: standard}`, or give the nodes \
-                    hosts of their own (`target.local.hosts`)";
+                    separate hosts (`target.local.hosts`)";
         subject.say(path, message, Some(hint), out);
     }
 }

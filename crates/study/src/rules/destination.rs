@@ -1,4 +1,4 @@
-//! Rules for machines that are reached by `ssh`: the text is passed to `ssh`, whose configuration
+//! Rules for machines that are reached by `ssh`. The text is passed to `ssh`, whose configuration
 //! may run a program.
 
 use super::harmless::HINT;
@@ -7,8 +7,8 @@ use yaml::{Diagnostics, Node};
 /// Hint for an invalid destination.
 const FORM: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
 
-/// Checks the destination at `path`; `does` says what is done with the machine, for an untrusted
-/// one.
+/// Checks the destination at `path`. `does` describes the use of the machine, for the message about
+/// an untrusted one.
 pub(super) fn check(
     is_trusted: bool,
     (path, node): (&str, &Node),

@@ -1,5 +1,5 @@
-//! Rules for faults: their targets must exist and be local or declared, and they end within the
-//! measured window.
+//! Rules for faults. Their targets must exist and be local or declared, and the faults must end
+//! within the measured window.
 
 use super::rule_input::Subject;
 use crate::settings::draft::TargetKind;
@@ -14,7 +14,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find("faults") else {
         return;
     };
-    // If the null target replaces a study's own target, faults are left out with a note.
+    // If the null target replaces the target of the study, faults are left out with a note.
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
@@ -56,7 +56,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the names of an attached target's own faults, which must differ from the built-in ones.
+/// Checks the names of the faults that an attached target defines, which must differ from the
+/// built-in faults.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.find("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
@@ -72,7 +73,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns a hint if the target has nothing that a fault could break.
+/// Returns a hint if no fault is possible on the target.
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
@@ -86,7 +87,7 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     }
 }
 
-/// One item: its node, and its parsed draft.
+/// An item, with its node and its parsed draft.
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,
@@ -114,8 +115,8 @@ impl<'a> Item<'a> {
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
     }
 
-    /// Checks keys that need the window's length: for an imported command line it is known only
-    /// after reading it, or not at all.
+    /// Checks keys that need the length of the window. For an imported command line, the length is
+    /// known only after reading it, or remains unknown.
     fn in_a_step(&self, out: &mut Diagnostics) {
         for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
             let message =
@@ -124,7 +125,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that its target has its kinds of faults.
+    /// Checks that its kinds of faults are possible on its target.
     fn names(&self, draft: &Draft, out: &mut Diagnostics) {
         let Some(kind) = self.node.find("kind") else {
             return;
@@ -149,7 +150,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the target has what its kinds break.
+    /// Checks that the target has the parts that its kinds break.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes = |kind: &&target_spec::fault::FaultKind| {
             kind.needs.iter().any(|one| one.is_of_volumes())
@@ -202,7 +203,7 @@ impl<'a> Item<'a> {
             && self.wrote("where")
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
         {
-            let message = format!("{} takes all nodes, one after the other", kind.name);
+            let message = format!("{} affects all nodes, one after the other", kind.name);
             self.say("where", message, Some("remove `where`"), out);
         }
         let hosts = ground.hosts.unwrap_or(0);
@@ -267,12 +268,12 @@ impl<'a> Item<'a> {
         let splits = |kind: &target_spec::fault::FaultKind| kind.place == FaultPlace::Split;
         let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
-            let message = "all hosts are named, which leaves none to cut them off from".to_owned();
+            let message = "the fault names all hosts, so no other host remains".to_owned();
             self.say("where.hosts", message, Some("leave out at least one"), out);
         }
     }
 
-    /// Checks that its options can take effect at its place, and before it ends.
+    /// Checks that its options can have an effect on its target, and before it ends.
     fn limits(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let options = &self.draft.options;
         if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)
@@ -294,7 +295,7 @@ impl<'a> Item<'a> {
             && after_ns >= for_ns
         {
             let message = format!(
-                "`faults.ha.after` is {}, but the host is back after {}",
+                "`faults.ha.after` is {}, but the host is up again after {}",
                 units::format_duration_ns(after_ns),
                 units::format_duration_ns(for_ns)
             );
@@ -337,7 +338,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that each option belongs to one of its kinds, and that none is missing.
+    /// Checks that each option belongs to one of its kinds, and that no option is missing.
     fn options(&self, out: &mut Diagnostics) {
         let kinds = || self.draft.kinds.iter();
         for knob in FaultOption::ALL {
@@ -378,8 +379,8 @@ fn within_window(
     }
 }
 
-/// Checks that faults do not overlap on one target: a second fault could not be observed. One
-/// report is enough for a repeating item.
+/// Checks that faults on one target do not overlap, because a second fault could not be observed. A
+/// repeating item is reported only once.
 fn alone(
     items: &[Item<'_>],
     faults: &[(usize, StudyFault)],

@@ -1,6 +1,7 @@
-//! Trust rules: a study is data, from any author. A setting that would make it more is refused
-//! unless the person at the command line permits it. Text on the command line is that person's own;
-//! text in the study, or in the record of a run, may be a stranger's (decision 028).
+//! Trust rules. A study may come from any author, so it may only describe data. A setting that does
+//! more is refused unless the user permits it on the command line. The user wrote the text on the
+//! command line, but a stranger may have written the text in the study, or in the record of a run
+//! (decision 028).
 
 use super::preset::USE;
 use super::rule_input::Subject;
@@ -48,14 +49,14 @@ const COMMANDS: &str = "target.attach.faults";
 /// Purposes of these programs.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// Hint for a setting that a stranger's study may not have.
+/// Hint for a setting that is forbidden in the study of a stranger.
 pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
 
-/// Returns true if the person at the command line answers for a node: it was written there, or
-/// everything is trusted.
+/// Returns true if the user is responsible for a node: it is on the command line, or everything is
+/// trusted.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
-    // Source 0 is the study; the others come from the command line, or from its record.
+    // Source 0 is the study. The others come from the command line, or from its record.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
     overrides.granted.trust || is_open || is_written_there
 }
@@ -93,7 +94,7 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             let Some(entry) = node.entry(key) else {
                 continue;
             };
-            // `use` is one of two words, or refused.
+            // `use` has one of two words, or it is refused.
             if key == USE || is_own_word(subject.overrides, &entry.value) {
                 continue;
             }
@@ -108,7 +109,7 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks classes in table options: the server loads them by name.
+/// Checks classes in table options, because the server loads them by name.
 fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["compaction", "compression", "options"].map(|key| format!("keyspace.{key}")) {
         let entries = subject.node.find(&path).and_then(Node::entries);
@@ -163,7 +164,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
         "env" if !is_own_word(subject.overrides, node) => {
             let message = format!(
                 "`{path}` is the variable {text} of your environment, which a study must not send \
-                 anywhere by itself"
+                 without permission"
             );
             let hint = format!(
                 "write `{path}: {{secret: NAME}}` in the study and pass --secret NAME=env:{text}; \
@@ -180,15 +181,15 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a file whose text is sent elsewhere lies beside the study, or was named on the
-/// command line.
+/// Checks that a file whose text is sent to other machines is in the folder of the study, or was
+/// named on the command line.
 fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     let Some(name) = node.text().filter(|_| !is_own_word(subject.overrides, node)) else {
         return;
     };
     let why = match &subject.overrides.files {
         None => Some(format!(
-            "{name} cannot be located: the study's folder is only known from its record"
+            "cassay cannot find {name}: it knows the study's folder only from its record"
         )),
         Some(folder) => inputs::leads_nowhere_else(folder, name).err(),
     };
@@ -207,8 +208,8 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that an address of `probes.import` may be contacted without trust: it is this machine's,
-/// or a contact point's.
+/// Checks that an address of `probes.import` may be contacted without trust, which means that it
+/// belongs to this machine or to a contact point.
 pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
     if is_own_word(subject.overrides, node) {
         return Ok(());
@@ -231,7 +232,7 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     ))
 }
 
-/// Returns the host of `host`, `host:port`, `[v6]:port`; any other text is returned unchanged, and
+/// Returns the host of `host`, `host:port`, `[v6]:port`. Any other text is returned unchanged, and
 /// matches no host.
 fn host_of(authority: &str) -> &str {
     if let Some((host, _)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -243,8 +244,8 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Sets the folder that programs run in: a study's in the study's folder, those of the command line
-/// in the current folder.
+/// Sets the folder that programs run in. Programs of a study run in its folder, and those of the
+/// command line run in the current folder.
 pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overrides) {
     for fault in faults {
         let Means::Programs(commands) = &mut fault.kind.means else {
@@ -260,8 +261,8 @@ pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overr
     }
 }
 
-/// Resolves paths and secrets: a study's files are relative to its folder, those of the command
-/// line to the current folder. Named secrets come from the command line.
+/// Resolves paths and secrets. Files of a study are relative to its folder, and those of the
+/// command line are relative to the current folder. Named secrets come from the command line.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
     let Target::Attach(attach) = target else {
         return;

@@ -39,7 +39,7 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a part of the machine has both units and a count.
+/// Checks that a part of the machine has both units and a number of them.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove it"),
@@ -62,7 +62,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kept = subject.count(&path("housekeeping")).unwrap_or(0);
     if let Some(word) = floats.filter(|_| kept > 0) {
         let message = format!(
-            "`{}` is {kept}, but `{word}` keeps no node off any core",
+            "`{}` is {kept}, but with `{word}` nodes may use every core",
             path("housekeeping")
         );
         let hint = "use `placing: auto` or `pinned`, or set `housekeeping: 0`; `units` and \
@@ -101,7 +101,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Maximum number of threads of a core.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
-/// Returns the number of local nodes, in whichever way it was written.
+/// Returns the number of local nodes, regardless of the keys that define it.
 pub fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
     subject.has("target.local").then_some(())?;
     match on_hosts(subject) {
@@ -159,7 +159,8 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let hosts = subject.count(HOSTS);
     if tree.text().is_some() && hosts.is_none() && !subject.wrote(HOSTS) {
         let message = format!("`{path}: per-host` needs hosts");
-        let hint = "add `hosts: 3`, or name the racks, which nodes are assigned to in turn";
+        let hint = "add `hosts: 3`, or name the racks; cassay assigns nodes to them one after the \
+                    other";
         subject.say(path, message, Some(hint), out);
         return;
     }
@@ -220,7 +221,7 @@ fn too_many_copies(
     }
 }
 
-/// Reports keys that only hosts have, if there are no hosts.
+/// Reports keys for hosts if the study has no hosts.
 fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(HOSTS) {
         return;
@@ -238,7 +239,7 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of hosts with loopback isolation, which have only addresses of their own.
+/// Reports limits of hosts with loopback isolation, which only have separate addresses.
 fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("target.local.isolation") != Some("loopback") {
         return;
@@ -263,7 +264,7 @@ fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a host whose memory is too small for its nodes to start.
+/// Reports a host whose memory is too small for starting its nodes.
 fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.memory";
     let (Some(memory), Some(heap), Some(nodes)) = (
@@ -282,7 +283,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
             units::format_bytes(heap),
             measure::number::bytes(least)
         );
-        let hint = "raise it, or lower target.local.heap: page cache comes on top";
+        let hint = "raise it, or lower target.local.heap: the page cache is added to it";
         subject.say(path, message, Some(hint), out);
     }
 }
@@ -305,12 +306,12 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
             counted(nodes, "node"),
             units::format_bytes(volume)
         );
-        let hint = "raise target.local.host.volume: compactions and the commit log come on top";
+        let hint = "raise target.local.host.volume: compactions and the commit log are added to it";
         subject.say(path, message, Some(hint), out);
     }
 }
 
-/// Reports two choices of a collector: the JVM refuses two.
+/// Reports two choices of a garbage collector, which the JVM refuses.
 fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.jvm";
     let options = subject.tree.find(path).map(Tree::items).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Rules for Kubernetes: `kubectl` gets names as arguments, and runs a program if its configuration
-//! names one.
+//! Rules for Kubernetes. `kubectl` gets names as arguments, and runs a program if its configuration
+//! names a program.
 
 use super::harmless::{HINT, is_own_word};
 use super::rule_input::Subject;
@@ -12,8 +12,8 @@ const ATTACHED: &str = "target.attach.kubernetes";
 /// Keys of the resources that describe it.
 const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
-/// Checks an attached cluster: exactly one resource describes it, and no key repeats what that one
-/// states.
+/// Checks an attached cluster. Exactly one resource describes it, and no other key repeats the
+/// facts in that resource.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(ATTACHED) else {
         return;
@@ -55,15 +55,17 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks pods of local nodes: they need trust, and other keys must not describe them too.
+/// Checks pods of local nodes. They require trust, and other keys must not describe the nodes too.
 pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     const PODS: &str = "target.local.pods";
     let Some(node) = subject.node.find(PODS) else {
         return;
     };
     if !is_own_word(subject.overrides, node) {
-        let message =
-            format!("`{PODS}` creates pods in a cluster with your kubectl, and starts nodes there");
+        let message = format!(
+            "`{PODS}` creates pods in a cluster with your kubectl, and starts nodes in \
+                     them"
+        );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
     names(
@@ -93,7 +95,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the context, the namespace, a secret, and further names of a section.
+/// Checks the context, the namespace, a secret, and the other names of a section.
 pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: &mut Diagnostics) {
     for key in ["context", "namespace", "secret"].iter().chain(others) {
         let path = format!("{section}.{key}");

@@ -1,5 +1,5 @@
-//! Rules for machines as local hosts: how they are reached, which folder cassay uses there, and
-//! which limits of stand-ins they do not have.
+//! Rules for machines as local hosts: their addresses, the folder that cassay uses on them, and the
+//! limits of simulated hosts that they do not have.
 
 use super::destination;
 use super::harmless::is_own_word;
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // A trusted file's content is trusted too.
+    // The content of a trusted file is also trusted.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "only applies to stand-ins: machines have their own",
+            "is for simulated hosts: machines have their own",
         ),
         (
             "target.local.address",
@@ -88,7 +88,7 @@ fn value<'a>(item: &'a Node, key: &str) -> Option<(&'a Node, &'a str)> {
     Some((node, node.text()?))
 }
 
-/// Checks that a folder is a path that a JVM accepts, and one word to a shell.
+/// Checks that a folder is a path that a JVM accepts, and that it is a single word in a shell.
 fn folder(item: &Node, out: &mut Diagnostics) {
     let Some((node, text)) = value(item, "folder") else {
         return;
@@ -115,7 +115,8 @@ fn address(item: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a machine that is named twice: two hosts on it would share its memory and its disk.
+/// Reports a machine that is named twice, because two hosts on it would share its memory and its
+/// disk.
 fn once_each(items: &[Node], out: &mut Diagnostics) {
     let mut seen: Vec<&str> = Vec::new();
     for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {

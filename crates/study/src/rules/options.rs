@@ -72,8 +72,8 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
         let message = format!("`{name}` is not the name of an option: letters, digits and `_`");
         subject.say(&path, message, None, out);
     } else if !KNOWN.contains(&name) && subject.has("target.local") {
-        // An attached cluster may have another version, or not be Cassandra: its server will refuse
-        // the option itself.
+        // An attached cluster may have another version of Cassandra, or be another database. Its
+        // server itself will refuse the option.
         let message = format!("`{name}` is not a table option of Cassandra 5.0");
         let hint = did_you_mean(name, KNOWN.iter().copied());
         subject.say(&path, message, hint.as_deref(), out);

@@ -1,5 +1,5 @@
-//! `yaml: {use: latest}`: selects a settings file that ships with Cassandra. Settings written
-//! beside it take precedence.
+//! `yaml: {use: latest}` selects a settings file that ships with Cassandra. Settings in the study
+//! take precedence over the file.
 
 use serde_json::{Map, Value};
 use target_spec::{LocalSpec, yaml_named};
@@ -8,7 +8,7 @@ use versions::{Line, Preset};
 /// The key that selects the file.
 pub(super) const USE: &str = "use";
 
-/// Returns why a line has no such file: the mistake, and the hint.
+/// Returns the reason why a line has no such file, as the mistake and the hint.
 pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     let words = || Preset::ALL.map(Preset::word).join(" or ");
     let Some(preset) = value.as_str().and_then(Preset::find) else {
@@ -19,25 +19,25 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     line.preset(preset).is_none().then(|| {
         let known = Line::with_presets();
         let why = format!(
-            "cassay does not know {} of Cassandra {}",
+            "cassay does not have {} of Cassandra {}",
             preset.file(),
             line.name
         );
         (
             why,
-            format!("known for {known}; otherwise write the settings"),
+            format!("available for {known}; otherwise write the settings"),
         )
     })
 }
 
-/// Replaces `use` by the settings of the file, and returns a note. An unknown word stays: a rule
-/// refuses it.
+/// Replaces `use` by the settings of the file, and returns a note. An unknown word remains, and a
+/// rule refuses it.
 pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
     let line = local.release.line();
     let preset = local.yaml.get(USE).and_then(Value::as_str).and_then(Preset::find)?;
     let settings = line.preset(preset)?;
     local.yaml.remove(USE);
-    // A setting may be written with its name in another line.
+    // A setting may have its name from another release line.
     let own: Map<String, Value> = yaml_named(line, &local.yaml);
     let new: Vec<(String, Value)> =
         settings.into_iter().filter(|(key, _)| !own.contains_key(key)).collect();

@@ -1,4 +1,4 @@
-//! Rules for probes: what the target must have, and files and addresses of other programs.
+//! Rules for probes: the requirements on the target, and files and addresses of other programs.
 
 use super::{Subject, harmless};
 use crate::inputs;
@@ -24,7 +24,7 @@ fn check_null(subject: &Subject<'_>, out: &mut Diagnostics) {
     for key in ["hosts", "processes", "jvm", "cassandra", "gc_log"] {
         let path = format!("probes.{key}");
         if subject.wrote(&path) && subject.text(&path) != Some("false") {
-            let message = format!("`{path}` cannot read anything on the null target");
+            let message = format!("`{path}` cannot read metrics on the null target");
             subject.say(
                 &path,
                 message,

@@ -1,4 +1,4 @@
-//! Rules for procedures: points that rise and end, bands, searches.
+//! Rules for procedures: ascending points with an end, bands, searches.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
@@ -24,7 +24,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     arrival(subject, out);
 }
 
-/// Checks an endurance run: its own windows replace the study's, and have whole seconds too.
+/// Checks an endurance run, whose windows replace those of the study, and must also have whole
+/// seconds.
 fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "procedure.endurance";
     if !subject.wrote(path) {
@@ -144,8 +145,8 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a range with a stated end has all its points: leaving some out silently would
-/// mislead.
+/// Checks that a range with a stated end has all its points. Points that are left out silently
+/// would mislead readers.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
     let range = Draft::from_tree(subject.tree).range;
     let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));

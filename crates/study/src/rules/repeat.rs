@@ -1,12 +1,13 @@
-//! Rules for blocks that are added until the study is answered: their number, and the question.
+//! Rules for blocks that are added until the question is answered: the number of blocks, and the
+//! question.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
 use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
-/// Checks, in this order: 1. the number of blocks; 2. if anything can be answered; 3. that the
-/// primary comparison is given once; 4. if faults have pairs.
+/// Checks, in this order: 1. the number of blocks; 2. that a question can be answered; 3. that the
+/// primary comparison is given once; 4. that faults have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -24,7 +25,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks `without_faults`: both trials of a pair need one block, and a point known beforehand.
+/// Checks `without_faults`. Both trials of a pair need one block, and a point that is known in
+/// advance.
 fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
     if subject.text("repeat.order") == Some("sequential") {
@@ -40,7 +42,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival" | "scale_up"));
     if let Some(other) = other {
         let message = format!(
-            "`{path}` compares trials at the same point, but `procedure.{other}` decides points \
+            "`{path}` compares trials at the same point, but `procedure.{other}` chooses points \
              and windows during the run"
         );
         let hint = Some("use `fixed` or `sweep`");
@@ -48,7 +50,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.wrote(screening::PATH) {
         let message = format!("`{path}` and a screening exclude each other");
-        let hint = Some("a screening finds the settings that matter: use this in a study of those");
+        let hint = Some("a screening finds the important settings: use this in a study of those");
         subject.say(path, message, hint, out);
     }
 }
@@ -69,8 +71,8 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that there is a comparison: at one point, or of the results of searches, block by block,
-/// between variants that take turns.
+/// Checks that there is a comparison. It is at one point, or between the results of searches. It is
+/// made block by block, between variants that take turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);

@@ -1,13 +1,13 @@
-//! Decides which statements of a study are data, and which are more (decision 028).
+//! Decides which statements of a study only handle data, and which do more (decision 028).
 //!
-//! A statement is parsed as the server parses it, word by word without its comments, so that
-//! comments cannot hide anything. A statement is more than data if it changes something outside of
-//! the study's keyspace, grants access, or brings code. Reading is data: rows that are read are
-//! compared, and shown to no one.
+//! It parses a statement like the server, word by word without comments, so that comments cannot
+//! hide words. A statement does more if it changes objects outside the keyspace of the study,
+//! grants access, or contains code. Reading only handles data, since rows that are read are only
+//! compared and never shown.
 
 use cql::text::{CqlMistake, Token, TokenKind};
 
-/// Objects that grant access or hold code, whatever the statement does to them.
+/// Objects that grant access or hold code, so that all statements on them do more than handle data.
 const BEYOND: [&str; 6] = [
     "aggregate",
     "function",
@@ -17,7 +17,7 @@ const BEYOND: [&str; 6] = [
     "user",
 ];
 
-/// Words that precede the name of an object that is changed.
+/// Words that precede the name of a changed object.
 const BEFORE_A_NAME: [&str; 13] = [
     "columnfamily",
     "exists",
@@ -34,8 +34,8 @@ const BEFORE_A_NAME: [&str; 13] = [
     "view",
 ];
 
-/// Returns in words the first action of a study's statement beyond storing and reading data in
-/// `keyspace`; `None` if there is none.
+/// Describes the first action of a study's statement that does more than store and read data in
+/// `keyspace`. `None` if there is no such action.
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
@@ -71,7 +71,7 @@ fn beyond(tokens: &[Token], keyspace: &str) -> Option<String> {
     }
 }
 
-/// Returns true if a value names a class that is not one of Cassandra's own. Cassandra looks for a
+/// Returns true if a value names a class that does not belong to Cassandra. Cassandra looks for a
 /// name without a package in its own packages.
 pub fn is_foreign_class(text: &str) -> bool {
     let is_part = |part: &str| {
@@ -83,7 +83,8 @@ pub fn is_foreign_class(text: &str) -> bool {
     text.contains('.') && text.split('.').all(is_part) && !text.starts_with("org.apache.cassandra.")
 }
 
-/// Describes a change of a keyspace other than the study's; `None` if it is the study's own.
+/// Describes a change of a keyspace other than the study's. `None` if it is the study's own
+/// keyspace.
 fn other_keyspace(name: &str, own: &str) -> Option<String> {
     if name == "system" || name.starts_with("system_") {
         return Some("a change of the server's own tables".to_owned());
@@ -92,7 +93,7 @@ fn other_keyspace(name: &str, own: &str) -> Option<String> {
         .then(|| format!("a change of the keyspace {name}, although the study's own is {own}"))
 }
 
-/// Returns the keyspace of the changed object, if its name begins at `at`.
+/// Returns the keyspace of the changed object, whose name begins at `at`.
 fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let found = name(tokens, at)?;
     let before = word(tokens, at.checked_sub(1)?)?;
@@ -100,14 +101,14 @@ fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let is_qualified = tokens
         .get(at + 1)
         .is_some_and(|next| next.kind == TokenKind::Symbol && next.text == ".");
-    // `CREATE KEYSPACE IF NOT EXISTS k`.
+    // For example `CREATE KEYSPACE IF NOT EXISTS k`.
     let of_keyspace = is_keyspace(before) && !matches!(found, "if")
         || before == "exists" && word(tokens, 1).is_some_and(is_keyspace);
     (BEFORE_A_NAME.contains(&before) && (is_qualified || of_keyspace)).then_some(found)
 }
 
-/// Returns in words the first class in a definition that is not Cassandra's own. Values of
-/// `comment` are skipped, as any text is allowed there.
+/// Describes the first class in a definition that does not belong to Cassandra. Values of `comment`
+/// are skipped, since they may contain any text.
 fn class_in(tokens: &[Token]) -> Option<String> {
     let is_comment = |at: usize| {
         let before = at.checked_sub(2).and_then(|at| word(tokens, at));
@@ -127,7 +128,7 @@ fn word(tokens: &[Token], at: usize) -> Option<&str> {
     Some(&word.text)
 }
 
-/// Returns a name, quoted or not.
+/// Returns a name with or without quotes.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
     let is_name = |token: &&Token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
     Some(&tokens.get(at).filter(is_name)?.text)

@@ -1,4 +1,4 @@
-//! Rules for rolling an upgrade back: a change that cannot be undone is refused.
+//! Rules for the rollback of an upgrade. A change that cannot be undone is refused.
 //!
 //! A node that goes back has its files from before the upgrade. It gets later writes only from
 //! other nodes, by repair. So a write that N copies have acknowledged survives if fewer than N
@@ -17,7 +17,7 @@ use target_spec::fault::Rollback;
 use versions::Release;
 use workload::{Program, Stage};
 
-/// Reports what prevents nodes from going back after an upgrade between two releases, whatever the
+/// Reports the reasons why nodes cannot go back after an upgrade between two releases, with any
 /// workload.
 pub(super) fn stated(
     item: &Node,
@@ -45,7 +45,7 @@ pub(super) fn stated(
              contain the cluster metadata log, and a node cannot fall behind the entries that \
              others have read"
         );
-        let hint = "remove `back`: the nodes then stay upgraded";
+        let hint = "remove `back`: the nodes then remain upgraded";
         say("back", message, hint.to_owned());
     } else if to.line().has_cluster_metadata && named >= local.nodes {
         let message = format!(
@@ -86,7 +86,8 @@ pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut D
     }
 }
 
-/// Returns what is lost if `count` nodes go back, and the remedy; `None` if nothing is lost.
+/// Describes the data that would be lost if `count` nodes go back, and the remedy. `None` if no
+/// data is lost.
 fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String, String)> {
     let copies = settings.keyspace.replication.copies();
     if copies < 2 {

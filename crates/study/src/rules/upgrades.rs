@@ -37,7 +37,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
     let mut say = |key: &str, message: String, hint: String| {
         out.add(&item.nearest(key).place, message, Some(hint));
     };
-    // Others report that it is missing, or no release.
+    // Other rules report that the release is missing or invalid.
     let Some(to) = tree.find("to").and_then(Tree::release) else {
         return;
     };
@@ -112,8 +112,8 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if a release is newer than another: of a later line, or with a higher number in the
-/// same line.
+/// Returns true if a release is newer than another, which means that it is of a later line, or has
+/// a higher number in the same line.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Rules for `cassandra.yaml` of local nodes: settings that cassay owns, and a study may not set.
+//! Rules for `cassandra.yaml` of local nodes, about settings that cassay controls, and that a study
+//! must not set.
 
 use super::preset::{self, USE};
 use super::rule_input::Subject;
@@ -8,7 +9,7 @@ use ::yaml::{Diagnostics, Node, Raw};
 use target_spec::{YamlRefusal, yaml_together};
 use versions::Release;
 
-/// Keys of `cassandra.yaml`, with the place where a study has them.
+/// Keys of `cassandra.yaml`, with their place in a study.
 pub(super) struct YamlKeys<'s> {
     /// Path, as in `target.local.yaml`.
     pub path: &'static str,
@@ -22,7 +23,7 @@ pub(super) struct YamlKeys<'s> {
 /// Path of the settings that a fault changes.
 const OF_FAULTS: &str = "faults.yaml";
 
-/// Returns all places in a study that have such keys.
+/// Returns all places in a study that contain such keys.
 pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
     const OF_NODES: &str = "target.local.yaml";
     let of_nodes = subject.node.find(OF_NODES).zip(subject.tree.find(OF_NODES));

@@ -1,4 +1,4 @@
-//! Tests of how `scale_up` is expanded, and of its refusals.
+//! Tests of the expansion of `scale_up`, and of its refusals.
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};
@@ -179,11 +179,11 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
         ("sideways", "topology"),
         (
             "{placing: one-socket-per-vcpu, housekeeping: 1}",
-            "`one-socket-per-vcpu` keeps no node off any core",
+            "with `one-socket-per-vcpu` nodes may use every core",
         ),
         (
             "{placing: none, units: cores, count: 2, housekeeping: 2}",
-            "`target.local.topology.housekeeping` is 2, but `none`",
+            "`target.local.topology.housekeeping` is 2, but with `none`",
         ),
     ] {
         let said = of(topology, "").unwrap_err();

@@ -37,7 +37,7 @@ thread_local! {
     static VALIDATOR: RefCell<Option<Validator>> = const { RefCell::new(None) };
 }
 
-/// Returns why the schema refuses a tree; `None` if it accepts it.
+/// Returns the reason why the schema refuses a tree. `None` if it accepts it.
 fn refusal(root: &Node) -> Option<String> {
     VALIDATOR.with_borrow_mut(|validator| {
         let validator = validator.get_or_insert_with(Validator::new);
@@ -68,7 +68,7 @@ pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
 
 #[test]
 fn the_checked_in_schema_is_the_table() {
-    // One line per value, without indentation, because a file of the tree must be small.
+    // There is one line per value, without indentation, because a file in the tree must be small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b"");
     super::study()
@@ -107,7 +107,7 @@ fn literals(source: &str) -> Vec<String> {
                 '"' => break,
                 '\\' => match rest.next() {
                     Some('n') => text.push('\n'),
-                    // A line that goes on.
+                    // A line that continues.
                     Some('\n') => rest = rest.as_str().trim_start().chars(),
                     Some(other) => text.push(other),
                     None => break,
@@ -165,25 +165,25 @@ scales:
 fn the_schema_finds_the_mistakes_that_people_make() {
     assert_eq!(refusal_of(GOOD), None);
     for (right, wrong) in [
-        // An unknown key, and misspelt ones, also in a scale.
+        // There are an unknown key, and misspelt keys, also in a scale.
         ("repeat: {blocks", "repeat: {rounds: 2, blocks"),
         ("heap: 1GiB", "heep: 1GiB"),
         ("window: {warmup", "window: {warm_up"),
         ("data.load.operations: 1k", "data.load.operation: 1k"),
-        // Another unit, or none.
+        // There is another unit, or none.
         ("measure: 1m30s", "measure: 90 secs"),
         ("measure: 1m30s", "measure: 90"),
         ("heap: 1GiB", "heap: 1Gb"),
         ("heap: 1GiB", "heap: 1024"),
         ("operations: 10k", "operations: 10kk"),
-        // A number instead of keys.
+        // There is a number instead of keys.
         ("window: {warmup: auto, measure: 1m30s}", "window: 60"),
         ("{operations: 10k}", "10k"),
         // A word that is not one of the choices.
         ("order: interleaved", "order: random"),
         ("settle: auto", "settle: yes"),
         ("consistency: one", "consistency: MOST"),
-        // Two keys that exclude each other, and neither of them.
+        // There are two keys that exclude each other, and then neither of them.
         ("{sweep: {threads", "{fixed: {rate: 5}, sweep: {threads"),
         ("{use: standard1", "{file: w.yaml, use: standard1"),
         ("workload: {use: standard1", "workload: {timeout: 1s"),
@@ -199,11 +199,11 @@ fn the_schema_finds_the_mistakes_that_people_make() {
         ("target: {local: {nodes: 2, heap: 1GiB}}\n", ""),
         ("procedure: {sweep: {threads: [4, 8]}}\n", ""),
         ("local: {nodes: 2, heap: 1GiB}", "attach: {}"),
-        // Too little, and too much.
+        // There is too little, and too much.
         ("blocks: 3", "blocks: 0"),
         ("blocks: 3", "blocks: -3"),
         ("nodes: 2", "nodes: 1000"),
-        // Several where there is one.
+        // There are several instead of one.
         ("measure: 1m30s", "measure: [10s, 20s]"),
         ("nodes: 2", "nodes: [1, 3]"),
         // A name that is reserved for a link of cassay.
@@ -219,7 +219,7 @@ fn the_schema_finds_the_mistakes_that_people_make() {
     }
 }
 
-/// Draft-07 editors must not misinterpret anything in it. These keywords are newer, or have another
+/// Draft-07 editors must not misinterpret the schema. These keywords are newer, or have another
 /// meaning.
 #[test]
 fn the_schema_has_only_keywords_that_editors_know() {
@@ -234,7 +234,7 @@ fn the_schema_has_only_keywords_that_editors_know() {
     ] {
         assert!(!text.contains(&format!("\"{later}")), "{later}");
     }
-    // Draft-07 ignores the keywords beside a reference.
+    // Draft-07 ignores the keywords next to a reference.
     fn references(value: &Value) {
         match value {
             Value::Object(map) => {

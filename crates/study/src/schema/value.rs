@@ -6,10 +6,10 @@ use crate::format::{self, Field, Type};
 use crate::units;
 use serde_json::{Map, Value, json};
 
-/// Name of the form of a variant; no key of a study has this name.
+/// Name of the form of a variant. No key of a study has this name.
 pub(super) const VARIANT: &str = "a-variant";
 
-/// Pattern of a name, as [`check`] accepts it.
+/// Pattern of a name that [`check`] accepts.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
 
 /// Returns the form of a row's value, with the row's description.
@@ -52,7 +52,7 @@ fn form(path: &str, typ: &Type) -> Value {
         Type::Bytes(..) => quantity(&units::pattern::bytes(), typ),
         Type::BitRate(..) => quantity(&units::pattern::bit_rate(), typ),
         Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
-        // Faults of an attached target's owner have names of their own.
+        // The owner of an attached target may define faults with other names.
         Type::Fault(_) => json!({"anyOf": [
             {"enum": typ.words()},
             {"type": "string", "pattern": NAME},
@@ -79,7 +79,7 @@ fn form(path: &str, typ: &Type) -> Value {
     }
 }
 
-/// Returns the form of a number, or of a text as people write it.
+/// Returns the form of a number, or of a text in the format that people write.
 fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type) -> Value {
     json!({
         "type": [kind, "string"],
@@ -100,7 +100,8 @@ fn message(typ: &Type) -> String {
     check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
 }
 
-/// Accepts words in small and capital letters; an editor offers them as they are in the table.
+/// Accepts words in lower-case and upper-case letters. An editor suggests the spelling in the
+/// table.
 fn choice(known: &[&str]) -> Value {
     let either = |c: char| {
         if c.is_ascii_alphabetic() {
@@ -114,13 +115,14 @@ fn choice(known: &[&str]) -> Value {
     json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": pattern}]})
 }
 
-/// Returns the words; a word that YAML reads as a boolean is accepted as a boolean too.
+/// Returns the words. A word that YAML reads as a boolean is also accepted as a boolean.
 fn words(known: &[&str]) -> Vec<Value> {
     let more = known.iter().filter_map(|word| word.parse::<bool>().ok()).map(Value::from);
     known.iter().map(|word| json!(word)).chain(more).collect()
 }
 
-/// Returns the form of a list. An item without brackets is a list of one, except for a section.
+/// Returns the form of a list. An item without brackets is a list of one item, unless it is a
+/// section.
 fn list(path: &str, item: &Type) -> Value {
     let one = form(path, item);
     if matches!(item, Type::Section(_)) {
@@ -136,8 +138,8 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // An unquoted key `null` is not text to editors: they recognize it among required keys, but not
-    // among optional ones. Exactly one key is required, which is as strict.
+    // An unquoted key `null` is not text to editors. They recognize it among required keys, but not
+    // among optional keys. Exactly one key is required, so the check remains equally strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);
@@ -171,7 +173,7 @@ fn mapping(one: &Value) -> Value {
     })
 }
 
-/// Returns the form of what a phase may change below a path.
+/// Returns the form of the permitted changes of a phase below a path.
 fn phase(path: &str) -> Value {
     let mut properties = Map::new();
     for (key, field) in format::children(path) {
@@ -199,7 +201,7 @@ fn scale() -> Value {
     let keys: Map<_, _> = known
         .map(|field| {
             let value = match field.typ {
-                // A scale may leave some of these out, with the word `none`.
+                // A scale may leave some of these out with the word `none`.
                 Type::Variants | Type::Matrix => json!({}),
                 _ => reference(field.path),
             };

@@ -1,4 +1,4 @@
-//! The machines of an attached cluster, as a study describes them: settings for all of them, and
+//! The machines of an attached cluster as described in a study: settings for all of them, and
 //! settings of one machine.
 
 use super::Draft;
@@ -8,13 +8,13 @@ use target_spec::{AttachedHost, ProcessControl, RemoteHost};
 /// Keys for the machines of an attached cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsDraft {
-    /// Keys for all of them.
+    /// Keys for all machines.
     pub(crate) common: HostDraft,
     /// Keys for each.
     pub(crate) each: Vec<HostDraft>,
 }
 
-/// Keys for one machine, or for all.
+/// Keys for one machine, or for all machines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostDraft {
     pub(crate) ssh: String,
@@ -23,9 +23,9 @@ pub(crate) struct HostDraft {
     pub(crate) sudo: Option<bool>,
     /// A systemd unit or a container.
     pub(crate) control: Option<ProcessControl>,
-    /// Command that stops it, word by word.
+    /// Command that stops it, as a list of words.
     pub(crate) stop: Vec<String>,
-    /// Command that starts it, word by word.
+    /// Command that starts it, as a list of words.
     pub(crate) start: Vec<String>,
     pub(crate) logs: Option<String>,
     pub(crate) data: Option<String>,
@@ -75,7 +75,7 @@ impl Draft {
                 sudo: one.sudo.or(common.sudo).unwrap_or(false),
                 ..RemoteHost::default()
             },
-            // Invalid addresses have been reported.
+            // Invalid addresses have already been reported.
             addresses: one.addresses.iter().filter_map(|text| text.parse().ok()).collect(),
             control: one.control().or_else(|| common.control()),
             logs: path(&one.logs, &common.logs),

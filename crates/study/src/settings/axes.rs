@@ -7,9 +7,9 @@ use topology::Units;
 pub struct Axis {
     /// Name of the axis.
     pub name: String,
-    /// Names of its values. The others are compared with the first.
+    /// Names of its values. The first is the baseline for the others.
     pub values: Vec<String>,
-    /// The whole axis, as it would be written on one line.
+    /// The whole axis in the form of one line.
     pub text: String,
 }
 
@@ -18,7 +18,7 @@ pub struct Axis {
 pub struct ScaleUp {
     /// Unit into which the machine is divided.
     pub units: Option<Units>,
-    /// Number of units, by value of the axis.
+    /// Number of units for each value of the axis.
     pub counts: Vec<u32>,
     /// True if there is a node for each unit.
     pub per_unit: bool,

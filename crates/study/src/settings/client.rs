@@ -5,20 +5,20 @@ use target_spec::Target;
 /// The load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The machines that run one client each, or one entry for each pod; if empty, this process
-    /// offers the load.
+    /// The machines that run one client each, or one entry for each pod. If empty, this process
+    /// applies the load.
     pub machines: Vec<ClientMachine>,
-    /// The pods that clients run in, if they do.
+    /// The pods that clients run in. `None` if they do not run in pods.
     pub kubernetes: Option<ClientPods>,
-    /// Sharing of an imported command's range between clients.
+    /// Division of an imported command's range between clients.
     pub split: Split,
-    /// Number of event loops; `None`: as the machine suggests.
+    /// Number of event loops. `None` means the number that suits the machine.
     pub workers: Option<usize>,
-    /// CPUs for the event loops; if empty, they are not pinned.
+    /// CPUs for the event loops. If empty, they are not pinned.
     pub cpus: Vec<usize>,
     /// Scheduling priority of the event loops.
     pub priority: Priority,
-    /// Connections from each worker to each node.
+    /// Number of connections from each worker to each node.
     pub connections_per_node: usize,
     /// Timeout of an operation, ns.
     pub timeout_ns: u64,
@@ -33,36 +33,36 @@ pub struct Client {
 /// A machine that a client runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientMachine {
-    /// Destination for `ssh`; `None` for this machine, or for a pod.
+    /// Destination for `ssh`. `None` for this machine, or for a pod.
     pub ssh: Option<String>,
     /// True if it is one of the pods that are created for clients.
     pub is_pod: bool,
-    /// Remote folder for the program; `None`: the user's cache.
+    /// Remote folder for the program. `None` means the user's cache.
     pub folder: Option<String>,
-    /// Number of event loops there; `None`: as in [`Client::workers`].
+    /// Number of event loops on it. `None` means the number in [`Client::workers`].
     pub workers: Option<usize>,
-    /// CPUs for them; if empty, they are not pinned.
+    /// CPUs for them. If empty, they are not pinned.
     pub cpus: Vec<usize>,
 }
 
-/// The pods that are created for clients, one for each.
+/// The pods that are created for clients, with one client in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// Context of kubectl's configuration; `None`: the current one.
+    /// Context of kubectl's configuration. `None` means the current one.
     pub context: Option<String>,
-    /// Namespace; `None`: the context's.
+    /// Namespace. `None` means the namespace of the context.
     pub namespace: Option<String>,
     /// Number of clients.
     pub clients: usize,
-    /// CPU request and limit of each, in thousandths; one worker runs on each whole CPU.
+    /// CPU request and limit of each pod, in thousandths. One worker runs on each whole CPU.
     pub millicpus: u32,
-    /// Memory request and limit of each, bytes.
+    /// Memory request and limit of each pod, bytes.
     pub memory_bytes: u64,
     /// Container image.
     pub image: String,
-    /// True if each must be on its own node.
+    /// True if each pod must be on its own node.
     pub one_per_node: bool,
-    /// Machine type of the nodes to place them on; `None`: any.
+    /// Machine type of the nodes for the pods. `None` means any type.
     pub machine_type: Option<String>,
 }
 
@@ -98,18 +98,18 @@ impl ClientPods {
     }
 }
 
-/// Sharing of an imported command's range between several clients.
+/// Division of an imported command's range between several clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// All walk through the range together.
+    /// All clients process the range together.
     #[default]
     Stride,
-    /// Each walks through a part of its own, as the tool's own clients do.
+    /// Each client processes its own part, like the clients of the tool.
     Range,
 }
 
 impl Client {
-    /// Returns the workers of each machine, if each walks through a part of its own. Empty if they
+    /// Returns the workers of each machine, if each client processes its own part. Empty if they
     /// share the range, or if the number of workers is not stated.
     pub(crate) fn range_workers(&self) -> Vec<u64> {
         if self.split == Split::Stride {
@@ -135,12 +135,12 @@ impl ClientMachine {
 /// Scheduling priority of the client's workers relative to other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// Realtime if nodes run on the same machine, otherwise normal.
+    /// Realtime priority if nodes run on the same machine, otherwise normal priority.
     #[default]
     Auto,
     /// The same priority as any program.
     Normal,
-    /// Before every program of normal priority.
+    /// A higher priority than all programs with normal priority.
     Realtime,
 }
 

@@ -1,21 +1,23 @@
-//! Settings of the data before a trial: its amount, how it settles, and how it is reset.
+//! Settings of the data before a trial: its amount, and the methods of settling and resetting it.
 
 /// The state of the data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data {
-    /// Amount that the load phase writes.
+    /// Amount of data that the load phase writes.
     pub load: Load,
-    /// Rows that the load phase writes; 0 if it writes none. The number is exact for
-    /// [`Load::Operations`] only. For a load in bytes it is an estimate from the workload's size of
-    /// a row, and assumes that rows spread evenly over the hosts. The run loads until the bytes are
-    /// there. Then it compiles the measuring program with the rows that it really loaded
+    /// Number of rows that the load phase writes; 0 if it writes none. The number is exact only for
+    /// [`Load::Operations`]. For a load in bytes, it is an estimate from the size of a row in the
+    /// workload. It assumes the same number of rows on each host. The run loads until the bytes are
+    /// on the disk. Then it compiles the measuring program with the actual number of loaded rows
     /// ([`crate::compile_workload::compile_with_rows`]).
     pub load_rows: u64,
-    /// Rows that operations choose from; an estimate for a load in bytes, as `load_rows` is.
+    /// Number of rows that operations choose from. Like `load_rows`, it is an estimate for a load
+    /// in bytes.
     pub rows: u64,
-    /// True if those rows exist before a trial measures: loaded, or declared present.
+    /// True if those rows exist before the measurement of a trial, because they were loaded or are
+    /// declared to exist.
     pub has_rows: bool,
-    /// Condition to wait for after loading.
+    /// Condition that must hold after loading.
     pub settle: Settle,
     /// Time limit of settling, ns.
     pub settle_limit_ns: u64,
@@ -28,7 +30,8 @@ pub struct Data {
 }
 
 impl Data {
-    /// Returns true if the study declares the rows present: no step creates or loads them.
+    /// Returns true if the study declares that the rows exist, so that no step creates or loads
+    /// them.
     pub fn is_present(&self) -> bool {
         self.has_rows && self.load == Load::None
     }
@@ -47,10 +50,10 @@ impl Data {
 /// Amount of data to load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
-    /// Loads nothing: the rows exist, or none are needed.
+    /// Loads no rows, because they exist or are not needed.
     #[default]
     None,
-    /// Loads this many rows.
+    /// Loads this number of rows.
     Operations(u64),
     /// Loads until the live data of each node has this many bytes on disk, on average.
     BytesPerNode(u64),
@@ -59,19 +62,19 @@ pub enum Load {
 }
 
 impl Load {
-    /// Returns true if the number of rows is known beforehand.
+    /// Returns true if the number of rows is known in advance.
     pub fn rows_are_known(self) -> bool {
         matches!(self, Load::None | Load::Operations(_))
     }
 }
 
-/// Condition to wait for after loading.
+/// Condition that must hold after loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Settle {
-    /// Waits for compactions, if the target can tell when they are done.
+    /// Waits for compactions, if the target reports their end.
     #[default]
     Auto,
-    /// Waits for compactions; a target that cannot tell is refused.
+    /// Waits for compactions. A target that does not report their end is refused.
     Compactions,
     /// Does not wait.
     None,
@@ -80,7 +83,7 @@ pub enum Settle {
 /// Method of resetting the data before each trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
-    /// Not at all: a trial gets the data that the previous one left.
+    /// No reset. A trial gets the data that the previous trial left.
     #[default]
     None,
     /// Empties the tables, and loads them again.
@@ -95,7 +98,7 @@ pub enum RestoreMethod {
     /// Empties the tables and imports the files, while the nodes run.
     #[default]
     Online,
-    /// Stops the nodes, puts the files in place, and starts the nodes.
+    /// Stops the nodes, puts the files into their folders, and starts the nodes.
     Offline,
 }
 
@@ -105,6 +108,6 @@ pub enum PageCache {
     /// Leaves it unchanged.
     #[default]
     Keep,
-    /// Drops the files' pages: the first reads come from the disk.
+    /// Drops the pages of the files, so that the first reads come from the disk.
     Drop,
 }

@@ -1,7 +1,7 @@
-//! Collects the values of a study's keys, and turns them into settings.
+//! Collects the values of a study's keys, and converts them to settings.
 //!
-//! A tree without mistakes replaces every default of a draft, except for what a study may leave
-//! out. A tree with mistakes also gives settings, but they must not be run.
+//! A tree without mistakes replaces every default of a draft, except for optional settings. A tree
+//! with mistakes also gives settings, but they must not be run.
 
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
@@ -21,7 +21,7 @@ use target_spec::{
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
 
-/// Values of a study's keys so far.
+/// Values of the keys of a study up to now.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub struct Draft {
     pub(crate) published: Option<String>,
     pub(crate) seed: u64,
     pub(crate) repeat: Repeat,
-    /// True if blocks are added until the study is answered.
+    /// True if blocks are added until the question is answered.
     pub(crate) answered: bool,
     pub(crate) blocks_min: usize,
     pub(crate) blocks_max: usize,
@@ -37,13 +37,13 @@ pub struct Draft {
     pub(crate) repeat_primary: Option<PrimaryMetric>,
     pub(crate) kind: TargetKind,
     pub(crate) local: LocalSpec,
-    /// The requested version, as written.
+    /// The requested version in its written form.
     pub(crate) release: Option<Release>,
     pub(crate) own: OwnCassandra,
-    /// Racks that are assigned to the hosts in turn, or to the nodes without hosts; if empty, one
-    /// for each host.
+    /// Racks that are assigned to the hosts in turn, or to the nodes if there are no hosts. If
+    /// empty, each host has its own rack.
     pub(crate) racks: Vec<String>,
-    /// Number of hosts; 0 if not stated.
+    /// Number of hosts. 0 if not stated.
     pub(crate) hosts_count: usize,
     pub(crate) machines: Vec<RemoteHost>,
     /// Price of each machine for an hour.
@@ -57,7 +57,7 @@ pub struct Draft {
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
     pub(crate) data: Data,
-    /// Rows that are declared present; 0 if not stated.
+    /// Number of rows that are declared to exist. 0 if not stated.
     pub(crate) present: u64,
     /// `None` if an imported command line states it.
     pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
@@ -67,11 +67,11 @@ pub struct Draft {
     pub(crate) band_ms: Vec<f64>,
     /// Bound of a search.
     pub(crate) bound: Bound,
-    /// Share of a search's result that is measured too.
+    /// Share of a search's result that is also measured.
     pub(crate) expected: Option<f64>,
     /// Length of an endurance run, ns.
     pub(crate) for_ns: u64,
-    /// Other lengths, measured before it, ns.
+    /// Other lengths that are measured before it, ns.
     pub(crate) beside_ns: Vec<u64>,
     /// Share within which its throughput counts as equal.
     pub(crate) within: f64,
@@ -80,7 +80,7 @@ pub struct Draft {
     /// `None`: until steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
-    /// `None`: the same as every other warm-up.
+    /// `None` means the same length as every other warm-up.
     pub(crate) first_warmup_ns: Option<u64>,
     pub(crate) measure_ns: u64,
     /// True if the end of the last fault ends the window.
@@ -88,7 +88,7 @@ pub struct Draft {
     pub(crate) after_faults_ns: u64,
     pub(crate) client: Client,
     pub(crate) verify: Verify,
-    /// True if probes run; `None` if not stated.
+    /// True if probes run. `None` if not stated.
     pub(crate) probed: Option<bool>,
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
@@ -102,7 +102,7 @@ pub struct Draft {
     pub(crate) scale_up: Option<ScaleUp>,
     /// True if the design of a screening is folded over.
     pub(crate) fold: bool,
-    /// Current key in a mapping with free keys; otherwise empty.
+    /// Current key in a mapping with keys that the user chooses. Otherwise empty.
     pub(crate) key: String,
 }
 
@@ -148,14 +148,14 @@ impl Range {
         }
     }
 
-    /// Returns its points, ascending, at most `points_max`. The rules report a range with an end
-    /// that has more points.
+    /// Returns its points in ascending order, at most `points_max`. The rules report a range with
+    /// an end that has more points.
     pub(crate) fn points(&self, points_max: usize) -> Vec<u64> {
         let to = self.to.unwrap_or(self.limit);
         let next = |point: &u64| match (self.step, self.factor) {
             (Some(step), _) => Some(point.saturating_add(step)),
-            // The next point is at least one higher, or a small factor would not move small
-            // numbers.
+            // The next point is at least one higher. Otherwise a small factor would not change
+            // small numbers.
             (None, Some(factor)) => {
                 Some(((*point as f64 * factor).round() as u64).max(point.saturating_add(1)))
             }
@@ -220,7 +220,7 @@ impl Draft {
         self.machine_prices.push(Some(per_hour));
     }
 
-    /// Returns the price of all used machines for an hour; `None` if one has no price.
+    /// Returns the price of all used machines for an hour. `None` if the price of one is unknown.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
         let per_hour = used.copied().sum::<Option<f64>>()?;
@@ -266,7 +266,7 @@ impl Draft {
         import.commands.push(command.to_owned());
     }
 
-    /// Returns the existing table that is read as it is.
+    /// Returns the existing table that is used unchanged.
     pub(crate) fn own_table(&mut self) -> &mut OwnTable {
         self.workload.table.get_or_insert_default()
     }
@@ -314,7 +314,7 @@ impl Draft {
         }
     }
 
-    /// Returns the settings that a phase may have of its own.
+    /// Returns the settings that a phase may set.
     pub(crate) fn phase(&self) -> Phase {
         Phase {
             target: self.target(),
@@ -342,7 +342,7 @@ impl Draft {
         let pods = self.hosts.pods.iter().flat_map(|pods| pods.numbered(count));
         let hosts = (count > 0).then(|| HostsSpec {
             count,
-            // The first machines; the rules make sure that there are enough.
+            // The first machines. The rules ensure that there are enough machines.
             machines: self.machines.iter().take(count).cloned().chain(pods).collect(),
             ..self.hosts.clone()
         });
@@ -366,7 +366,7 @@ impl Draft {
         LocalSpec { racks, ..spec }
     }
 
-    /// Returns the workload. Settings for all kinds come first, so that those of a kind take
+    /// Returns the workload. Settings for all kinds come first, so that those for one kind take
     /// precedence.
     pub(crate) fn workload(&self) -> Workload {
         let mut workload = self.workload.clone();
@@ -377,8 +377,8 @@ impl Draft {
         workload
     }
 
-    /// Returns the data settings. A load in bytes becomes rows once the program is known: see
-    /// [`crate::compile_workload::estimate_rows`].
+    /// Returns the data settings. A load in bytes is converted to rows when the program is known:
+    /// see [`crate::compile_workload::estimate_rows`].
     pub(crate) fn data(&self) -> Data {
         let load_rows = match self.data.load {
             Load::None => 0,

@@ -1,4 +1,4 @@
-//! Faults as a study describes them, and the faults of a trial that result.
+//! Faults as described in a study, and the resulting faults of a trial.
 
 use super::Draft;
 use super::draft::TargetKind;
@@ -6,41 +6,41 @@ use target_spec::NODES_COUNT_MAX;
 use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options};
 use workload::random::{Draws, lane};
 
-/// Maximum number of faults in a trial: each is recorded, observed and drawn.
+/// Maximum number of faults in a trial, since each fault is recorded, observed and drawn.
 pub(crate) const FAULTS_MAX: usize = 1_000;
 
 /// Random stream that chooses faults from a seed.
 const LANE: u64 = 12;
 
-/// One fault of a trial.
+/// A fault of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyFault {
     /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
-    /// Its target. `None` for the first replica of the hottest partition, or its host if the kind
-    /// breaks hosts; the cluster tells which one when it runs.
+    /// Its target. `None` means the first replica of the hottest partition, or the host of that
+    /// replica for a kind that breaks hosts. It is known only when the cluster runs.
     pub hit: Option<Hit>,
     /// Its other options.
     pub options: Options,
-    /// Start after the begin of the measured window, ns.
+    /// Time between the start of the measured window and the fault, ns.
     pub at_ns: u64,
     /// Maximum length, ns.
     pub for_ns: u64,
-    /// Index of its item in the study; faults of one item follow one another.
+    /// Index of its item in the study. Faults of one item follow one another.
     pub item: usize,
 }
 
 /// An item of `faults`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
-    /// Kinds of which one is chosen at random.
+    /// Kinds, of which one is chosen at random.
     pub kinds: Vec<target_spec::fault::FaultKind>,
     pub on: FaultWhere,
-    /// The hosts that others are cut off from; if empty, all others.
+    /// The hosts that others are cut off from. If empty, all other hosts.
     pub from: Vec<usize>,
     pub options: Options,
     pub at_ns: u64,
-    /// Length, ns; `None`: until the window ends.
+    /// Length, ns. `None` means until the end of the window.
     pub for_ns: Option<u64>,
     /// Period of a repeating item, ns.
     pub every_ns: Option<u64>,
@@ -50,12 +50,14 @@ pub(crate) struct FaultDraft {
 /// Target of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    /// By index. Hosts that are cut off are listed without the others.
+    /// The target with this index. For hosts that are cut off, the list does not contain the
+    /// others.
     Named(Hit),
     /// A random node or host, depending on the kind.
     #[default]
     Any,
-    /// The seed node or its host, which other nodes ask for the ring, and the client for its map.
+    /// The seed node or its host. Other nodes request the ring from it, and the client requests its
+    /// map.
     Seed,
     /// Any node or host except the seed.
     NotContactPoint,
@@ -63,29 +65,30 @@ pub(crate) enum FaultWhere {
     HottestReplica,
 }
 
-/// The nodes of a target, assigned to its hosts in turn.
+/// The nodes of a target, which are assigned to its hosts in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultTargets {
-    /// Number of nodes; for an attached cluster the number of contact points.
+    /// Number of nodes. For an attached cluster, it is the number of contact points.
     pub nodes: usize,
-    /// Number of hosts; `None` if nodes share the machine.
+    /// Number of hosts. `None` if nodes share the machine.
     pub hosts: Option<usize>,
-    /// Size of each host's volume, bytes; `None` if hosts have no volumes of their own.
+    /// Size of each host's volume, bytes. `None` if hosts have no separate volumes.
     pub volume_bytes: Option<u64>,
-    /// True if hosts are machines of their own.
+    /// True if hosts are separate machines.
     pub are_machines: bool,
-    /// True for an attached cluster: the nodes of each host are known only after connecting.
+    /// True for an attached cluster. The nodes of each host are then known only after connecting.
     pub are_others: bool,
 }
 
 impl FaultTargets {
-    /// Returns the host of a node; `None` if nodes share the machine, or if it is not known yet.
+    /// Returns the host of a node. `None` if nodes share the machine, or if the host is not known
+    /// yet.
     pub fn host_of(self, node: usize) -> Option<usize> {
         let hosts = self.hosts.filter(|_| !self.are_others)?;
         Some(node % hosts)
     }
 
-    /// Returns how many targets of a kind's sort exist.
+    /// Returns the number of targets for a kind of fault.
     fn count(self, place: FaultPlace) -> usize {
         match place {
             FaultPlace::Node => self.nodes,
@@ -96,7 +99,7 @@ impl FaultTargets {
 }
 
 impl FaultDraft {
-    /// Adds a host that it hits.
+    /// Adds a host that the fault affects.
     pub fn host(&mut self, index: usize) {
         match &mut self.on {
             FaultWhere::Named(Hit::Split(all, _)) => all.push(index),
@@ -104,8 +107,8 @@ impl FaultDraft {
         }
     }
 
-    /// Returns the faults of the item in a window of `window_ns` on such a target. `seed` is the
-    /// study's seed, and `number` the item's index.
+    /// Returns the faults of the item in a window of `window_ns` on this kind of target. `seed` is
+    /// the seed of the study, and `number` is the index of the item.
     pub fn faults(
         &self,
         number: usize,
@@ -135,7 +138,7 @@ impl FaultDraft {
                     Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
-                        // It ends before the item's next fault begins.
+                        // It ends before the start of the item's next fault.
                         let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
                         left_ns.min(most_ns)
                     }
@@ -146,7 +149,7 @@ impl FaultDraft {
         times.take(FAULTS_MAX + 1).filter_map(fault).collect()
     }
 
-    /// Returns the target of one fault; `None` if the cluster has no such target.
+    /// Returns the target of one fault. `None` if the cluster has no such target.
     fn hit(&self, place: FaultPlace, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
         let count = ground.count(place);
         let index = match &self.on {
@@ -191,7 +194,7 @@ impl FaultDraft {
     }
 }
 
-/// Returns one of several at random; `None` if there are none.
+/// Returns a random one of several values. `None` if there are none.
 fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
     all.get(below(all.len(), draws)?).cloned()
 }
@@ -208,7 +211,7 @@ fn below(count: usize, draws: &mut Draws) -> Option<usize> {
 impl StudyFault {
     /// Describes the fault: `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
-        // The place already names the nodes.
+        // The target already names the nodes.
         let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
         let said = knobs.filter_map(|knob| {
             Some(format!(
@@ -245,7 +248,7 @@ impl StudyFault {
             |fault: &StudyFault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         let is_node = |fault: &StudyFault| matches!(fault.hit, Some(Hit::Node(_)));
-        // It is not known yet if the node is on that host.
+        // It is still unknown whether the node is on that host.
         let may_be_there = ground.are_others && is_node(self) != is_node(other);
         self.hit == other.hit
             || may_be_there
@@ -263,7 +266,7 @@ impl StudyFault {
             }
             Some(Hit::Host(host)) => vec![*host],
             Some(Hit::Split(of, _)) => of.clone(),
-            // It may be any host, or affects each.
+            // It may be any host, or it affects all of them.
             None | Some(Hit::Cluster) => (0..ground.hosts.unwrap_or(0)).collect(),
         }
     }
@@ -293,7 +296,7 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind with a name: one of an attached target's own kinds, or a built-in one.
+    /// Returns the kind with a name: a kind that an attached target defines, or a built-in kind.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {
@@ -321,7 +324,7 @@ impl Draft {
         })
     }
 
-    /// Returns the names of the kinds that an attached cluster has.
+    /// Returns the names of the kinds that an attached cluster defines.
     pub(crate) fn attached_kinds(&self) -> Vec<&str> {
         let own = self.commands.iter().map(|one| one.name.as_str());
         let built_in = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
@@ -332,11 +335,11 @@ impl Draft {
         self.commands.iter().find(|one| one.name == name)
     }
 
-    /// Returns the faults of all items, with the index of the item.
+    /// Returns the faults of all items, with the index of the item for each.
     pub(crate) fn faults(&self) -> Vec<(usize, StudyFault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
-        // One more than allowed, so that the rules notice when there are too many.
+        // This is one more than allowed, so that the rules report an excessive number.
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
             faults.into_iter().map(move |fault| (number, fault))
@@ -344,7 +347,7 @@ impl Draft {
         all.take(FAULTS_MAX + 1).collect()
     }
 
-    /// Returns the nodes and hosts that faults may hit.
+    /// Returns the nodes and hosts that faults may affect.
     pub(crate) fn ground(&self) -> FaultTargets {
         if let TargetKind::Attach = self.kind {
             let described = &self.attached_kubernetes;

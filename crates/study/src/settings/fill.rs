@@ -1,4 +1,4 @@
-//! Fills a draft from a checked tree, by the rows of the table: each type applies its value.
+//! Fills a draft from a checked tree by the rows of the table. Each type applies its value.
 
 use super::{Draft, secret_of};
 use crate::checked_tree::Tree;
@@ -76,8 +76,8 @@ impl Draft {
                 set(self);
                 self.section(tree, path);
             }
-            // Variants, phases and scales were merged into the study before it was checked. A value
-            // of another type is a mistake that has been reported.
+            // Variants, phases and scales were merged into the study before its check. A value of
+            // another type is a mistake that has been reported.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Limits that end the load to protect a cluster that others use.
+//! Limits that end the load to protect a cluster with other users.
 
 use super::Warmup;
 use crate::units;
@@ -7,18 +7,18 @@ use measure::clock::{MILLISECOND_NS, SECOND_NS};
 /// Limits that end the load early, and its rise at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// On which clusters the guard is active.
+    /// Clusters on which the guard is active.
     pub when: GuardedClusters,
     /// Limits of the guard.
     pub limits: GuardLimits,
-    /// Time in which the load rises from nothing to its full rate, ns.
+    /// Time in which the load rises from zero to its full rate, ns.
     pub rise_ns: u64,
 }
 
-/// On which clusters the guard is active.
+/// Clusters on which the guard is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GuardedClusters {
-    /// On a cluster that cassay did not start and that other clients use.
+    /// Clusters that cassay did not start and that have other clients.
     #[default]
     Auto,
     /// On every cluster.
@@ -44,7 +44,7 @@ impl GuardLimits {
 }
 
 impl Guard {
-    /// Describes the guard for people.
+    /// Describes the guard for users.
     pub fn words(&self) -> String {
         format!(
             "the load rises over {}, and ends with the run after a second with a p99 above {} ms \
@@ -55,8 +55,8 @@ impl Guard {
         )
     }
 
-    /// Returns the warm-up: a fixed time in ns, or until steady. With an active guard it includes
-    /// the rise, in whole seconds.
+    /// Returns the warm-up: a fixed time in ns, or until the throughput is steady. With an active
+    /// guard, it includes the rise, in whole seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
             (Some(ns), GuardedClusters::Always) => {

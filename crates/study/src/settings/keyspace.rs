@@ -1,4 +1,4 @@
-//! Settings of the keyspace, and of its tables beyond the workload's own.
+//! Settings of the keyspace, and of its tables in addition to those of the workload.
 
 pub use workload::Replication;
 
@@ -7,36 +7,36 @@ use serde_json::Value;
 /// The keyspace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
-    /// Name; `None`: the workload's own.
+    /// Name. `None` means the name in the workload.
     pub name: Option<String>,
     /// Placement of the replicas.
     pub replication: Replication,
     /// True if the study states the replication.
     pub is_replication_stated: bool,
-    /// True if writes go to the commit log; `None`: as the workload states.
+    /// True if writes go to the commit log. `None` means the setting in the workload.
     pub durable_writes: Option<bool>,
-    /// Compaction options of its tables, including `class`; if empty, the workload's.
+    /// Compaction options of its tables, including `class`. If empty, the workload sets them.
     pub compaction: Vec<(String, String)>,
-    /// Compression options of its tables; if empty, the workload's.
+    /// Compression options of its tables. If empty, the workload sets them.
     pub compression: Vec<(String, String)>,
     /// Other options of its tables, by name.
     pub options: Vec<(String, Value)>,
 }
 
 impl Keyspace {
-    /// Sets the number of copies, wherever they are.
+    /// Sets the number of copies without naming data centers.
     pub fn replicate(&mut self, factor: u32) {
         self.replication = Replication::Simple { factor };
         self.is_replication_stated = true;
     }
 
-    /// Sets the number of copies in a datacenter.
+    /// Sets the number of copies in a data center.
     pub fn replicate_in(&mut self, datacenter: &str, factor: u32) {
         self.replication.push(datacenter, factor);
         self.is_replication_stated = true;
     }
 
-    /// Returns the text after `ALTER KEYSPACE … WITH`; `None` if nothing is set.
+    /// Returns the text after `ALTER KEYSPACE … WITH`. `None` if no option is set.
     pub fn own_options(&self) -> Option<String> {
         self.durable_writes.map(|on| format!("durable_writes = {on}"))
     }
@@ -48,7 +48,8 @@ impl Keyspace {
         durable.into_iter().collect()
     }
 
-    /// Returns the table options that the study states, by name, as its tables must have them.
+    /// Returns the table options that the study states, by name, with the values that its tables
+    /// must have.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
             let entries =
@@ -66,8 +67,8 @@ impl Keyspace {
         asked
     }
 
-    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options; `None` if there are
-    /// none.
+    /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if there are
+    /// no options.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
             let entries =

@@ -1,4 +1,4 @@
-//! A build of Cassandra that is started instead of a release, as a study describes it.
+//! A build of Cassandra that is started instead of a release, as described in a study.
 
 use std::path::PathBuf;
 use target_spec::Origin;

@@ -1,4 +1,4 @@
-//! An existing table that is read as it is, and the source of its keys.
+//! An existing table that is used unchanged, and the source of its keys.
 
 use cql::text::{TokenKind, tokens};
 
@@ -6,19 +6,19 @@ use cql::text::{TokenKind, tokens};
 pub const KEYS_DEFAULT: u64 = 10_000;
 /// Default rate at which partitions are read for keys, per second.
 pub const KEYS_PER_S_DEFAULT: u64 = 1_000;
-/// Maximum number of keys: they are kept with the run.
+/// Maximum number of keys, since they are kept with the run.
 pub const KEYS_MAX: u64 = 200_000;
 
-/// An existing table that is read as it is.
+/// An existing table that is used unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTable {
-    /// `keyspace.table`, as written in the study.
+    /// `keyspace.table` as written in the study.
     pub name: String,
-    /// Number of partitions that are taken from the ring, if no file has the keys.
+    /// Number of partitions that are taken from the ring, if no file contains the keys.
     pub keys: u64,
     /// Maximum rate of reading partitions for keys, per second.
     pub keys_per_s: u64,
-    /// CSV file with the keys, beside or below the study.
+    /// CSV file with the keys, in the folder of the study or below it.
     pub file: Option<String>,
     /// Columns of the file, by column of the table.
     pub columns: Vec<(String, String)>,
@@ -37,8 +37,8 @@ impl Default for OwnTable {
 }
 
 impl OwnTable {
-    /// Returns the keyspace and the table: CQL names, in lower case unless they are quoted. `None`
-    /// if the text is not two names with a point between them.
+    /// Returns the keyspace and the table, which are CQL names in lower case unless they are
+    /// quoted. `None` if the text is not two names with a point between them.
     pub fn names(&self) -> Option<(String, String)> {
         let tokens = tokens(&self.name).ok()?;
         let [keyspace, dot, table] = &tokens[..] else {
@@ -50,12 +50,12 @@ impl OwnTable {
             .then(|| (keyspace.text.clone(), table.text.clone()))
     }
 
-    /// Returns the name under which the workload made from the table is kept with a run.
+    /// Returns the name under which a run keeps the workload made from the table.
     pub fn definition_file(&self) -> String {
         format!("{}.workload.yaml", self.file_stem())
     }
 
-    /// Returns the name under which the keys taken from its ring are kept.
+    /// Returns the name under which a run keeps the keys taken from the ring.
     pub fn keys_file(&self) -> String {
         format!("{}.keys.csv", self.file_stem())
     }

@@ -44,7 +44,7 @@ impl Draft {
         self.client.kubernetes.get_or_insert_default()
     }
 
-    /// Returns the client settings; pods count as machines.
+    /// Returns the client settings, in which pods count as machines.
     pub(crate) fn client(&self) -> Client {
         let pods = self.client.kubernetes.iter().flat_map(ClientPods::machines);
         Client {

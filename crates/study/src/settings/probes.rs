@@ -2,7 +2,7 @@
 
 use measure::clock::SECOND_NS;
 
-/// Probes that run during a trial: the period of each in ns; `None` if it is off.
+/// Probes that run during a trial, with the period of each in ns. `None` if a probe is off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probes {
     /// CPU, memory, disk and network of the hosts.
@@ -13,9 +13,9 @@ pub struct Probes {
     pub jvm_ns: Option<u64>,
     /// Thread pools, compactions, caches and requests, as Cassandra counts them.
     pub cassandra_ns: Option<u64>,
-    /// The pauses in the nodes' logs of garbage collection.
+    /// Pauses in the garbage collection logs of the nodes.
     pub gc_log_ns: Option<u64>,
-    /// Series of other programs, put on the run's time axis when it ends.
+    /// Series of other programs, which are put on the time axis of the run at its end.
     pub import: Vec<Import>,
 }
 
@@ -37,7 +37,8 @@ impl Default for Probes {
 }
 
 impl Probes {
-    /// Returns the probes by their keys in a study, with their periods in ns; `None` if off.
+    /// Returns the probes by their keys in a study, with their periods in ns. `None` if a probe is
+    /// off.
     pub fn periods(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("hosts", self.hosts_ns),
@@ -50,7 +51,7 @@ impl Probes {
 }
 
 impl Probes {
-    /// Returns only the imported series, for a target that no probe can read; `None` if there are
+    /// Returns only the imported series, for a target that no probe can read. `None` if there are
     /// none.
     pub fn imports_only(self) -> Option<Probes> {
         let import = self.import;
@@ -68,19 +69,19 @@ impl Probes {
 /// Series of other programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Import {
-    /// A CSV file of `esxtop -b`, read when the run ends.
+    /// A CSV file of `esxtop -b`, read at the end of the run.
     Esxtop {
-        /// The file as named in the study; [`crate::inputs::located`] finds it.
+        /// The file as named in the study. [`crate::inputs::located`] finds it.
         file: String,
-        /// Columns whose names contain one of these; if empty, all known columns.
+        /// Columns whose names contain one of these texts. If empty, all known columns.
         columns: Vec<String>,
     },
-    /// A file in Prometheus's text format, read when the run ends.
+    /// A file in the text format of Prometheus, read at the end of the run.
     PrometheusFile {
-        /// The file as named in the study; [`crate::inputs::located`] finds it.
+        /// The file as named in the study. [`crate::inputs::located`] finds it.
         file: String,
     },
-    /// An endpoint in Prometheus's text format, read while the run goes on.
+    /// An endpoint with the text format of Prometheus, read during the run.
     PrometheusUrl {
         /// `http://…` or `https://…`
         url: String,

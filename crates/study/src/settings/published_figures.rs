@@ -19,9 +19,9 @@ pub struct PublishedFile {
     pub ratios: Vec<Ratio>,
     /// Statements about failures.
     pub failures: Vec<Failure>,
-    /// Statements in words.
+    /// Descriptions of the statements.
     pub claims: Vec<String>,
-    /// Questions that it does not answer.
+    /// Questions that the publication does not answer.
     pub unknown: Vec<String>,
 }
 
@@ -47,15 +47,15 @@ pub struct Figure {
     pub p99_ms: Option<f64>,
 }
 
-/// A published statement about a failure: text that is shown beside the study's own result.
+/// A published statement about a failure. The report shows its text next to the study's own result.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failure {
     /// The failure: `host without high availability`.
     pub fault: String,
-    /// Kinds of cassay's faults that it is shown beside: `[node-kill]`.
+    /// Kinds of cassay's faults that correspond to it: `[node-kill]`.
     pub beside: Vec<String>,
-    /// The study's variants that it applies to; if empty, all.
+    /// The study's variants that it applies to. If empty, all variants.
     pub variants: Vec<String>,
     /// The statement.
     pub claim: String,
@@ -65,7 +65,7 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Subject, in words.
+    /// Description of the subject.
     pub what: String,
     /// The metric: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
@@ -73,17 +73,17 @@ pub struct Ratio {
     pub of: String,
     /// Variant in the denominator.
     pub to: String,
-    /// Point of the first variant: `{threads: 32}`; if empty, the peak of each.
+    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant.
     pub of_at: BTreeMap<String, f64>,
     /// Point of the second variant.
     pub to_at: BTreeMap<String, f64>,
-    /// `points`: the geometric mean of the ratios at all points that both have; otherwise empty,
+    /// `points` for the geometric mean of the ratios at all points that both have. Otherwise empty,
     /// and the ratio is at one point.
     pub over: String,
-    /// Published value, if it is one number.
+    /// Published value, if it is a single number.
     pub value: Option<f64>,
-    /// Published minimum of several.
+    /// Published minimum of several values.
     pub least: Option<f64>,
-    /// Published maximum of several.
+    /// Published maximum of several values.
     pub most: Option<f64>,
 }

@@ -11,19 +11,19 @@ use std::sync::Arc;
 pub struct RecordedTraffic {
     /// Folders or files of logs, one for each node.
     pub files: Vec<String>,
-    /// Speed relative to the recorded rate; `None` if `procedure` states the rate.
+    /// Speed relative to the recorded rate. `None` if `procedure` states the rate.
     pub speed: Option<f64>,
     /// Reads, writes or both.
     pub only: Only,
-    /// Keyspaces to include; if empty, all.
+    /// Keyspaces to include. If empty, all keyspaces.
     pub keyspaces: Vec<String>,
     /// Start, ns after the first record.
     pub from_ns: u64,
-    /// Length, ns; `None`: to the end.
+    /// Length, ns. `None` means to the end.
     pub for_ns: Option<u64>,
     /// Memory for operations and values, bytes.
     pub memory_bytes: u64,
-    /// File with the statements that create keyspace and tables; `None` if they exist.
+    /// File with the statements that create keyspace and tables. `None` if they exist.
     pub schema: Option<String>,
 }
 
@@ -94,10 +94,10 @@ impl Recordings {
         self.0.insert(recording.digest.clone(), recording);
     }
 
-    /// Adds a recording that was packed elsewhere, of `bytes` bytes.
+    /// Adds a packed recording with a size of `bytes` bytes.
     ///
     /// # Errors
-    /// It cannot be read, or differs from what was packed.
+    /// It cannot be read, or differs from the packed recording.
     pub fn unpack(&mut self, from: &mut dyn Read, bytes: u64) -> Result<(), UnpackError> {
         self.add(Arc::new(Recording::unpack(from, bytes)?));
         Ok(())

@@ -1,15 +1,15 @@
-//! A registry that knows which releases exist.
+//! A registry that contains the existing releases.
 
 use std::fmt;
 use versions::{Release, UnknownRelease};
 
-/// Function that tells if an unlisted release has been published: `None` if the registry could not
-/// be reached.
+/// Function that returns true if an unlisted release has been published. `None` if the registry
+/// could not be reached.
 #[derive(Clone, Copy, Default)]
 pub struct Registry(pub Option<fn(&Release) -> Option<bool>>);
 
 impl Registry {
-    /// Returns the refusal of a release that the registry does not have.
+    /// Returns the error message for a release that the registry does not contain.
     pub(crate) fn refusal(self, release: &Release) -> Option<UnknownRelease> {
         let is_there = || self.0.and_then(|ask| ask(release)).unwrap_or(true);
         (!release.is_known() && !is_there()).then(|| release.unpublished())
@@ -23,7 +23,7 @@ impl fmt::Debug for Registry {
 }
 
 impl PartialEq for Registry {
-    /// All registries are equal: which one is used does not change a study.
+    /// All registries compare equal, because the choice of a registry does not change a study.
     fn eq(&self, _: &Registry) -> bool {
         true
     }

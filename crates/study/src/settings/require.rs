@@ -15,10 +15,10 @@ pub struct Require {
     pub error_rate: Option<f64>,
     /// Minimum throughput, op/s.
     pub ops_per_s: Option<f64>,
-    /// Minimum quality of a contender relative to the baseline, in the primary comparison: 0.97 is
-    /// at most 3 % worse, for throughput and latency alike.
+    /// Minimum quality of a contender relative to the baseline, in the primary comparison. 0.97
+    /// means at most 3 % worse, for both throughput and latency.
     pub ratio: Option<f64>,
-    /// Run that it must not be worse than, by name: `latest`, a tag, or a study and stamp.
+    /// Name of the run that it must not be worse than: `latest`, a tag, or a study and stamp.
     pub not_worse_than: Option<String>,
     /// Share by which it may be worse.
     pub worse_by: f64,
@@ -28,8 +28,8 @@ pub struct Require {
     pub untold: IfInconclusive,
 }
 
-/// Default share by which a run may be worse than an earlier one: runs on one machine differ by
-/// that much without a cause.
+/// Default share by which a run may be worse than an earlier one. Runs on the same machine differ
+/// by this share without a cause.
 pub const WORSE_BY_DEFAULT: f64 = 0.05;
 
 impl Default for Require {
@@ -53,7 +53,7 @@ impl Default for Require {
 /// Treatment of a requirement whose interval contains the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfInconclusive {
-    /// It fails if the value itself is beyond the limit; otherwise it passes with a warning.
+    /// It fails if the value itself is beyond the limit. Otherwise it passes with a warning.
     #[default]
     Estimate,
     /// It passes with a warning.
@@ -65,7 +65,7 @@ pub enum IfInconclusive {
 /// Points at which a requirement applies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Where {
-    /// At every point if all are known beforehand, otherwise at the best.
+    /// At every point if all points are known in advance, otherwise at the best point.
     #[default]
     Auto,
     /// At every measured point.
@@ -77,8 +77,8 @@ pub enum Where {
 }
 
 impl Require {
-    /// Returns true if there are requirements at points: all but the ratio, which compares two
-    /// variants.
+    /// Returns true if there are requirements at points, which are all requirements except the
+    /// ratio between two variants.
     pub fn has_limits(&self) -> bool {
         let latency = [self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms];
         let others = [self.error_rate, self.ops_per_s];

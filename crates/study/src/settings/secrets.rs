@@ -1,9 +1,9 @@
-//! The keys by which a study names the place of a secret.
+//! The keys with which a study names the source of a secret.
 
 use crate::checked_tree::Tree;
 use target_spec::SecretSource;
 
-/// Returns the function that makes a secret from the text under one of its keys.
+/// Returns the function that makes a secret from the text of one of its keys.
 pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     match key {
         "secret" => Some(|name| SecretSource::Named(name.to_owned())),

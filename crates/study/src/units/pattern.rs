@@ -1,4 +1,4 @@
-//! Regular expressions for the numbers read here, for the schemas that editors use.
+//! Regular expressions for these numbers, for the schemas that editors use.
 //!
 //! They describe the form, not the limits. They match every text that a `parse_…` function accepts.
 

@@ -26,7 +26,7 @@ fn list_of(files: &[PinnedFile], version: &str) -> String {
     serde_json::to_string(&list).unwrap()
 }
 
-/// Returns a tar of entries with types and names, as an attacker may write them.
+/// Returns a tar of entries with types and names that an attacker may write.
 fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (kind, name, text) in entries {
@@ -120,15 +120,15 @@ fn a_file_that_differs_from_the_lock_is_refused_by_name() {
     for (second, says) in [
         (
             (FILE, "b.jar", "AN AGENT"),
-            "b.jar is not what the list says: 8 bytes",
+            "b.jar differs from the list: 8 bytes",
         ),
         (
             (FILE, "b.jar", "an agent and more"),
-            "b.jar is not what the list says: 9 bytes",
+            "b.jar differs from the list: 9 bytes",
         ),
         (
             (FILE, "b.jar", "an"),
-            "b.jar is not what the list says: 2 bytes",
+            "b.jar differs from the list: 2 bytes",
         ),
         (
             (FILE, "c.jar", AGENT),

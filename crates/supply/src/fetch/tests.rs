@@ -5,7 +5,7 @@ use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
-/// Fetches one file that is served in a given way, when its beginning already exists.
+/// Fetches one file that is served in a given way, when its first part already exists.
 fn fetched(
     way: ResponseBehaviour,
     begin: &str,
@@ -87,7 +87,7 @@ fn a_changed_file_is_named_with_both_digests_and_not_kept() {
     assert!(names(&folder).is_empty());
     let (folder, _served, ended) = fetched(ResponseBehaviour::More, "");
     let text = ended.unwrap_err().to_string();
-    assert!(text.contains("has 36 bytes, the lock says 35"), "{text}");
+    assert!(text.contains("has 36 bytes, but the lock has 35"), "{text}");
     assert!(names(&folder).is_empty());
 }
 
@@ -101,12 +101,12 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
         ),
         (
             ResponseBehaviour::Status(404),
-            "is not there (HTTP 404)",
-            "Maven Central has",
+            "does not exist (HTTP 404)",
+            "the content of Maven Central",
         ),
         (
             ResponseBehaviour::Status(403),
-            "is not given to us (HTTP 403)",
+            "is not permitted (HTTP 403)",
             "USER:PASSWORD",
         ),
         (
@@ -117,7 +117,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
         (
             ResponseBehaviour::Nothing,
             "broke off after 0 of 35 bytes",
-            "goes on",
+            "continues",
         ),
     ] {
         let (_folder, _served, ended) = fetched(way, "");

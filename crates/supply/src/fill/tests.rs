@@ -1,4 +1,4 @@
-//! Tests filling a folder: the sources, their order, and the folder that is put in place.
+//! Tests filling a folder: the sources, their order, and the final folder.
 
 use super::*;
 use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
@@ -85,8 +85,7 @@ fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let text = format!("{:#}", filled.unwrap_err());
     assert!(text.contains("b.jar was answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
-    // It depends on chance whether the other file had arrived when the first failed. Its bytes are
-    // kept.
+    // Chance determines if the other file has arrived when the first fails. Its bytes are kept.
     let good = served(ResponseBehaviour::Well);
     let before = left_over(cache.path(), &recipe);
     fill_from(&cache, &recipe, &settings, &good.address).0.unwrap();

@@ -1,4 +1,4 @@
-//! Advice on installing a Java on this system: one line per distribution.
+//! Advice on installing a Java on this system, with one line for each distribution.
 
 use foreign::FileKind;
 
@@ -23,10 +23,10 @@ const PACKAGES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Command for macOS, which has no such file.
+/// Command for macOS, which does not have this file.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
-/// Source for every system. Newer releases of distributions no longer contain 17.
+/// Source for every system. Newer releases of distributions no longer contain Java 17.
 const ANYWHERE: &str =
     "Temurin {MAJOR} of https://adoptium.net, unpacked below /opt or named by JAVA_HOME";
 
@@ -39,14 +39,14 @@ pub(super) fn hint(major: u32) -> String {
         _ => command_of(&release.unwrap_or_default()),
     };
     let said = match command {
-        Some(command) => format!("hint: {command}; where there is no such package, {ANYWHERE}"),
+        Some(command) => format!("hint: {command}; if there is no such package, {ANYWHERE}"),
         None => format!("hint: {ANYWHERE}"),
     };
     said.replace(MAJOR, &major.to_string())
 }
 
-/// Returns the installation command for the distribution in an `os-release`: by its own name, then
-/// by the names of the distributions from which it is derived.
+/// Returns the installation command for the distribution in an `os-release`. It looks for the name
+/// of the distribution, then for the names of the distributions from which it is derived.
 fn command_of(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

@@ -10,15 +10,15 @@ use std::time::Duration;
 pub struct Commands {
     /// Its name.
     pub name: String,
-    /// Program that injects the fault; exits with 0 on success.
+    /// Program that injects the fault. It exits with 0 on success.
     pub inject: Invocation,
     /// Program that observes the fault. It exits with 0 if the fault is present, with 1 if it is
-    /// healed, and with any other code if it cannot tell.
+    /// healed, and with any other code if the state is unknown.
     pub see: Invocation,
-    /// Program that heals the fault; exits with 0 on success, also if there was no fault.
+    /// Program that heals the fault. It exits with 0 on success, even if there was no fault.
     pub heal: Invocation,
-    /// Time limit until the fault is seen as healed.
+    /// Maximum time until the program observes that the fault is healed.
     pub within: Duration,
-    /// Data that the node may lose by it.
+    /// Data that the node may lose because of it.
     pub loses: DataLoss,
 }

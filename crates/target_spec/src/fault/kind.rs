@@ -10,18 +10,18 @@ use serde_json::Map;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// One kind of fault.
+/// A kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultKind {
-    /// Its name, as in a study and in records.
+    /// Its name in studies and in records.
     pub name: Cow<'static, str>,
     /// Its implementation.
     pub means: Means,
-    /// Its effect, in words.
+    /// Description of its effect.
     pub what: Cow<'static, str>,
     /// Capabilities that the target must have.
     pub needs: &'static [Capability],
-    /// Kind of place that it hits.
+    /// Kind of target.
     pub place: FaultPlace,
     /// Options that it accepts.
     pub takes: &'static [FaultOption],
@@ -29,11 +29,11 @@ pub struct FaultKind {
     pub must: &'static [FaultOption],
     /// Its duration.
     pub length: Length,
-    /// True if processes end: their nodes are away until it is healed.
+    /// True if processes end. Their nodes are then down until it is healed.
     pub takes_away: bool,
-    /// Data that nodes may lose by it.
+    /// Data that nodes may lose because of it.
     pub loses: DataLoss,
-    /// Time limit until it is seen as healed.
+    /// Maximum time until it is observed as healed.
     pub healed_within: Duration,
 }
 
@@ -46,14 +46,14 @@ pub enum Means {
     Programs(Commands),
 }
 
-/// Time limit until a fault that ends no process is seen as healed.
+/// Time limit until a fault that does not end processes is observed as healed.
 const HEALED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Time limit of a fault that is healed as soon as it was seen: a node drains meanwhile.
+/// Time limit of a fault that is healed as soon as it was observed. In this time, a node drains.
 const MOMENT: Duration = Duration::from_secs(60);
 
 impl FaultKind {
-    /// Creates a kind that holds as long as a study says, has no options, and loses nothing.
+    /// Creates a kind with the duration in the study, without options and without loss of data.
     pub(crate) const fn new(
         name: FaultName,
         place: FaultPlace,
@@ -121,8 +121,8 @@ impl FaultKind {
         self
     }
 
-    /// Returns true if it occupies a host's volume, which takes one fault at a time: all volume
-    /// faults except slowing it down.
+    /// Returns true if it occupies the volume of a host, which can have only one fault at a time.
+    /// These are all volume faults except a slow volume.
     pub fn takes_volume(&self) -> bool {
         let needs = |capability| self.needs.contains(&capability);
         let ways = [
@@ -135,12 +135,12 @@ impl FaultKind {
         ways.into_iter().any(needs) || (needs(Capability::Volume) && !needs(Capability::DiskLimit))
     }
 
-    /// Returns its maximum duration if none is stated, ns.
+    /// Returns its maximum duration if the study does not state one, ns.
     pub fn at_most_ns(&self) -> u64 {
         MOMENT.as_nanos() as u64
     }
 
-    /// Returns true if it needs another node. It does if it changes the members of the ring, or
+    /// Returns true if it requires another node. It does if it changes the members of the ring, or
     /// leaves only the copies on other nodes.
     pub fn needs_others(&self) -> bool {
         matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
@@ -181,8 +181,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns the kind as modified by its options: an upgrade that is rolled back holds until
-    /// then.
+    /// Returns the kind as modified by its options. For example, an upgrade with a rollback lasts
+    /// until the rollback.
     #[must_use]
     pub fn with(self, said: &Options) -> FaultKind {
         match said.back {
@@ -198,8 +198,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns the actions that the command line must allow before it is applied to an attached
-    /// node. `None` if it is applied to managed nodes only.
+    /// Returns the actions that the command line must allow before the fault can be applied to an
+    /// attached node. `None` if it can be applied only to managed nodes.
     pub fn acts(&self) -> Option<&'static [NodeAct]> {
         let Means::BuiltIn(name) = self.means else {
             return None;
@@ -225,7 +225,7 @@ impl FaultKind {
         }
     }
 
-    /// Returns true if it ends the pod of a node with all its processes, agents included.
+    /// Returns true if it ends the pod of a node with all its processes, including agents.
     pub fn ends_pods(&self) -> bool {
         self.needs.contains(&Capability::PodControl)
     }
@@ -237,13 +237,13 @@ impl FaultKind {
 }
 
 impl From<&Commands> for FaultKind {
-    /// Returns the kind of these programs.
+    /// Returns the kind that these programs define.
     fn from(commands: &Commands) -> FaultKind {
         FaultKind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("runs {}", commands.inject)),
-            // On an attached cluster only the programs are needed.
+            // On an attached cluster, it needs only the programs.
             needs: &[],
             place: FaultPlace::Node,
             takes: &[],

@@ -1,5 +1,5 @@
 //! All kinds of faults, as data: effect and target of each, its requirements and options, and the
-//! data that nodes may lose by it.
+//! data that nodes may lose because of it.
 
 use super::kind::FaultKind;
 use super::options::FaultOption;
@@ -7,15 +7,15 @@ use super::properties::{DataLoss, FaultPlace, Length};
 use crate::capability::Capability;
 use std::time::Duration;
 
-/// Time limit of a node's start, on a busy machine with a commit log to replay.
+/// Time limit for the start of a node, on a busy machine with a commit log to replay.
 pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
-/// Time limit for a pod to come back with its node: it ends in order, is scheduled, its volume is
-/// attached and its node starts.
+/// Time limit until the node of a replaced pod is up. The pod ends properly, is scheduled again,
+/// its volume is attached, and its node starts.
 pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 
-/// Time limit for a node to enter a ring without streaming: it waits for 25 s, starts on a busy
-/// machine, and may have to be started again.
+/// Time limit until a node is in a ring, without streaming. The node waits for 25 s, starts on a
+/// busy machine, and may have to be started again.
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// Required options of an upgrade.
@@ -74,7 +74,7 @@ kinds! {
         "drains and stops the node, and starts it again later",
         [NodeControl].taking_away().whole_within(STARTED_WITHIN);
     NodeRestart = "node-restart", Node,
-        "drains and stops the node, and starts it again at once",
+        "drains and stops the node, and starts it again immediately",
         [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
     PodDelete = "pod-delete", Node,
         "deletes the node's pod with its grace period; the pod's controller creates another",
@@ -100,9 +100,10 @@ kinds! {
     NodeSlow = "node-slow", Node,
         "limits the CPU time of the node's host",
         [Hosts, CpuLimit].taking(&[FaultOption::Cpus]);
-    // Cassandra stops itself for good when it cannot open a file.
+    // Cassandra stops itself permanently when it cannot open a file.
     NodeDescriptors = "node-descriptors", Node,
-        "leaves the node no free file descriptor, so that it opens no more files or connections",
+        "leaves no free file descriptors to the node, so that it opens no more files or \
+         connections",
         [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     NodeClockAhead = "node-clock-ahead", Node,
         "restarts the node with a wall clock that is ahead, and later with the right one",
@@ -181,7 +182,7 @@ kinds! {
             .losing(DataLoss::Unsynced)
             .whole_within(STARTED_WITHIN);
     DiskRemoved = "disk-removed", Host,
-        "removes the host's volume, with its unsynced data, and puts it back later",
+        "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
         "makes a part of the host's volume fail, with half of a data file",

@@ -9,13 +9,13 @@ use versions::Release;
 measure::word_enum! {
     /// Name of an option of a fault.
     pub enum FaultOption {
-        /// CPU time that is left, in cores.
+        /// Remaining CPU time, in cores.
         Cpus = "cpus",
         /// Limits of a volume's operations and bytes per second.
         Disk = "disk",
-        /// Free space that is left on a volume, in bytes.
+        /// Remaining free space on a volume, bytes.
         Leave = "leave",
-        /// Share of packets that is dropped.
+        /// Share of dropped packets.
         Loss = "loss",
         /// Rate limit of a link, in bit/s.
         Rate = "rate",
@@ -25,9 +25,9 @@ measure::word_enum! {
         By = "by",
         /// Time after which nodes are started on another host.
         Ha = "ha",
-        /// Keys of `cassandra.yaml` with other values.
+        /// Other values for keys of `cassandra.yaml`.
         Yaml = "yaml",
-        /// Release that nodes run afterwards.
+        /// Release that nodes run after the upgrade.
         To = "to",
         /// True if nodes write their memtables to files before they end.
         Drain = "drain",
@@ -35,24 +35,24 @@ measure::word_enum! {
         UpgradeSstables = "upgrade_sstables",
         /// Restriction to some nodes.
         Nodes = "nodes",
-        /// Way in which nodes return to their earlier state.
+        /// Method by which nodes return to their earlier state.
         Back = "back",
     }
 }
 
 measure::word_enum! {
-    /// Way in which upgraded nodes return to their earlier release.
+    /// Method by which upgraded nodes return to their earlier release.
     #[derive(Default)]
     pub enum Rollback {
-        /// No rollback: they keep the new release.
+        /// No rollback. The nodes keep the new release.
         #[default]
         Never = "never",
-        /// Rollback to their files from before the upgrade.
+        /// Rollback to the files from before the upgrade.
         Snapshot = "snapshot",
     }
 }
 
-/// Values of the options, by their [`FaultOption`]s.
+/// Values of the options for each [`FaultOption`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Value of [`FaultOption::Cpus`].
@@ -71,24 +71,25 @@ pub struct Options {
     pub by: Option<Duration>,
     /// Value of [`FaultOption::Ha`].
     pub ha_after: Option<Duration>,
-    /// Index of the host for these nodes. `None`: the next one.
+    /// Index of the host for these nodes. `None` means the next host.
     pub ha_on: Option<usize>,
-    /// Value of [`FaultOption::Yaml`]; empty if not given.
+    /// Value of [`FaultOption::Yaml`]. Empty if not given.
     pub yaml: Map<String, Value>,
     /// Value of [`FaultOption::To`].
     pub to: Option<Release>,
-    /// Value of [`FaultOption::Drain`]. `None`: they drain.
+    /// Value of [`FaultOption::Drain`]. `None` means that they drain.
     pub drain: Option<bool>,
     /// Value of [`FaultOption::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// Value of [`FaultOption::Nodes`], by their indexes; empty: all.
+    /// Value of [`FaultOption::Nodes`], as indexes of nodes. Empty means all nodes.
     pub nodes: Vec<usize>,
     /// Value of [`FaultOption::Back`].
     pub back: Rollback,
 }
 
 impl Options {
-    /// Returns a value for every required [`FaultOption`] whose effect shows on an idle cluster.
+    /// Returns a value for every required [`FaultOption`]. The effect of each value is visible on
+    /// an idle cluster.
     pub fn tried() -> Options {
         Options {
             disk: DiskSpec {
@@ -100,7 +101,7 @@ impl Options {
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
             by: Some(Duration::from_secs(60)),
-            // Twice the value of every managed node, and without harm.
+            // It is twice the value on all managed nodes, and does no harm.
             yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             to: versions::LINES.last().map(|line| line.release()),
             ..Options::default()
@@ -109,7 +110,7 @@ impl Options {
 }
 
 impl FaultOption {
-    /// Returns the value in words. `None` if it was not given.
+    /// Formats the value. `None` if it was not given.
     pub fn describe(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {

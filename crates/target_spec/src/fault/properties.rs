@@ -1,21 +1,21 @@
-//! Properties in which kinds of faults differ, and the part of a cluster that one hits.
+//! Properties in which kinds of faults differ, and the affected part of a cluster.
 
 use std::fmt;
 
-/// Kind of place that a fault hits.
+/// Kind of target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultPlace {
     /// A node.
     Node,
     /// A host, with all its nodes.
     Host,
-    /// Hosts, separated from other hosts.
+    /// Hosts that are separated from other hosts.
     Split,
     /// All nodes, one after the other.
     Cluster,
 }
 
-/// Data that a node may lose by a fault.
+/// Data that a node may lose because of a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataLoss {
     /// No data is lost.
@@ -25,12 +25,12 @@ pub enum DataLoss {
     Memory,
     /// Data that was not synced to its disk.
     Unsynced,
-    /// All its replicas: other nodes keep theirs.
+    /// All its replicas, while other nodes keep theirs.
     Copy,
-    /// Its replicas, if there are no more nodes than replicas: otherwise other nodes receive them
+    /// Its replicas, if there are no more nodes than replicas. Otherwise other nodes receive them
     /// before.
     HandedOver,
-    /// The order of writes that it timestamps.
+    /// The order of writes with its timestamps.
     Order,
 }
 
@@ -39,11 +39,11 @@ pub enum DataLoss {
 pub enum Length {
     /// Duration stated in the study.
     Stated,
-    /// It is healed as soon as it was seen.
+    /// It is healed as soon as it was observed.
     Moment,
-    /// Until its task is done, and no longer than the study states.
+    /// It lasts until its task is done, but not longer than the study states.
     Task,
-    /// Duration stated in the study, from the end of the injection, which takes a while.
+    /// Duration stated in the study, from the end of the injection, which takes some time.
     Staged,
 }
 
@@ -53,21 +53,21 @@ impl Length {
         self != Length::Moment
     }
 
-    /// Returns true if it performs a task that takes a while.
+    /// Returns true if it performs a task that takes some time.
     pub fn works(self) -> bool {
         matches!(self, Length::Task | Length::Staged)
     }
 }
 
-/// Part of a cluster that is hit: nodes and hosts by their index, from 0. In words they are counted
-/// from 1: `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
+/// Affected part of a cluster: nodes and hosts by their index, from 0. Descriptions count from 1:
+/// `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// A node.
     Node(usize),
     /// A host.
     Host(usize),
-    /// Hosts, separated from other hosts.
+    /// Hosts that are separated from other hosts.
     Split(Vec<usize>, Vec<usize>),
     /// Some of the nodes, in the order of their turns.
     Nodes(Vec<usize>),
@@ -82,8 +82,8 @@ impl fmt::Display for Hit {
 }
 
 impl Hit {
-    /// Returns the hit of a kind that proceeds through the cluster: these nodes, or all if `nodes`
-    /// is empty.
+    /// Returns the affected part for a kind that affects nodes one after the other: these nodes, or
+    /// all if `nodes` is empty.
     #[must_use]
     pub fn cluster(nodes: &[usize]) -> Hit {
         match nodes {
@@ -92,7 +92,7 @@ impl Hit {
         }
     }
 
-    /// Returns it in words, for hosts that have names of their own.
+    /// Describes it, with names for the hosts.
     pub fn words(&self, name: impl Fn(usize) -> String) -> String {
         let names = |all: &[usize]| {
             let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
@@ -109,7 +109,7 @@ impl Hit {
         }
     }
 
-    /// Returns the hosts of both sides; both empty for a hit without sides.
+    /// Returns the hosts on both sides. Both are empty for a fault without sides.
     pub fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {
             Hit::Split(of, from) => (of.clone(), from.clone()),
@@ -117,7 +117,7 @@ impl Hit {
         }
     }
 
-    /// Returns the index of the node or host that is hit.
+    /// Returns the index of the affected node or host.
     pub fn node(&self) -> usize {
         match self {
             Hit::Node(index) | Hit::Host(index) => *index,

@@ -1,4 +1,4 @@
-//! Parts of an instance as a guest counts them: vCPUs, host nodes and memory of each NUMA cell.
+//! Parts of an instance from the view of a guest: vCPUs, host nodes and memory of each NUMA cell.
 
 use crate::cpuset::CpuSet;
 use crate::plan::Instance;
@@ -66,8 +66,8 @@ pub fn guest_cells(instance: &Instance, vnuma: &[u32], unit_bytes: u64) -> Vec<G
     cells
 }
 
-/// Returns the nodes of the cells that contain these vCPUs, or all nodes of the instance if no cell
-/// does.
+/// Returns the nodes of the cells that contain these vCPUs. If no cell contains them, returns all
+/// nodes of the instance.
 fn nodes_of(instance: &Instance, first: u32, count: u32) -> CpuSet {
     let (mut start, mut nodes) = (0, CpuSet::default());
     for cell in &instance.cells {

@@ -1,11 +1,11 @@
 //! Predicts the CPUs that the kubelet would give to the pods of a plan. Under its static policy,
 //! pods cannot name CPUs. The kubelet takes the CPUs, pod by pod, from the node that the topology
-//! manager chose. It has its own order: whole packages and nodes, then L3 groups, then cores, then
-//! threads, the fullest first.
+//! manager chose. Its order is whole packages and nodes, then L3 groups, then cores, then threads,
+//! with the fullest first.
 //!
 //! The simulation follows Kubernetes 1.34 with the options that cassay writes. Kubernetes orders
 //! cores by their lowest CPU, and so does the simulation. Kubernetes orders L3 groups by the id of
-//! the cache, which is not known here; the simulation orders them by their lowest CPU as well.
+//! the cache, which is unknown here. So the simulation orders them by their lowest CPU too.
 
 use crate::cpuset::CpuSet;
 use crate::export::placement::housekeeping;
@@ -40,8 +40,8 @@ impl std::fmt::Display for Difference {
 }
 
 /// Returns the CPUs of each instance's pod when the pods start in order on an empty node. `None` if
-/// the kubelet would refuse the pod, also if the memory beside the reserve of each node is too
-/// small.
+/// the kubelet would refuse the pod, for example because a node has too little memory beyond its
+/// reserve.
 pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
     let (machine, plan) = (source.machine, source.plan);
     let reserved = source.options.reserved_memory_bytes;
@@ -84,10 +84,10 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
     machine.cpus_of(&cores.collect::<Vec<_>>())
 }
 
-/// Returns the nodes to which the topology manager would align a pod. They are the fewest nodes
-/// that could ever hold it (the kubelet refuses more), among these the closest to one another, then
-/// the lowest. Several nodes are tried only as runs of neighbours in the machine's order, because
-/// the closest nodes are there.
+/// Returns the nodes to which the topology manager would align a pod. They are the smallest number
+/// of nodes that could hold it, since the kubelet refuses more. Among these, it chooses the nodes
+/// that are closest to one another, then the lowest. Several nodes are tried only as runs of
+/// neighbours in the order of the machine, because neighbours are the closest nodes.
 fn hint(
     machine: &Machine,
     free: &CpuSet,
@@ -134,7 +134,7 @@ struct Take<'a> {
     needed: usize,
 }
 
-/// Levels of the machine that are taken whole.
+/// Levels of the machine that are allocated as a whole.
 #[derive(Clone, Copy)]
 enum TopologyLevel {
     Package,
@@ -153,7 +153,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Takes CPUs from the widest level down, then single threads.
+    /// Takes CPUs from the widest level to the narrowest, then single threads.
     fn all(mut self) -> Option<CpuSet> {
         if self.needed == 0 || self.needed > self.free.len() {
             return None;
@@ -186,7 +186,7 @@ impl<'a> Take<'a> {
         self.free.intersection(set)
     }
 
-    /// Takes all parts of a level that are entirely free and not larger than the number needed.
+    /// Takes all parts of a level that are completely free and not larger than the required number.
     fn take_whole(&mut self, level: TopologyLevel) {
         for part in self.ordered(level) {
             let is_free = part.is_subset(&self.free) && !part.is_empty();
@@ -216,8 +216,8 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Returns the free CPUs of a group's first cores, for as many cores as the need fills. If the
-    /// need is odd, the last CPU is left out.
+    /// Returns the free CPUs of the first cores of a group, for the number of cores that the
+    /// required CPUs fill. If the number of CPUs is odd, the last CPU is left out.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
         let machine = self.machine;
         let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
@@ -231,9 +231,9 @@ impl<'a> Take<'a> {
         part.iter().take(part.len() - usize::from(is_over)).collect()
     }
 
-    /// Returns the parts of a level in order. Parts of the fullest package come first, within it
-    /// those of the fullest node (nodes before packages if nodes are wider). After that, their own
-    /// free CPUs decide, then their number.
+    /// Returns the parts of a level in order. Parts of the fullest package come first, and within
+    /// it those of the fullest node. If nodes are wider, nodes come before packages. After that,
+    /// the order is by their own free CPUs, then by their number.
     fn ordered(&self, level: TopologyLevel) -> Vec<CpuSet> {
         let machine = self.machine;
         let one = |cores: &[usize]| (cores.first().copied(), machine.cpus_of(cores));
@@ -278,8 +278,9 @@ mod tests {
     use super::*;
     use crate::test_machines::{Counts, Numbering, Shape};
 
-    /// Answers of takeByTopologyNUMAPacked of Kubernetes 1.34.1, which agreed with this code in all
-    /// of 23,684 random cases. Half-taken cores already count among the first cores of a group.
+    /// These are results of takeByTopologyNUMAPacked of Kubernetes 1.34.1, which agreed with this
+    /// code in all of 23,684 random cases. Half-allocated cores already count among the first cores
+    /// of a group.
     #[test]
     fn cpus_are_taken_in_the_order_of_kubernetes() {
         for (counts, numbering, needed, free, taken) in [

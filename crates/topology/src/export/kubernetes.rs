@@ -3,7 +3,7 @@
 //! A pod cannot name CPUs. Its annotations hold the CPUs of the plan, and `kubelet_order` predicts
 //! the CPUs that the kubelet would give it. The configuration meets the kubelet's conditions. The
 //! reserved memory of the nodes adds up to the reserves plus the eviction threshold. The numbers of
-//! CPUs are integers and equal the limits. If the kubelet gives only whole cores, the pods have
+//! CPUs are integers and equal the limits. If the kubelet allocates only whole cores, the pods have
 //! whole cores.
 
 use yaml::{Diagnostics, Limits, SourceText};
@@ -15,7 +15,7 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Free memory below which the kubelet evicts pods, by its own default.
+/// Free memory below which the kubelet evicts pods, by default.
 const EVICTION_BYTES: u64 = 100 << 20;
 
 /// Largest number of NUMA nodes that the kubelet accepts without an option.
@@ -33,7 +33,7 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
     let reserved = housekeeping(source.plan);
     if reserved.is_empty() {
         return Err(ExportError::new(
-            "every CPU is given to an instance, and a kubelet with static CPUs needs one itself",
+            "every CPU belongs to an instance, but a kubelet with static CPUs needs one itself",
             "plan with housekeeping, or with fewer vCPUs",
         ));
     }
@@ -117,14 +117,14 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
-    // `$(NAME)` would expand to another variable's value; `$$` stands for a dollar.
+    // `$(NAME)` would expand to the value of another variable, and `$$` means a dollar.
     let options = text::options(instance).join(" ").replace('$', "$$");
     let size = format!(
         "cpu: \"{}\"\n        memory: \"{bytes}\"\n",
         instance.cpus.len()
     );
     let mut out = format!("# {}\n", header(source, Some(instance)));
-    out += "# its CPUs are chosen by the kubelet; the annotations are those of the plan\n";
+    out += "# the kubelet chooses its CPUs; the annotations come from the plan\n";
     out += &format!(
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {host}-{}\n",
         instance.index
@@ -153,7 +153,7 @@ fn parse(text: &str) -> Result<yaml::Node, ReadError> {
     match (root, first) {
         (Some(root), None) => Ok(root),
         (_, Some(mistake)) => Err(wrong("YAML", mistake.message.clone())),
-        (None, None) => Err(wrong("YAML", "there is nothing in it")),
+        (None, None) => Err(wrong("YAML", "it is empty")),
     }
 }
 
@@ -197,7 +197,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
             && number("resources.requests.cpu") == number("resources.limits.cpu")
             && number("resources.requests.memory") == memory_bytes
     };
-    // The kubelet decides which CPUs an ordinary pod gets.
+    // The kubelet chooses the CPUs of an ordinary pod.
     if !cpus.as_ref().is_none_or(is_guaranteed) {
         return Err(wrong(
             "YAML",
@@ -214,7 +214,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     })
 }
 
-/// Parses an amount of memory as Kubernetes writes it (`8Gi`, `512M`, `1073741824`) into bytes.
+/// Converts an amount of memory in the format of Kubernetes (`8Gi`, `512M`, `1073741824`) to bytes.
 fn quantity(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));

@@ -1,6 +1,6 @@
-//! Writes the domain XML of libvirt: where the vCPUs, the emulator and the memory of a VM run, and
-//! the topology that the guest sees. The order of vCPUs is libvirt's: the threads of a core follow
-//! one another.
+//! Writes the domain XML of libvirt. It contains the places of the vCPUs, the emulator and the
+//! memory of a VM, and the topology that the guest sees. The order of vCPUs is libvirt's: the
+//! threads of a core follow one another.
 //!
 //! The topology leaves out `clusters`. Its value is 1, which is the default, and schemas before
 //! libvirt 10.1 do not know it.
@@ -21,14 +21,14 @@ use crate::plan::Instance;
 /// Unit in which libvirt counts memory: KiB.
 pub const MEMORY_UNIT_BYTES: u64 = 1024;
 
-/// Namespace of cassay's own metadata, for values for which libvirt has no place.
+/// Namespace of cassay's own metadata, for values that libvirt does not have.
 const NAMESPACE: &str = "urn:cassay:placement";
 
-/// Maximum number of XML nodes, more than the largest domain has: 512 vCPUs and 64 cells that name
-/// one another.
+/// Maximum number of XML nodes. The largest domain has fewer: 512 vCPUs and 64 cells that name one
+/// another.
 const XML_NODES_MAX: u32 = 100_000;
 
-/// Maximum number of vCPUs, more than a domain can have: 16 bits in libvirt's schema.
+/// Maximum number of vCPUs, which is more than a domain can have: 16 bits in libvirt's schema.
 const VCPUS_MAX: u32 = 65_535;
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
@@ -106,8 +106,8 @@ fn metadata(out: &mut String, source: &Source, instance: &Instance) {
     line(out, 1, "</metadata>");
 }
 
-/// Writes the memory backing. It uses huge pages if every node of the instance has enough for all
-/// instances on it. The memory is never merged or swapped.
+/// Writes the memory backing. It uses huge pages if every node of the instance has enough of them
+/// for all instances on the node. The memory is never merged or swapped.
 fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "<memoryBacking>");
     if let Some(kib) = huge_page_kib(source, cells) {
@@ -125,8 +125,8 @@ fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "</memoryBacking>");
 }
 
-/// Returns the largest page size of which the instance's nodes have enough pages for all instances
-/// on them, and of which each cell is a multiple.
+/// Returns the largest page size with two properties. The instance's nodes have enough pages of it
+/// for all instances on them, and the size of each cell is a multiple of it.
 fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     let nodes: CpuSet = cells.iter().flat_map(|cell| cell.nodes.iter()).collect();
     let wanted = |node: u32| {
@@ -311,9 +311,12 @@ fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
     let mut cpus = vec![all; vcpus as usize];
     for pin in pins.filter(|node| node.has_tag_name("vcpupin")) {
         let vcpu = pin.attribute("vcpu").and_then(|text| text.parse::<usize>().ok());
-        let slot = vcpu
-            .and_then(|vcpu| cpus.get_mut(vcpu))
-            .ok_or_else(|| wrong("libvirt XML", "a <vcpupin> is of no vCPU that it has"))?;
+        let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu)).ok_or_else(|| {
+            wrong(
+                "libvirt XML",
+                "a <vcpupin> names a vCPU that it does not have",
+            )
+        })?;
         *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);
     }
     let Some(cpus) = cpus.into_iter().collect::<Option<Vec<CpuSet>>>() else {

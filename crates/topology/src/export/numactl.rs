@@ -1,5 +1,5 @@
 //! Writes a shell script that starts an instance under numactl, and lines for cassandra-env.sh.
-//! Every value is one quoted word, so the shell expands nothing of the plan.
+//! Every value is one quoted word, so the shell expands no part of the plan.
 
 use super::text::{self, wrong};
 use super::{ExportError, Placement, Source, cells, header, systemd};
@@ -7,7 +7,7 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Variable that holds the rack, for the script that writes cassandra-rackdc.properties.
+/// Variable that contains the rack, for the script that writes cassandra-rackdc.properties.
 const RACK: &str = "CASSAY_RACK";
 
 /// Options of numactl that take a list of CPUs or nodes, long and short, from its manual (numactl
@@ -42,8 +42,8 @@ pub fn arguments(instance: &Instance) -> Vec<String> {
     ]
 }
 
-/// Quotes a word so that the shell takes it literally. Quoting fails only for NUL, and `plain` text
-/// contains none.
+/// Quotes a word so that the shell takes it literally. Quoting fails only for NUL, which `plain`
+/// text does not contain.
 fn quoted(text: &str) -> String {
     let text = text::plain(text);
     let quoted = shlex::try_quote(&text).map(|quoted| quoted.into_owned());
@@ -107,7 +107,8 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     }
 }
 
-/// Reads the options up to the command: long and short names, with `=` or a blank before the value.
+/// Reads the options before the command: long and short names, with `=` or a blank before the
+/// value.
 fn read_arguments(arguments: &[&str], placement: &mut Placement) -> Result<(), ReadError> {
     let set = |list: &str| CpuSet::parse_list(list).map_err(|what| wrong("script", what));
     let mut rest = arguments.iter();

@@ -11,8 +11,8 @@ use crate::request::Profile;
 pub struct Placement {
     /// CPUs of the instance, in the order of its vCPUs, or ascending if the format has a set.
     pub cpus: Option<Vec<u32>>,
-    /// OS numbers of the nodes whose CPUs the instance has, if the file names nodes instead of
-    /// CPUs.
+    /// OS numbers of the nodes whose CPUs belong to the instance, if the file names nodes instead
+    /// of CPUs.
     pub cpus_of_nodes: Option<CpuSet>,
     /// True if its memory is interleaved over all nodes of the machine.
     pub interleaves_all: bool,
@@ -26,7 +26,7 @@ pub struct Placement {
     pub rack: Option<String>,
     /// Options of its JVM, as words if the format has words.
     pub jvm: Option<Vec<String>>,
-    /// CPUs of the host that instances do not have.
+    /// CPUs of the host that belong to no instance.
     pub reserved: Option<CpuSet>,
 }
 
@@ -60,7 +60,7 @@ pub struct FormatSupport {
     pub rack: bool,
     /// The options of its JVM.
     pub jvm: bool,
-    /// CPUs that instances do not have.
+    /// CPUs that belong to no instance.
     pub reserved: ReservedCpus,
 }
 
@@ -108,7 +108,7 @@ impl FormatSupport {
         jvm: false,
         reserved: ReservedCpus::No,
     };
-    /// A format that carries the rack and the JVM options.
+    /// A format that contains the rack and the JVM options.
     pub const RACK_AND_JVM: FormatSupport = FormatSupport {
         rack: true,
         jvm: true,
@@ -117,8 +117,8 @@ impl FormatSupport {
 }
 
 impl Placement {
-    /// Returns the placement that a file for this instance (`None` for the host) contains if its
-    /// format carries these parts.
+    /// Returns the placement in a file for this instance (`None` for the host), if its format
+    /// contains these parts.
     pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: FormatSupport) -> Placement {
         let mut placement = Placement {
             rack: carries.rack.then(|| text::plain(&plan.rack)),
@@ -173,13 +173,14 @@ pub(crate) fn vsphere(plan: &Plan) -> &VirtualTopology {
     }
 }
 
-/// Returns all CPUs that no instance has.
+/// Returns all CPUs that belong to no instance.
 pub(crate) fn not_given(plan: &Plan) -> CpuSet {
     let kept = plan.housekeeping.iter().flat_map(|node| node.cpus.iter());
     kept.chain(plan.idle.iter()).collect()
 }
 
-/// Returns the housekeeping CPUs or, without housekeeping, all CPUs that no instance has.
+/// Returns the housekeeping CPUs. Without housekeeping, returns all CPUs that belong to no
+/// instance.
 pub(crate) fn housekeeping(plan: &Plan) -> CpuSet {
     let kept: CpuSet = plan.housekeeping.iter().flat_map(|node| node.cpus.iter()).collect();
     if kept.is_empty() {

@@ -12,12 +12,12 @@ pub fn write(source: &Source) -> Result<String, ExportError> {
     let comment = ascii(&header(source, None), false);
     let rack = ascii(&text::plain(&source.plan.rack), true);
     Ok(format!(
-        "# {comment}\n# beside the line with dc=\nrack={rack}\n"
+        "# {comment}\n# next to the line with dc=\nrack={rack}\n"
     ))
 }
 
 /// Escapes text for Java's Properties, which are read as ISO 8859-1. `\` and non-ASCII characters
-/// become `\u` and four digits, and in a value also a leading space, which would be lost.
+/// become `\u` and four digits. In a value, so does a leading space, which would otherwise be lost.
 fn ascii(text: &str, is_value: bool) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {

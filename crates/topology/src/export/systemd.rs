@@ -1,10 +1,10 @@
-//! Writes drop-ins of systemd. The cpuset of the control group enforces the placement. Affinity and
-//! memory policy are set as well, for a kernel or container without cpusets. `AllowedMemoryNodes`
+//! Writes drop-ins of systemd. The cpuset of the control group enforces the placement. It also sets
+//! affinity and memory policy, for a kernel or container without cpusets. `AllowedMemoryNodes`
 //! makes the start script's `--interleave=all` harmless, because "all" means all nodes of the
 //! current cpuset.
 //!
-//! Instances are in a slice of their own: as children of system.slice they would be confined to the
-//! CPUs left to that slice.
+//! Instances are in a separate slice. As children of system.slice they would be confined to the
+//! CPUs of that slice.
 
 use super::placement::not_given;
 use super::text::{self, read_systemd, systemd_words, wrong};
@@ -34,7 +34,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
         )
     };
     let mut out = format!("# {}\n[Service]\n", header(source, Some(instance)));
-    out += "# not below system.slice, which is confined to what instances do not use\n";
+    out += "# not below system.slice, which is confined to the CPUs that instances do not use\n";
     out += "Slice=cassandra.slice\n";
     out += "# the cpuset of the control group binds CPUs and memory\n";
     out += &format!("AllowedCPUs={cpus}\nAllowedMemoryNodes={nodes}\n");
@@ -55,15 +55,15 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     let section = "# drop-in of system.slice and user.slice; for init.scope the section is [Scope]";
     let mut out = format!("# {}\n{section}\n[Slice]\n", header(source, None));
     if cpus.is_empty() {
-        out += "# every CPU is given to an instance: nothing to be confined to\nAllowedCPUs=\n"
+        out += "# every CPU belongs to an instance, so there is no confinement\nAllowedCPUs=\n"
     } else {
         out += &format!("AllowedCPUs={cpus}\n")
     }
     Ok(out)
 }
 
-/// Returns the settings of a unit in file order: key and value of each line, without the blanks
-/// that systemd ignores around `=`. A backslash at the end of a line continues it.
+/// Returns the settings of a unit in the order of the file: key and value of each line, without the
+/// blanks that systemd ignores around `=`. A backslash at the end of a line continues it.
 fn settings(text: &str) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut begun = String::new();
@@ -84,7 +84,7 @@ fn settings(text: &str) -> Vec<(String, String)> {
     settings
 }
 
-/// Merges one line into a list that may take several lines. An empty line clears the list.
+/// Merges one line into a list that may consist of several lines. An empty line clears the list.
 fn merge(into: &mut Option<CpuSet>, value: &str) -> Result<(), ReadError> {
     let numbers = set(value)?;
     if value.is_empty() {

@@ -1,11 +1,11 @@
-//! Escapes text for each format. Names are data: no character in them may end a line, a quote or a
-//! value, or be expanded by the reader of the file.
+//! Escapes text for each format. Names are data, so their characters must not end a line, a quote
+//! or a value, and the reader of the file must not expand them.
 
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Replaces with `-` the characters that some format cannot hold or takes for a line end: control
-/// characters, Unicode's line ends, byte order marks and non-characters.
+/// Replaces with `-` the characters that some format cannot contain or interprets as the end of a
+/// line: control characters, Unicode's line ends, byte order marks and non-characters.
 pub fn plain(text: &str) -> String {
     let keeps = |c: char| {
         !c.is_control()
@@ -33,7 +33,8 @@ pub fn file_name(text: &str) -> String {
     }
 }
 
-/// Like [`file_name`], but in lower case and without `_` and `.`, which DNS labels cannot contain.
+/// Does the same as [`file_name`], but in lower case and without `_` and `.`, which DNS labels
+/// cannot contain.
 pub fn dns_name(text: &str) -> String {
     file_name(&text.to_ascii_lowercase()).replace(['_', '.'], "-")
 }
@@ -77,7 +78,8 @@ pub fn vmx(text: &str) -> String {
     quoted + "\""
 }
 
-/// Decodes the output of [`vmx`], without its quotes. `None` if the text is not such a value.
+/// Decodes the output of [`vmx`] without its quotes. `None` if the text is not a value of that
+/// form.
 pub fn read_vmx(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
@@ -109,7 +111,7 @@ pub fn systemd(text: &str) -> String {
     quoted + "\""
 }
 
-/// Decodes the output of [`systemd`], without its quotes. A bare word stays as it is.
+/// Decodes the output of [`systemd`] without its quotes. A bare word remains unchanged.
 pub fn read_systemd(text: &str) -> Option<String> {
     let Some(inner) = text.strip_prefix('"') else {
         return Some(text.to_owned());
@@ -126,8 +128,8 @@ pub fn read_systemd(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Splits a systemd setting into words by its syntax: at blanks outside quotes, with escapes as in
-/// C and `%%` for `%`. `None` if a quote does not end.
+/// Splits a systemd setting into words by its syntax, which is at blanks outside quotes, with
+/// escapes as in C and `%%` for `%`. `None` if a quote does not end.
 pub fn systemd_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,9 +1,9 @@
 //! Writes the options of a VM in its .vmx file.
 //!
-//! Cores per socket are always written, and as a number. A tool that leaves them out sets 1, which
+//! It always writes the cores per socket, as a number. A tool that leaves them out sets 1, which
 //! turns off the automatic choice of vSphere 8. VMs are tied to nodes with `numa.nodeAffinity` and
-//! never with `sched.cpu.affinity`, which removes them from the NUMA scheduler. The format has no
-//! CPUs and no comments.
+//! never with `sched.cpu.affinity`, which removes them from the NUMA scheduler. The format contains
+//! no CPUs and no comments.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::guest_shape::split_from;
 use crate::plan::{Instance, VirtualTopology};
 use crate::request::{Profile, Unit};
 
-/// Unit of memory: ESXi accepts multiples of 4 MiB.
+/// Unit of memory, since ESXi accepts multiples of 4 MiB.
 pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;
 
-/// Maximum number of vCPUs, more than any version gives a VM. Version 8.0 gives 768.
+/// Maximum number of vCPUs. All versions allow fewer for a VM, and version 8.0 allows 768.
 pub const VCPUS_MAX: u32 = 4096;
 
 /// Key of cassay, which the guest can read and ESXi ignores.
@@ -91,8 +91,8 @@ pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     extra
 }
 
-/// Returns the vCPUs of a virtual node, with this version's key for it. 8.0 requires equal nodes if
-/// they are named. For uneven nodes, the key sets the largest size that a node may have.
+/// Returns the vCPUs of a virtual node, with the key for them in this version. 8.0 requires equal
+/// nodes if they are named. For uneven nodes, the key sets the largest size that a node may have.
 fn vnuma_size(source: &Source, guest: &VirtualTopology) -> (&'static str, u32) {
     let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
     let is_even = guest.vnuma.iter().all(|&size| size == largest);
@@ -121,7 +121,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     placement(&values, "memSize", "numvcpus", "cpuid.coresPerSocket")
 }
 
-/// Returns the placement in a VM's options. The caller passes the keys of memory, vCPUs and cores
+/// Returns the placement in a VM's options. The caller passes the keys for memory, vCPUs and cores
 /// per socket.
 pub fn placement(
     values: &BTreeMap<String, String>,
@@ -144,7 +144,7 @@ pub fn placement(
             )
         })
     };
-    // A VM whose file does not state them has one vCPU, and one core per socket.
+    // If the file does not state them, the VM has one vCPU, and one core per socket.
     let number_or_1 = |key: &str| {
         if get(key).is_some() {
             number(key)

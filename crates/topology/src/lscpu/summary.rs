@@ -1,6 +1,6 @@
-//! Reads the summary of `lscpu -J`. It counts cores and caches without listing their CPUs. The
-//! usual numbering is therefore assumed: within a node, the first threads of all cores come first,
-//! and related CPUs have neighbouring numbers.
+//! Reads the summary of `lscpu -J`. It counts cores and caches without listing their CPUs. So it
+//! assumes the usual numbering. Within a node, the first threads of all cores come first, and
+//! related CPUs have neighbouring numbers.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,8 @@ fn flatten(fields: &[Value], depth: usize, known: &mut BTreeMap<String, String>)
     }
 }
 
-/// Infers cores, packages and L3 groups from the usual numbering, and notes the assumptions.
+/// Infers cores, packages and L3 groups from the usual numbering, and adds notes about the
+/// assumptions.
 fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     let count = |name: &str| known.get(name).and_then(|text| text.parse::<usize>().ok());
     let at_most = |count: usize| count.clamp(1, raw.online.len().max(1));
@@ -98,10 +99,10 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     }
     raw.cores = all;
     raw.notes.push(format!(
-        "the summary of lscpu does not say which CPUs share a core ({threads} threads each), an L3 \
-         or a package; the usual numbering is assumed. `lscpu -J -e` says it"
+        "the summary of lscpu does not report which CPUs share a core ({threads} threads each), \
+         an L3 or a package; the usual numbering is assumed. `lscpu -J -e` reports it"
     ));
-    raw.notes.push("lscpu says nothing of memory, distances and devices".to_owned());
+    raw.notes.push("lscpu does not report memory, distances and devices".to_owned());
 }
 
 /// Splits the cores, in order, into `count` parts as equal as possible.

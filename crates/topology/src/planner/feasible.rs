@@ -1,4 +1,4 @@
-//! Checks a request, and explains what is missing and what would fit instead.
+//! Checks a request, and explains which resources are missing and which requests would fit.
 
 use crate::machine::Machine;
 use crate::place::Pool;
@@ -6,7 +6,8 @@ use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
 use crate::request::{Collector, PlacementRequest};
 
-/// Maximum number of instances. No machine has room for more, and each takes time in every search.
+/// Maximum number of instances. All machines have space for fewer, and each instance takes time in
+/// every search.
 const INSTANCES_MAX: u32 = 4096;
 /// Maximum number of sizes to try for a hint. Below this, the hint says so.
 const TRIES_MAX: u32 = 96;
@@ -25,7 +26,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if wish.instances == 0 || wish.vcpus == 0 {
         return refuse(
             format!("{} instances of {} vCPUs", wish.instances, wish.vcpus),
-            "ask for at least one instance of at least one vCPU",
+            "request at least one instance of at least one vCPU",
         );
     }
     if wish.instances > INSTANCES_MAX {
@@ -40,7 +41,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if !(1.0..=64.0).contains(&wish.overcommit) {
         return refuse(
             format!("an overcommit of {}", wish.overcommit),
-            "it is how many vCPUs may share a CPU: from 1, which is none, to 64",
+            "it is the number of vCPUs that may share a CPU: from 1, which means no sharing, to 64",
         );
     }
     if wish.collector == Collector::Cms && wish.jdk >= 14 {
@@ -58,7 +59,7 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     Ok(())
 }
 
-/// Explains what is missing, and what would fit.
+/// Explains which resources are missing, and which requests would fit.
 pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible {
     let threads = Pool::select(machine, wish.smt, false, |_| true).threads();
     let asked = u64::from(wish.instances) * u64::from(wish.vcpus);
@@ -75,8 +76,8 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
         let wanted = gib(u128::from(each) * u128::from(wish.instances));
         what += &format!(", and {wanted} of {} GiB of memory", gib(u128::from(all)));
     } else if asked <= room {
-        what += " and yet do not fit: what housekeeping leaves, whole cores or the memory of the \
-                 nodes is not enough";
+        what += " and yet do not fit: the CPUs besides housekeeping, whole cores or the memory of \
+                 the nodes are not enough";
     }
     let vcpus_max = vcpus_max(
         machine,
@@ -92,7 +93,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     hints.extend(instances_max.map(|count| format!("{count} instances of {} vCPUs", wish.vcpus)));
     hints.extend(overcommit.filter(|_| !lacks_memory).map(|o| format!("an overcommit of {o:.2}")));
     let hint = if hints.is_empty() {
-        "nothing of this kind fits; ask for less memory or less housekeeping".to_owned()
+        "no such request fits; request less memory or less housekeeping".to_owned()
     } else {
         format!("what fits: {}", hints.join(", or "))
     };

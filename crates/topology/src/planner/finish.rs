@@ -1,4 +1,4 @@
-//! Makes the plan from a placement: the resources of each instance, in OS numbers.
+//! Makes the plan from a placement. It contains the resources of each instance, in OS numbers.
 
 mod memory;
 mod reasons;
@@ -49,8 +49,8 @@ pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt)
     plan
 }
 
-/// Returns the rack of a host. Machines in one rack are assumed to fail together, so a rack per
-/// machine keeps replicas apart.
+/// Returns the rack of a host. Machines in one rack are assumed to fail together, so a rack for
+/// each machine separates replicas.
 fn rack(host: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {
@@ -135,7 +135,8 @@ fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cel
     placed.iter().map(cell).collect()
 }
 
-/// Returns the nodes that a JVM sees: the machine's for a process, the guest's own in a VM.
+/// Returns the nodes that a JVM sees: those of the machine for a process, and those of the guest in
+/// a VM.
 fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     match plan.wish.profile {
         Profile::None => own.clone(),
@@ -182,7 +183,7 @@ fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
         for unit in &pool.units {
             threads.entry(place(unit)).or_default().push(unit.cpus.len() as u32);
         }
-        // Takes the largest cores first, so that each instance needs as few as possible.
+        // Takes the largest cores first, so that each instance needs as few cores as possible.
         let count = |mut cores: Vec<u32>| {
             cores.sort_unstable_by(|one, two| two.cmp(one));
             let (mut count, mut sum) = (0u32, 0);

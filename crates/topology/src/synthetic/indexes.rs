@@ -10,7 +10,8 @@ pub(super) fn level_numbers(levels: &[Level], depth: usize) -> Result<Vec<u32>, 
     numbers(level.attributes.indexes.as_deref(), levels, level.width)
 }
 
-/// Returns the OS numbers that `text` gives to `total` objects. Without a text, they count from 0.
+/// Returns the OS numbers of `total` objects according to `text`. Without a text, they count from
+/// 0.
 pub(super) fn numbers(
     text: Option<&str>,
     levels: &[Level],
@@ -38,7 +39,7 @@ pub(super) fn numbers(
     if sorted.len() == total {
         Ok(numbers)
     } else {
-        Err(format!("indexes={text} gives a number twice"))
+        Err(format!("indexes={text} contains a number twice"))
     }
 }
 
@@ -46,7 +47,7 @@ fn list(text: &str) -> Result<Vec<u32>, String> {
     let numbers = text.split(',').map(|part| part.parse().ok());
     let below = numbers.map(|number| number.filter(|&n: &u32| n < CPU_NUMBERS_MAX));
     let all: Option<Vec<u32>> = below.collect();
-    all.ok_or_else(|| format!("indexes={text} has a number that is none below {CPU_NUMBERS_MAX}"))
+    all.ok_or_else(|| format!("indexes={text} has a number that is not below {CPU_NUMBERS_MAX}"))
 }
 
 /// Returns step and count of each loop, the fastest first.

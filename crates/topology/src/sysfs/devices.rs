@@ -1,4 +1,4 @@
-//! Reads network cards and drives of a /sys tree, and the nodes they are near.
+//! Reads network cards and drives of a /sys tree, and the nodes that they are close to.
 
 use super::Files;
 use crate::cpu_sets::{DEVICES_MAX, Raw};

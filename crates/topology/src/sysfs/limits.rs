@@ -1,5 +1,5 @@
-//! Reads which CPUs and nodes may be used: from the cpuset of the reader's control group (v2, v1 or
-//! the older cpuset file system) and from the affinity of the reader itself.
+//! Reads the allowed CPUs and nodes. They come from the cpuset of the reader's control group (v2,
+//! v1 or the older cpuset file system) and from the affinity of the reader itself.
 
 use super::Files;
 use crate::cpu_sets::Raw;
@@ -33,7 +33,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
         nodes = narrower(nodes, group_nodes);
         break;
     }
-    // A set without any member that exists here is not of this machine.
+    // A set whose members all do not exist here belongs to another machine.
     raw.allowed = cpus.filter(|set| !set.is_disjoint(&raw.online));
     let numbers: CpuSet = raw.nodes.iter().map(|node| node.os).collect();
     raw.allowed_nodes = nodes.filter(|set| !set.is_disjoint(&numbers));
@@ -79,7 +79,8 @@ impl Files<'_> {
         }
         let cpuset = self.read_proc("self/cpuset").unwrap_or_default();
         paths.push(cpuset.trim().trim_matches('/').to_owned());
-        // In a container, the path may be that of the host while the files are the container's.
+        // In a container, the path may be that of the host, although the files are those of the
+        // container.
         paths.push(String::new());
         let mut mounts = Vec::new();
         let table = self.read_proc("mounts").or_else(|| self.read_proc("self/mounts"));

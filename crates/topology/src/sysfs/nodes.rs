@@ -84,8 +84,8 @@ fn node(files: &Files<'_>, os: u32) -> Result<RawNode, ReadError> {
     })
 }
 
-/// Returns `MemTotal` of a node's or the machine's meminfo in bytes. The file counts in kB of 1024
-/// bytes.
+/// Returns `MemTotal` from the meminfo of a node or the machine in bytes. The file counts in kB of
+/// 1024 bytes.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("MemTotal:"))?;
     let value = line.split("MemTotal:").nth(1)?.split_whitespace().next()?;

@@ -1,12 +1,12 @@
-//! Reads the distances between NUMA nodes in hwloc's XML: `distances2` since version 2, with
-//! numbers in pieces of text; `distances` before, relative to a base.
+//! Reads the distances between NUMA nodes in hwloc's XML. Since version 2 they are in `distances2`,
+//! with numbers in pieces of text. Before, they are in `distances`, relative to a base.
 
 use roxmltree::Node;
 
 use crate::cpu_sets::{NODES_MAX, RawNode};
 
-/// Bit in the `kind` of a matrix: its values are latencies (hwloc's
-/// HWLOC_DISTANCES_KIND_MEANS_LATENCY).
+/// Bit in the `kind` of a matrix, which means that its values are latencies
+/// (HWLOC_DISTANCES_KIND_MEANS_LATENCY in hwloc).
 const MEANS_LATENCY: u64 = 4;
 
 /// Returns the numbers of the nodes, and a row for each. `None` without a complete matrix of this

@@ -53,7 +53,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
         "threads of a core follow one another"
     );
     assert!(
-        plan.warnings.iter().any(|text| text.contains("none is left")),
+        plan.warnings.iter().any(|text| text.contains("none remains")),
         "{:?}",
         plan.warnings
     );
@@ -338,7 +338,7 @@ fn memory_beyond_a_node_is_two_parts_here_and_flagged_for_esxi() {
     let bytes: Vec<u64> = plan.instances[0].memory.iter().map(|part| part.bytes >> 30).collect();
     assert_eq!(bytes, [192, 192]);
     assert!(
-        plan.warnings.iter().any(|text| text.contains("remote unseen")),
+        plan.warnings.iter().any(|text| text.contains("a part of its memory is remote")),
         "{:?}",
         plan.warnings
     );

@@ -1,5 +1,5 @@
-//! Tests with the machine on which this runs: it is read completely, and a plan on it stays in its
-//! nodes. `cargo xtask guest` also runs this in guests with several nodes.
+//! Tests with the machine on which this runs: it is read completely, and a plan on it remains in
+//! its nodes. `cargo xtask guest` also runs this in guests with several nodes.
 
 use std::path::Path;
 use topology::{CpuSet, Machine, PlacementRequest};

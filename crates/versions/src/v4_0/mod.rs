@@ -3,7 +3,7 @@
 use crate::line::{Formats, Line};
 
 /// Advice on a setting of the old protocol.
-const THRIFT: &str = "remove it: Thrift is gone, and CQL has the ports and threads";
+const THRIFT: &str = "remove it: Thrift was removed, and CQL has the ports and threads";
 
 pub(crate) static LINE: Line = Line {
     name: "4.0",

@@ -23,7 +23,7 @@ pub(crate) static LINE: Line = Line {
     gone: &[
         (
             "commitlog_sync_batch_window_in_ms",
-            "remove it: `commitlog_sync: batch` waits for nothing",
+            "remove it: `commitlog_sync: batch` does not wait",
         ),
         (
             "commitlog_periodic_queue_size",

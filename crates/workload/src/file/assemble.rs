@@ -20,10 +20,10 @@ use cql::template::BATCH_ENTRIES_MAX;
 use cql::text::quoted_name;
 use yaml::{Node, Place, Raw, did_you_mean};
 
-/// Number of rows whose sizes are averaged: enough for an error of a percent or two.
+/// Number of rows whose sizes are averaged, which gives an error of one or two percent.
 const ESTIMATED_ROWS: u64 = 500;
 
-/// Statements and groups built so far.
+/// Statements and groups up to now.
 #[derive(Default)]
 struct Built {
     statements: Vec<Statement>,
@@ -60,7 +60,7 @@ impl<'a> File<'a, '_> {
             text: self.text,
         });
         for second in named.iter().filter(|named| named.options.adds_rows).skip(1) {
-            let message = "a second statement with `rows: new`; rows are added by one at most";
+            let message = "a second statement with `rows: new`; only one may add rows";
             self.say(&second.place, message);
         }
         let load = self.load(&named);
@@ -75,7 +75,7 @@ impl<'a> File<'a, '_> {
         let mut built = self.build(&named, &sizes, verify.as_ref().map(|(index, _)| *index));
         let verify_kind = match &verify {
             Some((index, _)) => *index,
-            // Without a checked read, the verify stage uses any read.
+            // Without a checked read, the verify stage uses another read.
             None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
         let load_lead = built.load(&named, &load, verify_kind);
@@ -104,7 +104,7 @@ impl<'a> File<'a, '_> {
         Some((program, StatementPlaces::new(tables.places, &named)))
     }
 
-    /// Reads the CSV that the file names; it may name no other file.
+    /// Reads the CSV that the file names. It may not name other files.
     fn csv(&mut self) -> Option<Option<Csv>> {
         let Some(node) = self.root.find("csv") else {
             return Some(None);
@@ -120,7 +120,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the number of rows that the study asks for; for a CSV, its number of records.
+    /// Returns the number of rows that the study requests. For a CSV, it is the number of its
+    /// records.
     fn row_count(&mut self, csv: Option<&Csv>) -> u64 {
         if let Some(csv) = csv {
             return csv.rows();
@@ -155,7 +156,7 @@ impl<'a> File<'a, '_> {
                 continue;
             };
             let wrong = if named[index].parts[0].verb == Verb::Select {
-                "the load stage writes, and this one reads"
+                "the load stage writes, but this one reads"
             } else if named[index].options.size.is_some() {
                 "the load stage writes row by row: a batch with a size would write rows twice"
             } else if named[index].options.adds_rows {
@@ -185,7 +186,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Returns true if the file has a statement of that name, even one with mistakes.
+    /// Returns true if the file has a statement with that name, even if the statement has mistakes.
     fn is_statement(&self, name: &str) -> bool {
         let statements = self.root.find("statements");
         statements.is_some_and(|statements| statements.entry(name).is_some())
@@ -241,7 +242,10 @@ impl<'a> File<'a, '_> {
             && self.out.is_empty()
             && !(sum > 0.0 && sum.is_finite())
         {
-            let message = format!("the weights sum up to {sum}; some statement needs one above 0");
+            let message = format!(
+                "the weights sum up to {sum}; at least one statement needs one \
+                                   above 0"
+            );
             self.say(place, message);
         }
         Some(weights)
@@ -376,11 +380,11 @@ impl<'a> File<'a, '_> {
 }
 
 impl Built {
-    /// Returns the first statement of the load stage. Several are chained, as copies: in the main
-    /// stage each is separate.
+    /// Returns the first statement of the load stage. Several statements are chained as copies,
+    /// since each is separate in the main stage.
     fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
-            // A workload that loads nothing reads instead, if it is asked to load.
+            // A workload that loads no rows reads instead, if a load is requested.
             return self.leads[load.first().copied().unwrap_or(verify_kind)];
         };
         let first = self.statements.len() as u16;

@@ -1,4 +1,4 @@
-//! The CSV that a workload file names: a user's keys, one record for each row.
+//! The CSV that a workload file names. It contains the user's keys, with one record for each row.
 
 use super::literal;
 use cql::value::CqlType;
@@ -7,7 +7,7 @@ use std::collections::HashSet;
 /// A CSV with a header line.
 #[derive(Debug)]
 pub(super) struct Csv {
-    /// Path, as written in the workload.
+    /// Path as written in the workload.
     pub(super) file: String,
     /// Names of its columns.
     names: Vec<String>,
@@ -40,7 +40,7 @@ impl Csv {
         })
     }
 
-    /// Returns the number of records; at least one.
+    /// Returns the number of records, which is at least one.
     pub(super) fn rows(&self) -> u64 {
         self.records.len() as u64
     }
@@ -93,7 +93,7 @@ impl Cells {
         self.ends.push(self.bytes.len());
     }
 
-    /// Returns the cell of row n; after the last cell it starts again.
+    /// Returns the cell of row n. After the last cell, it starts again.
     #[inline]
     pub(super) fn cell(&self, n: u64) -> &[u8] {
         let place = (n % self.ends.len() as u64) as usize;

@@ -1,9 +1,9 @@
 //! Parses value expressions: `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`,
-//! `list(uuid, 3)`. It only parses the text; the column determines which ones are valid.
+//! `list(uuid, 3)`. It only parses the text. The column determines which expressions are valid.
 
 use yaml::did_you_mean;
 
-/// Maximum nesting: deeper values do not occur in practice, and parsing recurses.
+/// Maximum nesting. Deeper values do not occur in practice, and the parser is recursive.
 const DEPTH_MAX: usize = 16;
 
 /// A mistake in an expression.
@@ -43,7 +43,7 @@ pub(super) struct Expr {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
-    /// A number, a range of numbers, or a time span: begins with a digit or a sign.
+    /// A number, a range of numbers, or a time span, which begins with a digit or a sign.
     Number,
     /// A text in single quotes, without them.
     Text(String),
@@ -56,13 +56,13 @@ pub(super) enum Form {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
-    /// The name before its `=`, or before a colon, if YAML permits one.
+    /// The name before its `=`, or before a colon if YAML permits a colon.
     pub(super) name: Option<String>,
     pub(super) value: Expr,
 }
 
 impl Expr {
-    /// Returns the function's name; empty for a literal.
+    /// Returns the name of the function. Empty for a literal.
     pub(super) fn name(&self) -> &str {
         match &self.form {
             Form::Call { name, .. } => name,
@@ -70,7 +70,7 @@ impl Expr {
         }
     }
 
-    /// Returns the function's arguments.
+    /// Returns the arguments of the function.
     pub(super) fn arguments(&self) -> &[Argument] {
         match &self.form {
             Form::Call { arguments, .. } => arguments,
@@ -86,16 +86,13 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     reader.skip_blanks();
     if reader.at < text.len() {
         let rest = &text[reader.at..];
-        return Err(Wrong::new(
-            reader.at,
-            format!("`{rest}` is left over after the value"),
-        ));
+        return Err(Wrong::new(reader.at, format!("`{rest}` follows the value")));
     }
     Ok(expr)
 }
 
-/// Returns a call's positional arguments, and its named ones in the order of `known`, which lists
-/// the permitted names.
+/// Returns the positional arguments of a call, and its named arguments in the order of `known`,
+/// which lists the permitted names.
 pub(super) fn split<'a>(
     expr: &'a Expr,
     known: &[&str],
@@ -186,7 +183,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the rest of a number or range: there may be blanks around its dots.
+    /// Reads the rest of a number or range, in which there may be blanks around the dots.
     fn number(&mut self) -> Form {
         let mark = self.at;
         self.skip_blanks();
@@ -202,7 +199,7 @@ impl Reader<'_> {
         Form::Number
     }
 
-    /// Reads the text up to the closing quote; a doubled quote is one.
+    /// Reads the text up to the closing quote. A doubled quote is a single quote in the text.
     fn quoted(&mut self, start: usize) -> Result<String, Wrong> {
         let mut text = String::new();
         loop {

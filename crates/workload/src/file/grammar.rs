@@ -1,7 +1,7 @@
 //! Checks the clauses of a statement, in CQL's order, and the columns that they name.
 //!
-//! It checks the structure only: Cassandra checks the values. A word that begins no clause is a
-//! typing error that would otherwise be found only during the run.
+//! It checks only the structure, because Cassandra checks the values. A word that does not begin a
+//! clause is a typing error that would otherwise be found only during the run.
 //!
 //! Long because each clause has its reader here.
 
@@ -14,21 +14,21 @@ use yaml::did_you_mean;
 struct Clauses {
     /// Every column that is named as a column, with its offset.
     columns: Vec<(String, usize)>,
-    /// Columns that are compared by `=` or IN in the WHERE, or that an INSERT lists.
+    /// Columns that are compared with `=` or IN in the WHERE, or that an INSERT lists.
     fixed: Vec<String>,
     /// Columns that an UPDATE sets or an INSERT lists.
     set: Vec<String>,
-    /// True if an INSERT takes its columns from a JSON text.
+    /// True if an INSERT gets its columns from a JSON text.
     is_json: bool,
     /// Offset of the clause that identifies rows: the WHERE, or the list of columns.
     rows_at: Option<usize>,
 }
 
-/// A mistake: its offset, message, hint.
+/// A mistake, with its offset, message and hint.
 pub(super) type GrammarMistake = (usize, String, Option<String>);
 
-/// Checks that the clauses are CQL's, that the columns are the table's, and that a write identifies
-/// its row.
+/// Checks that the clauses belong to CQL, that the columns belong to the table, and that a write
+/// identifies its row.
 pub(super) fn check(
     tokens: &[Token],
     verb: Verb,
@@ -54,7 +54,7 @@ pub(super) fn check(
     let column = |name: &String| table.column(name);
     let set: Vec<usize> = found.set.iter().filter_map(column).collect();
     let values = || set.iter().filter(|&&column| !table.is_key(column));
-    // A write of static columns alone needs no clustering columns.
+    // A write to only static columns needs no clustering columns.
     let shared = values().next().is_some() && values().all(|&at| table.columns[at].is_static);
     let one_row = verb != Verb::Delete && !shared;
     let clustering = if one_row { &table.clustering[..] } else { &[] };
@@ -65,7 +65,7 @@ pub(super) fn check(
         return Ok(());
     }
     let message = format!(
-        "this {} does not say which {} it is of: {} missing from the key",
+        "this {} does not state which {} it affects: {} missing from the key",
         format!("{verb:?}").to_uppercase(),
         if one_row { "row" } else { "partition" },
         missing.join(", ")
@@ -90,7 +90,7 @@ fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, GrammarMistake> {
     Ok(reader.found)
 }
 
-/// Words that may follow values, and so are not values.
+/// Words that may follow values, so they are not values.
 const AFTER_VALUES: [&str; 12] = [
     "and", "where", "if", "using", "group", "order", "per", "limit", "allow", "with", "set", "from",
 ];
@@ -128,13 +128,13 @@ impl Reader<'_> {
         found
     }
 
-    /// Reports that the current word cannot be here.
+    /// Reports that the current word is not permitted at its place.
     fn fault<T>(&self, expected: &[&str]) -> Result<T, GrammarMistake> {
         let expected: Vec<String> = expected.iter().map(|word| word.to_uppercase()).collect();
         let known = || expected.iter().map(String::as_str);
         match self.token() {
             Some(token) => {
-                let message = format!("`{}` cannot stand here", token.text);
+                let message = format!("`{}` is not allowed here", token.text);
                 Err((token.at, message, did_you_mean(&token.text, known())))
             }
             None => {
@@ -161,7 +161,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a name, as in the table, with its offset.
+    /// Reads a name as in the table, with its offset.
     fn name(&mut self) -> Result<(String, usize), GrammarMistake> {
         let is_name = |token: &&Token| match token.kind {
             TokenKind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
@@ -326,7 +326,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads clauses in their order, each at most once, to the end.
+    /// Reads clauses in their order up to the end. Each may occur at most once.
     fn tail(&mut self, clauses: &[&str]) -> Result<(), GrammarMistake> {
         let (mut left, mut may_go_on) = (clauses, false);
         loop {
@@ -365,7 +365,7 @@ impl Reader<'_> {
                 "if" if self.word("exists") => {}
                 "if" => self.relations(false)?,
                 "using" => self.using()?,
-                // Options of an index: the server checks them.
+                // Options of an index, which the server checks.
                 _ => self.at = self.tokens.len(),
             }
             may_go_on = matches!(clause, "where" | "using" | "if");

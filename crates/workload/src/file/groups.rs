@@ -1,6 +1,7 @@
-//! Groups of rows with different sizes, as partitions have different numbers of rows.
+//! Groups of rows with different sizes, since partitions have different numbers of rows.
 
-/// Group sizes, used in sequence and repeated: row n belongs to a group, and has a position in it.
+/// Group sizes, which are used in sequence and repeated. Row n belongs to a group, and has a
+/// position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     /// End of each group, in rows from the start of the first.
@@ -8,7 +9,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Creates groups of these sizes; `None` if there are none, one is 0, or the total is too
+    /// Creates groups of these sizes. `None` if there are none, one is 0, or the total is too
     /// large.
     pub(super) fn new(sizes: &[u64]) -> Option<Groups> {
         let mut end = 0u64;

@@ -1,4 +1,5 @@
-//! Converts constants of a workload file to bytes of CQL values; also days, times and time spans.
+//! Converts constants in a workload file to bytes of CQL values, including days, times and time
+//! spans.
 
 use std::net::IpAddr;
 
@@ -17,8 +18,8 @@ fn text_of(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Converts a CSV cell to a value of a type. Any type but text may be written as its bytes: `0x`
-/// and pairs of hexadecimal digits.
+/// Converts a cell of a CSV to a value of a type. Values of all types except text may be written as
+/// their bytes: `0x` and pairs of hexadecimal digits.
 pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
     if !matches!(typ, CqlType::Text | CqlType::Ascii)
         && let Some(bytes) = blob(text)
@@ -153,7 +154,7 @@ fn duration(text: &str) -> Option<Value> {
     })
 }
 
-/// Parses `2024-01-31`, with a time of day in UTC after a `T` or blank; returns ms since 1970.
+/// Parses `2024-01-31`, with a time of day in UTC after a `T` or blank. Returns ms since 1970.
 fn instant_ms(text: &str) -> Option<i64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let mut parts = day.split('-').map(|part| part.parse::<u32>().ok());
@@ -162,7 +163,7 @@ fn instant_ms(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_1970(year.into(), month.into(), day.into())?;
-    // cqlsh's form of UTC, and the usual ones.
+    // These are cqlsh's form of UTC, and the usual forms.
     let zones = ["Z", "+0000", "+00:00"];
     let time = zones.into_iter().find_map(|zone| time.strip_suffix(zone)).unwrap_or(time);
     let ms = if time.is_empty() {
@@ -182,7 +183,7 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    // Digits beyond milliseconds must be zero: cqlsh writes three more.
+    // Digits beyond milliseconds must be zero, since cqlsh writes three more.
     let (fraction, finer) = fraction.split_at_checked(3).unwrap_or((fraction, ""));
     if !finer.bytes().all(|digit| digit == b'0') {
         return None;
@@ -191,10 +192,10 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     Some(i64::from((hour * 60 + minute) * 60 + second) * 1000 + i64::from(ms))
 }
 
-/// Parses a point in time, in ms since 1970: a date in quotes, or the number itself.
+/// Parses a point in time in ms since 1970. It is a date in quotes, or the number itself.
 pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = text_of(expr).unwrap_or_default();
-    // The last millisecond of the year 9999: later dates cannot be written in four digits.
+    // The last millisecond of the year 9999, since later dates cannot be written with four digits.
     const MS_MAX: i64 = 253_402_300_799_999;
     let number = text.parse().ok().filter(|ms| (0..=MS_MAX).contains(ms));
     number.or_else(|| instant_ms(text)).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! A value of a workload file, before its column is known.
+//! A value in a workload file, before its column is known.
 
 use super::expr::{Expr, Wrong};
 use super::groups::Groups;
@@ -9,35 +9,35 @@ use cql::value::CqlType;
 use std::sync::Arc;
 use yaml::Place;
 
-/// A value of the file.
+/// A value in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) expr: Expr,
     pub(super) per: Per,
-    /// Type stated in the file, if the text of a statement does not determine it.
+    /// Type stated in the file. It is used if the text of a statement does not determine the type.
     pub(super) typ: Option<CqlType>,
     /// Place of the expression.
     pub(super) place: Place,
     pub(super) seed: u64,
-    /// Number that it is made from, if not that of its row or operation.
+    /// Number that it is a function of, if it is not the number of its row or operation.
     pub(super) made_from: MadeFrom,
     /// Share of the numbers without a value.
     pub(super) missing: f64,
 }
 
-/// Number that a value is made from.
+/// Number that a value is a function of.
 #[derive(Clone, Debug)]
 pub(super) enum MadeFrom {
-    /// The row's or operation's own number.
+    /// The number of the row or operation itself.
     Itself,
-    /// Its own number, divided, and then modulo, as in [`Gen::Every`].
+    /// The number of the row or operation, divided, and then modulo, as in [`Gen::Every`].
     Every(u64, Option<u64>),
     /// The number of its group, or its position in the group.
     Group(Arc<Groups>, GroupedBy),
 }
 
 impl Value {
-    /// Returns its generator for values of a type, made from such numbers.
+    /// Returns its generator for values of a type that are functions of such numbers.
     pub(super) fn generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let made = self.whole_generator(typ, numbers)?;
         if self.missing == 0.0 {
@@ -49,7 +49,7 @@ impl Value {
         })
     }
 
-    /// Returns the same as [`Value::generator`], for numbers that have a value.
+    /// Does the same as [`Value::generator`], for numbers that have a value.
     fn whole_generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let up_to = |last: Option<u64>| {
             let numbers = Numbers { last, ..numbers };

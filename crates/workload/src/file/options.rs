@@ -1,4 +1,4 @@
-//! Options of a statement in a workload file, besides its text.
+//! Options of a statement in a workload file, in addition to its text.
 
 use super::File;
 use super::expr;
@@ -51,7 +51,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns one of a few words; `None` if it is absent, or another word, which is reported.
+    /// Returns one of a few words. `None` if it is absent, or if it is another word, which is
+    /// reported.
     fn one_of<T: Copy>(&mut self, node: &'a Node, key: &str, known: &[(&str, T)]) -> Option<T> {
         let found = node.find(key)?;
         let text = self.text_of(found, key)?;

@@ -1,9 +1,9 @@
-//! Finds the place of a word of a scalar in the file.
+//! Finds the place of a word in a scalar of the file.
 
 use yaml::{Node, Place};
 
 /// Returns the place in the file of offset `at` in a scalar's text. Quotes and block scalars shift
-/// it: then the word is found by counting its earlier occurrences.
+/// it. In this case the function finds the word by counting its earlier occurrences.
 pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
     let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
         return node.place.clone();
@@ -15,7 +15,7 @@ pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
         from + end.next().map_or(rest.len(), |(at, _)| at)
     };
     let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        // The text ends too early: its last character is the place.
+        // The text ends too early, so its last character is the place.
         let end = node.place.span.end;
         let last = slice.trim_end().chars().next_back().map_or(0, char::len_utf8);
         let end = end - (slice.len() - slice.trim_end().len());

@@ -1,11 +1,11 @@
-//! Ranges that begin below 0: drawn from 0, and shifted.
+//! Ranges that begin below 0. They are drawn from 0 and shifted.
 
 use super::expr::Expr;
 use crate::params::whole_number;
 use cql::value::CqlType;
 
-/// Returns the start of a distribution's range if that is below 0, and the expression with its
-/// range shifted to begin at 0.
+/// Returns the start of a distribution's range if that is below 0. Also returns the expression,
+/// with its range shifted to begin at 0.
 pub(super) fn from_zero(expr: &Expr) -> (i64, Option<Expr>) {
     let range = expr.arguments().first().map(|first| &first.value);
     let ends = range.and_then(|range| range.text.split_once(".."));
@@ -35,7 +35,7 @@ pub(super) fn signed(text: &str) -> Option<i64> {
     })
 }
 
-/// Returns the least number of a type; `None` if it is far below any range.
+/// Returns the smallest number of a type. `None` if it is far below any range.
 pub(super) fn least(typ: &CqlType) -> Option<i64> {
     match typ {
         CqlType::Tinyint => Some(i8::MIN.into()),

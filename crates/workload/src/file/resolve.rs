@@ -1,4 +1,4 @@
-//! Turns an expression and a CQL type into a generator, or into a message that explains why they do
+//! Converts an expression and a CQL type to a generator, or to a message that explains why they do
 //! not match.
 
 use super::csv::Csv;
@@ -14,15 +14,16 @@ use cql::value::{CqlType, fixed_bytes};
 use std::sync::Arc;
 use yaml::did_you_mean;
 
-/// Maximum size of a value: the limit of Cassandra's commit log with its default segment size, less
-/// the rest of the row.
+/// Maximum size of a value. It is the limit of Cassandra's commit log with its default segment
+/// size, minus the rest of the row.
 pub(super) const BYTES_MAX: u64 = 16_000_000;
-/// Maximum number of elements of a collection: Cassandra warns and slows down well before.
+/// Maximum number of elements of a collection. Cassandra warns and becomes slow with far fewer
+/// elements.
 const ELEMENTS_MAX: u64 = 65_535;
-/// 2024-01-01: default start of times.
+/// 2024-01-01, which is the default start of times.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
-/// All functions of values.
+/// All functions that define values.
 pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
@@ -49,10 +50,10 @@ pub(super) const FUNCTIONS: [&str; 23] = [
     "column",
 ];
 
-/// Properties of the numbers that values are made from.
+/// Properties of the numbers that values are functions of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
-    /// The largest number; `None` without a bound (operations, rows that are added).
+    /// The largest number. `None` without a bound (operations, rows that are added).
     pub(super) last: Option<u64>,
     /// The CSV whose records are the rows.
     pub(super) csv: Option<&'a Csv>,
@@ -79,10 +80,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
         "true" | "false" => constant(expr, typ),
         "fixed" => match expr.arguments() {
             [Argument { name: None, value }] => constant(value, typ),
-            _ => Err(Wrong::new(
-                expr.at,
-                "fixed takes one value, as in fixed(100)",
-            )),
+            _ => Err(Wrong::new(expr.at, "fixed has one value, as in fixed(100)")),
         },
         "row" | "hash" | "sequence" | "uniform" | "gaussian" | "exponential" | "zipf" => {
             number(expr, typ, numbers)
@@ -127,7 +125,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
         }
         "list" | "set" | "map" | "tuple" | "vector" => collection(expr, name, typ, numbers),
         _ => {
-            let message = format!("there is no function `{name}` of values");
+            let message = format!("there is no function `{name}` for values");
             let hint = did_you_mean(name, FUNCTIONS);
             Err(Wrong {
                 hint,
@@ -174,7 +172,7 @@ fn no_arguments(expr: &Expr, made: Gen) -> Result<Gen, Wrong> {
     match expr.arguments().first() {
         None => Ok(made),
         Some(extra) => {
-            let message = format!("{} takes no arguments", expr.name());
+            let message = format!("{} has no arguments", expr.name());
             Err(Wrong::new(extra.value.at, message))
         }
     }
@@ -228,20 +226,20 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
         CqlType::Boolean if is_hash => return Ok(Gen::Boolean { share: 0.5 }),
         _ => return Err(unfit(expr, typ)),
     };
-    // Hashes are cut to any width of integers, but not every number is a time of day.
+    // Hashes can be truncated to any width of integers, but not every number is a time of day.
     if is_hash && !matches!(typ, CqlType::Time) || last.unwrap_or(u64::MAX) <= max {
         return Ok(Gen::Number(number, written));
     }
     let reached = last.map_or("any number".to_owned(), |last| last.to_string());
     let message = format!("`{}` reaches {reached}; {typ} ends at {max}", expr.text);
-    Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo=1000), uniform(0..100)"))
+    Err(Wrong::new(expr.at, message).hint("limit it: row(modulo=1000), uniform(0..100)"))
 }
 
-/// Reads `row(from=0, divide=1, modulo=n)`; also returns its largest value.
+/// Reads `row(from=0, divide=1, modulo=n)`. Also returns its largest value.
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
-        let message = "row takes from, divide and modulo, by name";
+        let message = "row has the named arguments from, divide and modulo";
         return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
     }
     let read = |place: usize| named[place].map(number_of).transpose();
@@ -325,19 +323,19 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
         [Argument { name: None, value }] => Ok(Gen::Boolean {
             share: fraction(value)?,
         }),
-        _ => Err(Wrong::new(expr.at, "boolean takes one share: boolean(0.9)")),
+        _ => Err(Wrong::new(expr.at, "boolean has one share: boolean(0.9)")),
     }
 }
 
 /// Reads `column(user_id)`: the cells of a column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
-        let message = "column takes its values from a CSV, and the file names none";
+        let message = "column reads its values from a CSV, but the file names none";
         let hint = "name it above: `csv: keys.csv`; within a collection there are no columns";
         return Err(Wrong::new(expr.at, message).hint(hint));
     };
     let [Argument { name: None, value }] = expr.arguments() else {
-        let message = "column takes the name of one column of the CSV";
+        let message = "column needs the name of one column of the CSV";
         return Err(Wrong::new(expr.at, message).hint("column(user_id), column('User id')"));
     };
     let name = match &value.form {
@@ -355,7 +353,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
-        let message = format!("{} takes start and step, by name", expr.name());
+        let message = format!("{} has the named arguments start and step", expr.name());
         return Err(Wrong::new(extra.at, message).hint("start='2024-01-01', step=1s"));
     }
     let start = named[0].map_or(Ok(START_MS_DEFAULT), literal::time_ms)?;
@@ -366,7 +364,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Inside a collection, values are made from the position of the element.
+    // Inside a collection, values are functions of the position of the element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

@@ -44,7 +44,7 @@ pub(super) struct Tables {
     pub(super) types: Vec<UdtType>,
 }
 
-/// A statement of the file.
+/// A statement in the file.
 pub(super) struct NamedStatement {
     pub(super) name: String,
     pub(super) place: Place,
@@ -52,7 +52,7 @@ pub(super) struct NamedStatement {
     pub(super) options: Options,
 }
 
-/// Options of a statement in the file, besides its text.
+/// Options of a statement in the file, in addition to its text.
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) is_write: Option<bool>,
@@ -110,8 +110,8 @@ impl<'a> File<'a, '_> {
                 Err(wrong) => return fault(self, wrong),
                 Ok(DefinedObject::Keyspace(name)) => {
                     let message = format!("CREATE KEYSPACE {name} is made from the study");
-                    let hint = "leave it out; `keyspace:` names it, the study's `replication` \
-                                says how it is copied";
+                    let hint = "leave it out; `keyspace:` names it, and the study's `replication` \
+                                determines its copies";
                     self.out.add(&place, message, Some(hint.to_owned()));
                     continue;
                 }
@@ -380,8 +380,9 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// Returns true if a statement creates an object that belongs to its keyspace. Roles, functions and
-/// the like would outlive it, and an untrusted workload may not create them.
+/// Returns true if a statement creates an object that belongs to its keyspace. Other objects, such
+/// as roles and functions, would remain after the keyspace is dropped. An untrusted workload must
+/// not create them.
 fn makes_tables(tokens: &[schema::Token]) -> bool {
     let words: Vec<&str> = tokens.iter().take(3).map(|t| t.text.as_str()).collect();
     match words.as_slice() {
@@ -409,7 +410,7 @@ fn if_not_exists(cql: &str) -> String {
     format!("{} IF NOT EXISTS{}", &cql[..end], &cql[end..])
 }
 
-/// Returns the seed of a value: its draws depend on its name, not on its place in the file.
+/// Returns the seed of a value. Its draws depend on its name, not on its place in the file.
 fn seed_of(entry: &Entry, seed: u64) -> u64 {
     entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
         lane(seed, u64::from(byte))

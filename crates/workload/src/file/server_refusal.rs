@@ -1,8 +1,8 @@
-//! A compiled workload file with the places of all that a server may refuse: a refusal becomes a
-//! mistake, and is shown at its place.
+//! A compiled workload file, with the places of all parts that a server may refuse. A refusal
+//! becomes a mistake, and is shown at its place.
 //!
-//! A statement is moved to another keyspace completely, or not at all. It names no keyspace but the
-//! workload's, which was checked when it was parsed.
+//! A statement is moved to another keyspace completely, or not at all. It names no keyspace except
+//! that of the workload, which the parser has checked.
 
 use cql::value::CqlType;
 use yaml::{Diagnostics, Place, SourceText};
@@ -16,7 +16,7 @@ use crate::type_assumptions::is_taken;
 pub(super) struct StatementPlaces {
     /// Places of the schema's statements.
     schema: Vec<Place>,
-    /// The program's statements. Copies for the load stage come after them.
+    /// The statements of the program. Copies for the load stage come after them.
     statements: Vec<PlacedStatement>,
 }
 
@@ -41,13 +41,13 @@ impl StatementPlaces {
     }
 }
 
-/// A statement, and its place in the file.
+/// A statement and its place in the file.
 struct PlacedStatement {
     place: Place,
     markers: Vec<Marker>,
 }
 
-/// A marker, and the type of its values.
+/// A marker and the type of its values.
 struct Marker {
     name: String,
     typ: CqlType,
@@ -65,7 +65,7 @@ pub struct CompiledFile {
 pub struct KeyspaceStatements {
     /// Statements that create its tables, types and indexes, in this order.
     pub schema: Vec<String>,
-    /// Each statement once, with the numbers of [`CompiledFile::refuse`].
+    /// Each statement once, with the numbers for [`CompiledFile::refuse`].
     pub statements: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl CompiledFile {
             if keyspace == own {
                 cql.to_owned()
             } else {
-                // A compiled statement has been parsed.
+                // A compiled statement has already been parsed.
                 schema::moved(cql, own, keyspace).expect("a statement that was read before")
             }
         };
@@ -111,19 +111,19 @@ impl CompiledFile {
         }
     }
 
-    /// Creates diagnostics without mistakes, for the file's sources.
+    /// Creates diagnostics without mistakes, for the sources of the file.
     pub fn no_mistakes(&self) -> Diagnostics {
         Diagnostics::new(self.sources.clone())
     }
 
-    /// Adds the server's refusal of a schema statement, in its words.
+    /// Adds the server's message that refuses a schema statement.
     pub fn refuse_schema(&self, number: usize, words: &str, out: &mut Diagnostics) {
         if let Some(place) = self.places.schema.get(number) {
             out.add(place, words, None);
         }
     }
 
-    /// Adds the server's refusal of a statement, in its words.
+    /// Adds the server's message that refuses a statement.
     pub fn refuse(&self, number: usize, words: &str, out: &mut Diagnostics) {
         if let Some(written) = self.places.statements.get(number) {
             out.add(&written.place, words, None);
@@ -131,7 +131,7 @@ impl CompiledFile {
     }
 
     /// Reports every marker of a statement whose type on the server differs from that of its
-    /// values. Such a value is refused when it is sent, or, worse, misinterpreted.
+    /// values. The server would refuse or misinterpret these values.
     pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
         let Some(written) = self.places.statements.get(number) else {
             return;
@@ -139,29 +139,32 @@ impl CompiledFile {
         let (markers, count) = (&written.markers, takes.len());
         if markers.len() != count {
             let made = markers.len();
-            let message = format!("the server takes {count} values here, and {made} are made");
+            let message = format!(
+                "the server requires {count} values here, but {made} are \
+                                   generated"
+            );
             return out.add(&written.place, message, None);
         }
         for (marker, takes) in markers.iter().zip(takes) {
             let Marker { name, typ, place } = marker;
             if !is_taken(takes, typ) {
                 let message =
-                    format!("the server takes {takes} here, and `{name}` is made as {typ}");
-                let hint = "the table there has another column than the `schema` of this file, or \
-                            the value's `type:` is wrong";
+                    format!("the server requires {takes} here, but `{name}` is generated as {typ}");
+                let hint = "the table on the server has another column than the `schema` of this \
+                            file, or the value's `type:` is wrong";
                 out.add(place, message, Some(hint.to_owned()));
             }
         }
     }
 }
 
-/// Reports a keyspace other than the workload's: its contents would not be measured, and it may
-/// belong to another application.
+/// Reports a keyspace other than that of the workload. Its contents would not be measured, and it
+/// may belong to another application.
 pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, String, String)> {
     let mut named = schema::keyspaces(tokens).into_iter();
     let named = named.find(|named| named.text != own)?;
     let message = format!("`{}` is not the keyspace of this workload", named.text);
-    let hint = format!("leave the keyspace out: all tables are in {own}");
+    let hint = format!("remove the keyspace: all tables are in {own}");
     Some((named.at, message, hint))
 }
 

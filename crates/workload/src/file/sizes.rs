@@ -1,4 +1,4 @@
-//! Sizes of values: drawn from a distribution, or from a list of sizes.
+//! Sizes of values, drawn from a distribution or from a list of sizes.
 
 use super::expr::{Expr, Form, Wrong};
 use crate::distribution::{self, DistributionText, Sampler, Shape};
@@ -14,7 +14,7 @@ pub(super) const ONE_OF: &str = "one_of";
 pub(super) enum Sizes {
     /// From a distribution.
     Drawn(Sampler),
-    /// Each of these is equally likely; at least one.
+    /// Each of these is equally likely. There is at least one.
     OneOf(Arc<[u64]>),
 }
 

@@ -1,5 +1,5 @@
 //! A workload file at run time: groups of statements with the generators of their bound values, and
-//! the cursor that turns operations into bytes.
+//! the cursor that converts operations to bytes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use cql::token::murmur3;
 /// Separates the draws per operation in the load stage from those in the main stage.
 const LOAD_SEED: u64 = 0x6C6F_6164_0000_0001;
 
-/// Number that a value is a function of, besides the seed.
+/// Number that a value is a function of, together with the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
     Row,
@@ -28,16 +28,16 @@ pub(super) struct Bound {
     pub(super) generate: Gen,
     pub(super) seed: u64,
     pub(super) per: Per,
-    /// True if it is compared with, or written to, a column of the partition key.
+    /// True if it is compared with a column of the partition key, or written to one.
     pub(super) in_partition_key: bool,
 }
 
-/// One statement of a group.
+/// A statement of a group.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) statement: u16,
     pub(super) bound: Vec<Bound>,
-    /// Indexes in `bound` of the partition key, in its order; empty without a single partition.
+    /// Indexes in `bound` of the partition key, in its order. Empty without a single partition.
     pub(super) key: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Group {
     /// Rows per operation.
     pub(super) size: Sampler,
     pub(super) size_seed: u64,
-    /// True if all rows of an operation go to the partition of the first.
+    /// True if all rows of an operation belong to the partition of the first row.
     pub(super) same_partition: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Group {
 pub(super) struct ExpectedResult {
     /// The read.
     pub(super) statement: u16,
-    /// For each column of the result, its generator and seed.
+    /// Generator and seed for each column of the result.
     pub(super) cells: Vec<(Gen, u64)>,
 }
 
@@ -133,7 +133,7 @@ impl Bound {
 }
 
 impl FileCursor {
-    /// Returns the row of an entry: rows of a batch are consecutive, and the first loaded row
+    /// Returns the row of an entry. Rows of a batch are consecutive, and the first loaded row
     /// follows the last one.
     fn row(&self, index: u64) -> u64 {
         let key = self.operation.key;
@@ -143,8 +143,7 @@ impl FileCursor {
         (key + index) % self.source.rows
     }
 
-    /// Returns the number that values per operation are made from: every row of a batch has its
-    /// own.
+    /// Returns the number for values per operation. Every row of a batch has its own number.
     fn operation_number(&self, index: u64) -> u64 {
         let group = &self.source.groups[self.group];
         let stride = group.size.range().1;

@@ -1,4 +1,4 @@
-//! Parses one CQL statement of a workload file: its markers become generators, and its text
+//! Parses one CQL statement of a workload file. Its markers become generators, and its text
 //! determines the kind of statement and its table.
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use yaml::{Node, Place};
 /// Context in which statements are parsed.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
-    /// True if the schema has mistakes, so that a table may be missing because of them.
+    /// True if the schema has mistakes, which may be the reason for a missing table.
     pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
-    /// The section of the values: it also contains values with mistakes.
+    /// The section of the values, which also contains values with mistakes.
     pub(super) written: Option<&'a Node>,
     /// True if that section is present under a misspelt name.
     pub(super) has_lost_values: bool,
@@ -40,12 +40,12 @@ pub(super) enum Verb {
     Delete,
 }
 
-/// A marker, with its column.
+/// A marker with its column.
 #[derive(Clone, Debug)]
 pub(super) struct Bind {
     pub(super) value: String,
     pub(super) column: Option<String>,
-    /// True if it is written to the column, or equal to it in the WHERE.
+    /// True if it is written to the column, or compared with it by `=` in the WHERE.
     pub(super) is_equal: bool,
     /// Type of its values.
     pub(super) typ: CqlType,
@@ -70,12 +70,13 @@ pub(super) struct Read {
     pub(super) expires: bool,
     /// Columns that it writes, by markers or constants.
     pub(super) writes: Vec<String>,
-    /// Names between SELECT and FROM; `None` if there is anything else.
+    /// Names between SELECT and FROM. `None` if there is other text.
     pub(super) selected: Option<Vec<String>>,
 }
 
 impl Read {
-    /// Returns true if it reads a partition that a CSV names: the user states that it exists.
+    /// Returns true if it reads a partition that a CSV names, so that the user states its
+    /// existence.
     pub(super) fn is_by_csv(&self) -> bool {
         let is_cell = |&at: &usize| matches!(self.bound[at].generate, Gen::Cell(_));
         self.verb == Verb::Select && !self.key.is_empty() && self.key.iter().all(is_cell)
@@ -107,7 +108,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
         .map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let table = table_of(&table_name, context).map_err(|wrong| match wrong {
-        // The schema's mistakes were reported, and one of them may be about this table.
+        // The mistakes of the schema were reported, and one of them may be about this table.
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
     })?;
@@ -121,7 +122,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let markers = schema::markers(&plain).map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
         let message = format!(
-            "{} markers are written here and {} can be told apart",
+            "there are {} markers here, but {} can be distinguished",
             names.len(),
             markers.len()
         );
@@ -164,12 +165,12 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
 fn counts_differ(tokens: &[Token]) -> Option<String> {
     let (columns, values) = schema::insert_counts(tokens).filter(|(c, v)| c != v)?;
     Some(format!(
-        "{columns} columns are named here, and {values} values stand there"
+        "there are {columns} columns here, but {values} values"
     ))
 }
 
-/// Returns the index of a table, or a message; without a message if a mistake in the schema may be
-/// the reason.
+/// Returns the index of a table, or a message. The message is empty if a mistake in the schema may
+/// be the reason.
 fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
     let found = context.tables.iter().position(|table| table.name == name);
     found.ok_or_else(|| {
@@ -194,7 +195,7 @@ fn has(tokens: &[Token], word: &str) -> bool {
 /// Names of markers, with their offsets.
 type Names = Vec<(String, usize)>;
 
-/// Returns the names of the markers, and the text with `?` in their place.
+/// Returns the names of the markers, and the text with `?` instead of them.
 fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
     let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);
     for (index, token) in tokens.iter().enumerate() {
@@ -230,7 +231,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
             let message = format!("`{first}` is not SELECT, INSERT, UPDATE or DELETE");
             let hint = match first {
                 "begin" => Some("a list of statements under `cql` is sent as a batch"),
-                "create" => Some("what makes tables belongs into `schema`"),
+                "create" => Some("statements that create tables belong in `schema`"),
                 _ => None,
             };
             return Err((0, message, hint.map(str::to_owned)));
@@ -259,14 +260,14 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
             let before = before.to_uppercase();
             let message = match place {
                 Some(_) => format!("no table's name follows on {before}"),
-                None => format!("there is no {before}, which a table's name follows on"),
+                None => format!("there is no {before}, which precedes the name of a table"),
             };
             Err((0, message, None))
         }
     }
 }
 
-/// Returns the partition key's markers, in order; empty unless all its columns have one.
+/// Returns the markers of the partition key, in order. Empty unless all its columns have one.
 fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     let columns = table.partition_key.iter();
     let found: Option<Vec<usize>> = columns
@@ -280,7 +281,7 @@ fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     found.unwrap_or_default()
 }
 
-/// Returns true if executing it twice equals executing it once, judging by its text.
+/// Returns true if two executions have the same effect as one, according to its text.
 fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     if verb == Verb::Select {
         return true;
@@ -307,8 +308,8 @@ fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
     };
     match verb {
         Verb::Insert => names(&tokens[between(&|t| is(t, "("), &|t| is(t, ")"))]),
-        // Too many names rather than too few: `a = a + ?` names a column twice, and a constant is
-        // not a name.
+        // It may return too many names, but not too few: `a = a + ?` names a column twice, and a
+        // constant is not a name.
         Verb::Update => names(&tokens[between(&|t| is_word(t, "set"), &|t| is_word(t, "where"))]),
         Verb::Select | Verb::Delete => Vec::new(),
     }
@@ -446,14 +447,14 @@ impl Binder<'_> {
         });
     }
 
-    /// Returns the type of a marker's values; reports a mistake if the text does not determine it.
+    /// Returns the type of a marker's values. Reports a mistake if the text does not determine it.
     fn type_of(&mut self, marker: &Marker, before: &[Token], at: usize) -> Option<CqlType> {
         let name = match marker {
             Marker::Int => return Some(CqlType::Int),
             Marker::Timestamp | Marker::Token => return Some(CqlType::Bigint),
             Marker::Column(name) => name,
             Marker::Unknown => {
-                let message = "the text does not tell what type this marker has".to_owned();
+                let message = "the text does not determine the type of this marker".to_owned();
                 let hint = "state it at the value: {is: …, type: int}".to_owned();
                 self.wrong(at, message, Some(hint));
                 return None;

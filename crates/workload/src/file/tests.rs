@@ -254,22 +254,23 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "AND b = :b",
         "AND b = :b LIMTI 5",
-        "9:55: `limti` cannot stand here\n  hint: did you mean `LIMIT`?",
+        "9:55: `limti` is not allowed here\n  hint: did you mean `LIMIT`?",
     ),
     (
         "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)",
         "UPDATE t SET v = :v WHERE a = :a",
-        "8:30: this UPDATE does not say which row it is of: b missing from the key\n  hint: b = :b",
+        "8:30: this UPDATE does not state which row it affects: b missing from the key\n  hint: b \
+         = :b",
     ),
     (
         "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)",
         "INSERT INTO t (b, v) VALUES (:b, :v)",
-        "8:24: this INSERT does not say which row it is of: a missing from the key",
+        "8:24: this INSERT does not state which row it affects: a missing from the key",
     ),
     (
         "a: row",
         "a: rwo",
-        "4:6: there is no function `rwo` of values",
+        "4:6: there is no function `rwo` for values",
     ),
     (
         "a: row",
@@ -360,12 +361,12 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "load: write",
         "load: read",
-        "10:7: read: the load stage writes, and this one reads",
+        "10:7: read: the load stage writes, but this one reads",
     ),
     (
         "load: write\n",
         "",
-        "10:9: reads are compared with the writes of `load`, and there is no `load`",
+        "10:9: reads are compared with the writes of `load`, but there is no `load`",
     ),
     (
         "verify: read",
@@ -546,7 +547,7 @@ fn a_read_that_cannot_be_checked_is_refused_with_the_reason() {
         ),
         (
             with("UPDATE t SET v = 'x' WHERE a = :a AND b = :b"),
-            "s writes something else to v",
+            "s writes another value to v",
         ),
         (
             with("UPDATE t USING TTL 5 SET v = :v WHERE a = :a AND b = :b"),

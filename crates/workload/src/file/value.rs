@@ -1,5 +1,5 @@
-//! Generators of single values: they turn a seed and a number into the bytes of a cell. They are
-//! pure: no state is kept between values.
+//! Generators of single values, which convert a seed and a number to the bytes of a cell. They keep
+//! no state between values.
 
 use super::csv::Cells;
 use super::groups::Groups;
@@ -10,10 +10,10 @@ use crate::random::{Draws, GOLDEN, lane, mix};
 use cql::value::{append_varint, time_uuid, uuid_ticks};
 use std::sync::Arc;
 
-/// Length that stands for an unset value.
+/// Length that represents an unset value.
 const UNSET: i32 = -2;
 
-/// The characters of random texts: 64, so that 6 bits select one.
+/// The characters of random texts. There are 64, so that 6 bits select one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
 /// A whole number.
@@ -25,7 +25,7 @@ pub(super) enum Number {
         divide: u64,
         modulo: Option<u64>,
     },
-    /// 64 scattered bits, different for different numbers.
+    /// Gives 64 scattered bits, which are different for different numbers.
     Hash,
     /// The start of the range, which may be below 0, and the distance from it.
     Draw(i64, Sampler),
@@ -55,7 +55,7 @@ pub(super) enum As {
 #[derive(Clone, Debug)]
 pub(super) enum Gen {
     Number(Number, As),
-    /// A number between two others.
+    /// A number between two limits.
     Real {
         from: f64,
         to: f64,
@@ -84,14 +84,14 @@ pub(super) enum Gen {
     Inet,
     /// Always the same bytes.
     Fixed(Vec<u8>),
-    /// The value of another number: `divide` consecutive numbers share one, and after `modulo`
-    /// different ones they repeat.
+    /// The value of another number. `divide` consecutive numbers share a value, and after `modulo`
+    /// different values they repeat.
     Every {
         of: Box<Gen>,
         divide: u64,
         modulo: Option<u64>,
     },
-    /// The value of a group's number, or of a position in the group.
+    /// The value of the number of a group, or of a position in the group.
     Grouped {
         of: Box<Gen>,
         groups: Arc<Groups>,
@@ -99,7 +99,7 @@ pub(super) enum Gen {
     },
     /// The cells of a CSV column, in sequence.
     Cell(Arc<Cells>),
-    /// Unset for a share of all numbers; otherwise the value.
+    /// Unset for a share of all numbers. Otherwise the value.
     Sometimes {
         of: Box<Gen>,
         missing: f64,
@@ -116,7 +116,7 @@ pub(super) enum Gen {
     },
     /// Tuples and user-defined types.
     Tuple(Vec<Gen>),
-    /// Elements; without their lengths if the lengths are fixed.
+    /// Elements. They have no lengths if the lengths are fixed.
     Vector {
         of: Box<Gen>,
         count: u32,
@@ -124,10 +124,10 @@ pub(super) enum Gen {
     },
 }
 
-/// Number within a group that a value is made from.
+/// Number within a group that a value is a function of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupedBy {
-    /// The group's number: all rows of a group share the value.
+    /// The number of the group. All rows of a group share the value.
     Group,
     /// The position in the group, from 0.
     Place,
@@ -190,8 +190,8 @@ impl Gen {
             }
             Gen::Uuid => {
                 let high = mix(n.wrapping_add(seed));
-                // One mixed number would lose bits to the version: the other half keeps all but two
-                // of the number's own.
+                // A single mixed number would lose bits to the version. The other half keeps all
+                // except two bits of the number.
                 let low = mix(high ^ n.wrapping_mul(GOLDEN));
                 out.extend_from_slice(&(high & !0xF000 | 0x4000).to_be_bytes());
                 out.extend_from_slice(&(low >> 2 | 0x8000_0000_0000_0000).to_be_bytes());
@@ -229,7 +229,7 @@ impl Gen {
     /// Returns true if the number has no value.
     fn is_missing(&self, seed: u64, n: u64) -> bool {
         match self {
-            // With a separate seed, because the value's draws begin with its size.
+            // It uses a separate seed, because the draws of the value begin with its size.
             Gen::Sometimes { missing, .. } => Draws::new(lane(seed, 0), n).unit() < *missing,
             _ => false,
         }
@@ -242,7 +242,7 @@ impl Gen {
 
     fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let count = |size: &Sizes| size.draw(n, &mut Draws::new(lane(seed, 0), n));
-        // Elements draw under separate seeds, by position in the value and by number.
+        // Elements have separate seeds, by position in the value and by number.
         let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
         match self {
             Gen::List { of, size } => {
@@ -283,7 +283,7 @@ impl Gen {
     /// Returns true if different numbers certainly, or almost certainly, have different values.
     pub(super) fn is_unique(&self) -> bool {
         let long = |size: &Sizes, random: usize| {
-            // 16 random characters hold 96 bits.
+            // 16 random characters contain 96 bits.
             size.range().0 >= 16 && random >= 16
         };
         match self {
@@ -304,7 +304,8 @@ impl Gen {
         }
     }
 
-    /// Returns the groups whose numbers, or positions in which, all have different values.
+    /// Returns the groups for which all numbers, or all positions within a group, have different
+    /// values.
     pub(super) fn grouped(&self) -> Option<(&Groups, GroupedBy)> {
         match self {
             Gen::Grouped { of, groups, by } => of.is_unique().then_some((&**groups, *by)),
@@ -325,13 +326,14 @@ impl Gen {
         }
     }
 
-    /// Returns how many consecutive numbers share a value, if all others have different ones.
+    /// Returns the number of consecutive numbers that share a value, if all others have different
+    /// values.
     pub(super) fn divided(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.is_none().then_some(divide)
     }
 
-    /// Returns after how many numbers values repeat, if those before all differ.
+    /// Returns the number of numbers after which values repeat, if the values before all differ.
     pub(super) fn modulo(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.filter(|_| divide == 1)
@@ -381,7 +383,7 @@ impl Gen {
     }
 }
 
-/// Appends a vector element of variable length: its length is an unsigned vint.
+/// Appends a vector element of variable length, whose length is an unsigned vint.
 fn append_counted(of: &Gen, seed: u64, n: u64, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     of.append(seed, n, &mut bytes);
@@ -433,7 +435,7 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
     match written {
         As::Float => out.extend_from_slice(&(real as f32).to_be_bytes()),
         As::Decimal => {
-            // Two digits after the point: amounts of money.
+            // There are two digits after the point, as in amounts of money.
             out.extend_from_slice(&2i32.to_be_bytes());
             append_varint(libm::round(real * 100.0) as i64, out);
         }
@@ -441,10 +443,10 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a version 1 UUID; the clock sequence and node come from `bits`, so that two in one
+/// Appends a version 1 UUID. The clock sequence and node come from `bits`, so that two UUIDs in one
 /// millisecond differ.
 fn append_timeuuid(ms: i64, bits: u64, out: &mut Vec<u8>) {
-    // The variant is in the two highest bits; the multicast bit marks the node as random.
+    // The variant is in the two highest bits. The multicast bit marks the node as random.
     let low = bits & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0100_0000_0000;
     out.extend_from_slice(&time_uuid(uuid_ticks(ms), low));
 }

@@ -1,4 +1,4 @@
-//! Reads the keys of a value for the number that it is made from, and for the share of missing
+//! Reads the keys for the number that a value is a function of, and for the share of missing
 //! values.
 
 use super::File;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use yaml::{Node, Raw};
 
 impl<'a> File<'a, '_> {
-    /// Reads `divide` and `modulo`, `groups` or `within` of a value; `None` means a reported
+    /// Reads `divide` and `modulo`, `groups` or `within` of a value. `None` means a reported
     /// mistake.
     pub(super) fn made_from(&mut self, node: &'a Node) -> Option<MadeFrom> {
         let (divide, modulo) = (self.stride(node, "divide")?, self.stride(node, "modulo")?);
@@ -51,7 +51,7 @@ impl<'a> File<'a, '_> {
         made
     }
 
-    /// Reads `missing` of a value: the share of numbers without one.
+    /// Reads `missing` of a value, which is the share of numbers without a value.
     pub(super) fn missing(&mut self, node: &'a Node) -> Option<f64> {
         let Some(share) = node.find("missing") else {
             return Some(0.0);
@@ -67,7 +67,7 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Reads a whole number from 1; `Some(None)` if the key is absent.
+    /// Reads a whole number from 1. `Some(None)` if the key is absent.
     fn stride(&mut self, node: &'a Node, key: &str) -> Option<Option<u64>> {
         let Some(number) = node.find(key) else {
             return Some(None);

@@ -1,5 +1,5 @@
-//! Decides if a read can be checked. It must read one row by its whole primary key, and every write
-//! of the workload must give its columns the same function of the row as the load stage does.
+//! Decides if a read can be checked. It must read one row by its whole primary key. Every write of
+//! the workload must write the same function of the row to its columns as the load stage.
 
 use super::File;
 use super::groups::Groups;
@@ -11,7 +11,7 @@ use crate::schema::Table;
 use cql::value::CqlType;
 use yaml::Place;
 
-/// For each column of a checked read, its generator and seed.
+/// Generator and seed for each column of a checked read.
 type Cells = Vec<(Gen, u64)>;
 
 impl<'a> File<'a, '_> {
@@ -28,7 +28,7 @@ impl<'a> File<'a, '_> {
             if !reads && self.out.is_empty() {
                 let place = Place::default();
                 let hint = "add a SELECT, and name it under `verify` to have rows checked";
-                let message = "the workload reads nothing, so no read checks its writes";
+                let message = "the workload does not read, so no read checks its writes";
                 self.out.add(&place, message, Some(hint.to_owned()));
             }
             return None;
@@ -36,13 +36,13 @@ impl<'a> File<'a, '_> {
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
         if self.root.find("load").is_none() && !self.is_misspelt("load") {
-            let message = "reads are compared with the writes of `load`, and there is no `load`";
-            let hint = "add `load: write`, or leave `verify` out: then nothing is checked";
+            let message = "reads are compared with the writes of `load`, but there is no `load`";
+            let hint = "add `load: write`, or leave `verify` out, which disables the check";
             self.out.add(&node.place, message, Some(hint.to_owned()));
             return None;
         }
         if !self.out.is_empty() {
-            // Earlier mistakes would only be reported again in other words.
+            // Otherwise earlier mistakes would be reported again in other words.
             return None;
         }
         let table = &tables.tables[read.table];
@@ -54,7 +54,7 @@ impl<'a> File<'a, '_> {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
                 let message = format!("{} cannot be checked: {message}", named[index].name);
-                let hint = "change that, or leave `verify` out: then nothing is checked";
+                let hint = "change that, or leave `verify` out, which disables the check";
                 self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
@@ -128,7 +128,7 @@ fn expected(
             )),
             Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
             Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
-            None => Err(format!("the load stage binds nothing to {name}")),
+            None => Err(format!("the load stage does not bind {name}")),
         }
     });
     cells.collect()
@@ -180,7 +180,7 @@ fn are_unique(keys: &[&Gen]) -> bool {
         others.any(|(other, by)| *by == GroupedBy::Place && *other == groups)
     };
     let mut groups = grouped.iter().filter(|(_, by)| *by == GroupedBy::Group);
-    // Rows with the same quotient are consecutive, and fewer than the divisor.
+    // Rows with the same quotient are consecutive, and there are fewer of them than the divisor.
     keys.iter().any(|key| key.is_unique())
         || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
         || groups.any(|(groups, _)| has_place(groups))
@@ -193,7 +193,7 @@ fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
     pairs.find(|(bind, _)| bind.column.as_deref() == Some(column))
 }
 
-/// Checks that no write removes or changes what the read returns.
+/// Checks that no write removes or changes the values that the read returns.
 fn undisturbed(
     (read, table): (&Read, &Table),
     named: &[NamedStatement],
@@ -225,7 +225,7 @@ fn undisturbed(
             {
                 let name = &other.name;
                 return Err(format!(
-                    "{name} writes rows of other keys: {key} is another value there"
+                    "{name} writes rows of other keys: {key} has another value"
                 ));
             }
             for column in selected.iter().filter(|column| part.writes.contains(column)) {
@@ -237,7 +237,7 @@ fn undisturbed(
                     .is_some_and(|((bind, _), (load, _))| bind.value == load.value);
                 if !stays {
                     let name = &other.name;
-                    return Err(format!("{name} writes something else to {column}"));
+                    return Err(format!("{name} writes another value to {column}"));
                 }
             }
         }
@@ -245,8 +245,9 @@ fn undisturbed(
     Ok(())
 }
 
-/// Returns a key column that a write binds differently from the read: such a write puts the values
-/// of one row into another. A write of static columns alone needs no clustering columns.
+/// Returns a key column to which a write binds another value than the read, because the write would
+/// put the values of one row into another row. A write to only static columns needs no clustering
+/// columns.
 fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
     let mut columns = table.columns.iter().enumerate();
     let is_of_rows = columns.any(|(index, column)| {

@@ -10,7 +10,7 @@ use cql::value::CqlType;
 /// Maximum sum of the words' shares.
 const SHARES_MAX: u64 = 10_000;
 
-/// Parses `words(a, 'b c', by=zipf)` or `words(a, b, shares='3 1')`: constants of the column's
+/// Parses `words(a, 'b c', by=zipf)` or `words(a, b, shares='3 1')` to constants of the column's
 /// type.
 pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let (positional, named) = split(expr, &["by", "shares"])?;
@@ -33,7 +33,7 @@ pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     Ok(Gen::Words { words, pick })
 }
 
-/// Repeats each word as often as its share says: whole numbers, one for each word.
+/// Repeats each word according to its share. Shares are whole numbers, with one for each word.
 fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
     let text = match &shares.form {
         Form::Text(text) => text,

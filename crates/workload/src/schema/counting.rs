@@ -1,20 +1,21 @@
-//! Predicts how often a server counts a statement, for comparison with the server's own counts.
+//! Predicts how often a server counts a statement, for comparison with the counts of the server.
 //!
 //! Cassandra counts a write once for each table that a request writes. It counts a read once for
 //! each requested partition, and once for each page of a range. Statements whose count cannot be
-//! derived from the text are named, so that an unexplained difference is not reported as an error.
+//! derived from the text are listed, so that an unexplained difference is not reported as an error.
 
 use super::qualify::name_after;
 use super::{Token, TokenKind, tokens};
 use crate::program::{Program, Statement};
 
-/// Aggregates: the server reads their rows page by page, and does not report the number of pages.
+/// Aggregates. The server reads their rows page by page, and does not report the number of pages.
 const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
-/// Maximum number of tables that the engine distinguishes in one request, by a bit each.
+/// Maximum number of tables that the engine distinguishes in one request, with a bit for each.
 const TABLES_MAX: usize = 64;
 
-/// Returns true if a write has a condition (`IF …`), so that its result tells if it was applied.
+/// Returns true if a write has a condition (`IF …`), so that its result states whether it was
+/// applied.
 pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let is_word = |token: &Token, word: &str| token.kind == TokenKind::Word && token.text == word;
@@ -24,7 +25,7 @@ pub fn is_conditional(cql: &str) -> bool {
 }
 
 impl Statement {
-    /// Returns the table that it reads or writes, with its keyspace, as in its text; `None` if it
+    /// Returns the table that it reads or writes, with its keyspace, as in its text. `None` if it
     /// is not a single read or write.
     pub fn table(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
@@ -67,8 +68,8 @@ impl Statement {
 }
 
 impl Program {
-    /// Returns the reason why the server's counts cannot be derived from the client's; `None` if
-    /// they can.
+    /// Returns the reason why the server's counts cannot be derived from the client's counts.
+    /// `None` if they can.
     pub fn uncountable(&self) -> Option<String> {
         let mut tables: Vec<_> = self.statements.iter().filter_map(Statement::table).collect();
         tables.sort_unstable();
@@ -85,7 +86,7 @@ impl Program {
             .find(|(keyspace, _)| *keyspace != self.keyspace);
         if let Some((keyspace, _)) = other {
             return Some(format!(
-                "it uses the keyspace {keyspace} besides {}",
+                "it uses the keyspace {keyspace} in addition to {}",
                 self.keyspace
             ));
         }

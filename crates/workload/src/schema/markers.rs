@@ -39,8 +39,8 @@ pub fn markers(cql: &str) -> Result<Vec<Marker>, CqlMistake> {
 }
 
 /// Returns true if a statement's WHERE gives every column of the partition key of `table` by `= ?`.
-/// Any other read may return rows of any partition: by an index or a scan, in the order of tokens
-/// or of a vector's neighbours.
+/// Other reads may return rows of any partition, by an index or a scan, in the order of tokens or
+/// of a vector's neighbours.
 pub fn binds_partition(cql: &str, table: &Table) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(start) = tokens.iter().position(|token| is_word(token, "where")) else {
@@ -66,7 +66,7 @@ fn is_word(token: &Token, word: &str) -> bool {
     token.kind == TokenKind::Word && token.text == word
 }
 
-/// Returns the number of columns that an INSERT names, and of values that it gives; `None` for
+/// Returns the number of columns that an INSERT names, and the number of its values. `None` for
 /// other statements.
 pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     let is_insert = tokens.first().is_some_and(|token| is_word(token, "insert"));
@@ -90,8 +90,8 @@ pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     is_insert.then(|| Some((list(0)?, list(values)?)))?
 }
 
-/// Returns the markers in the VALUES of an INSERT: index of the token, and the column of its
-/// position.
+/// Returns the markers in the VALUES of an INSERT, each with the index of its token and the column
+/// of its position.
 fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     if !tokens.first().is_some_and(|token| is_word(token, "insert")) {
         return Vec::new();
@@ -133,7 +133,7 @@ fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
 /// Returns the meaning of a marker from the tokens before it.
 fn before(tokens: &[Token]) -> Marker {
     let mut rest = tokens;
-    // For `IN (?, ?)` and `token(?)` the text before the parenthesis decides.
+    // For `IN (?, ?)` and `token(?)`, the text before the parenthesis determines the column.
     let mut position = 0;
     let open = rest.iter().rposition(|token| is(token, "(") || is(token, ")"));
     if let Some(open) = open

@@ -11,8 +11,9 @@ pub enum OptionValue {
     Map(Vec<(String, String)>),
 }
 
-/// Returns the options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. Omits clauses
-/// without a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`), and those that cannot be parsed.
+/// Returns the options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. Leaves out
+/// clauses without a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`), and those that cannot be
+/// parsed.
 pub fn options(cql: &str) -> Vec<(String, OptionValue)> {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(with) = with_of(&tokens) else {
@@ -55,7 +56,7 @@ fn depth_of(token: &Token) -> i32 {
     }
 }
 
-/// Returns the number of tokens before the next `AND`, or to the end; `None` if no tokens are left.
+/// Returns the number of tokens before the next `AND`, or to the end. `None` if no tokens are left.
 fn end_of_option(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     let end = tokens.iter().position(|token| {

@@ -63,8 +63,8 @@ pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     }
 }
 
-/// Returns the statement with the keyspace `to` in place of `from`: before tables, and in
-/// definitions also before the types of columns.
+/// Returns the statement with the keyspace `to` instead of `from`, both before tables and before
+/// the types of columns in definitions.
 pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let before_tables: Vec<usize> = keyspaces(&tokens).iter().map(|token| token.at).collect();
@@ -84,18 +84,18 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     Ok(out)
 }
 
-/// Returns the token that is a table's name, if `number` is a word that precedes one.
+/// Returns the token that is the name of a table, if `number` is a word that precedes such a name.
 pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != TokenKind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
-    // `update` and `truncate` are verbs; `on`, `type`, `table` and `view` belong to schema only: a
-    // column may have such a name.
+    // `update` and `truncate` are verbs. `on`, `type`, `table` and `view` belong only to schema
+    // statements, since a column may have such a name.
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),
-        // At most CREATE CUSTOM INDEX IF NOT EXISTS name precedes it.
+        // The longest text before it is CREATE CUSTOM INDEX IF NOT EXISTS name.
         "on" => verb == "create" && number < 8,
         // The fifth word may already be a column.
         _ => matches!(verb, "create" | "alter" | "drop" | "truncate") && number < 4,
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_keyspace_is_replaced_where_it_is_one_and_only_there() {
         for (cql, expected) in [
-            // A column, an alias and a text of the same name stay.
+            // A column, an alias and a text of the same name do not change.
             (
                 "SELECT ks, 'ks.t' FROM \"ks\".\"t\" WHERE ks = ?",
                 "SELECT ks, 'ks.t' FROM \"x\".\"t\" WHERE ks = ?",
@@ -180,7 +180,7 @@ mod tests {
                 "INSERT INTO other.t (k) VALUES (?)",
                 "INSERT INTO other.t (k) VALUES (?)",
             ),
-            // Quoted, it is another name.
+            // With quotes, it is another name.
             ("SELECT a FROM \"KS\".t", "SELECT a FROM \"KS\".t"),
             (
                 "CREATE TABLE ks.t (k int PRIMARY KEY, v frozen<ks.p>, ks text)",

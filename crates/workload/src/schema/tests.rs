@@ -74,7 +74,7 @@ fn faults_say_what_and_where() {
             "which is not a column",
             "j)",
         ),
-        ("CREATE TABLE t (k int, k int)", "a second time", "k int)"),
+        ("CREATE TABLE t (k int, k int)", "occurs twice", "k int)"),
         ("CREATE TABLE t (k int)", "has no PRIMARY KEY", ""),
         ("CREATE TABLE t (k 'x", "does not end", "'x"),
         ("CREATE TABLE t (k list int)", "`<` is expected", "int)"),

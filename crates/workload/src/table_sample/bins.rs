@@ -4,8 +4,8 @@
 pub(super) const BINS: usize = 24;
 
 /// Divides weighted sizes into bins of equal weight, and returns the mean of each, in ascending
-/// order: if they are equally likely, they have the overall mean. Returns fewer bins than `count`
-/// if all sizes are equal, and an empty list without sizes.
+/// order. With equal probabilities, they have the overall mean. Returns fewer bins than `count` if
+/// all sizes are equal, and an empty list without sizes.
 pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     let mut sorted: Vec<(f64, f64)> = sizes.iter().copied().filter(|(_, w)| *w > 0.0).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -36,8 +36,8 @@ pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     means
 }
 
-/// Returns whole numbers with the mean of the bins, as nearly as possible: rounding errors are
-/// carried over to the next number.
+/// Returns whole numbers whose mean is as close as possible to that of the bins. Rounding errors
+/// are carried over to the next number.
 pub(super) fn whole(means: &[f64], least: u64) -> Vec<u64> {
     let mut carried = 0.0;
     means

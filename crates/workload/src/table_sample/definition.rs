@@ -1,4 +1,4 @@
-//! Generates the workload file that reads a table as it is.
+//! Generates the workload file that reads a table unchanged.
 
 use super::yaml_text::{block, quoted, word};
 use super::{ColumnRole, TableSample};
@@ -6,16 +6,16 @@ use cql::text::quoted_name;
 use cql::value::Value;
 use data_encoding::HEXLOWER;
 
-/// Kinds of operations on an existing table: a row by its whole primary key, a partition, the first
-/// page of a partition. In a table without clustering columns a partition is a row.
+/// Kinds of operations on an existing table. They read a row by its whole primary key, a partition,
+/// or the first page of a partition. In a table without clustering columns, a partition is a row.
 pub const OUTLINE_KINDS: [&str; 3] = ["row", "partition", "page"];
 
-/// Page size for a whole partition, in rows: the default of drivers.
+/// Page size for a whole partition, in rows. It is the default of drivers.
 const PARTITION_PAGE_ROWS: u32 = 5000;
-/// Rows of a single page, like those of a list on a screen.
+/// Number of rows of a single page, like those of a list on a screen.
 const PAGE_ROWS: u32 = 100;
 
-/// Columns of the table by index, each with the CSV column that has its values.
+/// Columns of the table by index, each with the CSV column that contains its values.
 type CsvColumns = Vec<(usize, String)>;
 
 /// Source of the keys.
@@ -30,7 +30,7 @@ pub enum KeySource<'a> {
     Csv {
         /// Name of the file.
         file: &'a str,
-        /// CSV columns by the table's columns; others have the table's names.
+        /// CSV columns by the columns of the table. Other columns have the names in the table.
         columns: &'a [(String, String)],
         /// Names of all its columns.
         names: &'a [String],
@@ -38,16 +38,16 @@ pub enum KeySource<'a> {
 }
 
 impl TableSample {
-    /// Returns a workload file that reads the table, by its keys.
+    /// Returns a workload file that reads the table by its keys.
     ///
     /// # Errors
-    /// A sentence with a remedy, if a CSV lacks a column of the partition key.
+    /// A CSV lacks a column of the partition key. The error is a sentence with a remedy.
     pub fn definition(&self, keys: KeySource<'_>) -> Result<String, String> {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
         let mut text = format!(
-            "# Reads {}.{} as it is, and writes nothing. cassay made it from the table's \
-             schema.\nkeyspace: {}\ncsv: {}\nschema:\n",
+            "# Only reads {}.{}. cassay made this file from the table's schema.\nkeyspace: \
+             {}\ncsv: {}\nschema:\n",
             self.keyspace,
             self.table,
             quoted(&self.keyspace),
@@ -83,8 +83,8 @@ impl TableSample {
         Ok(text + &format!("mix: {{{usual}: 1}}\n"))
     }
 
-    /// Returns the file of the keys, and for each column of the primary key the CSV column with its
-    /// values, if there is one.
+    /// Returns the file of the keys. For each column of the primary key, also returns the CSV
+    /// column with its values, if there is one.
     fn keyed_columns<'a>(&self, keys: KeySource<'a>) -> Result<(&'a str, CsvColumns), String> {
         let mut all = self.partition_key();
         all.extend(self.clustering());
@@ -115,8 +115,8 @@ impl TableSample {
                 found.push((at, wanted.clone()));
             } else if stated.is_some() || self.columns[at].role == ColumnRole::Partition {
                 return Err(format!(
-                    "{file} has no column {wanted}, which is to hold the {name} of {}.{}; it has \
-                     {}",
+                    "{file} has no column {wanted}, which should contain the {name} of {}.{}; it \
+                     has {}",
                     self.keyspace,
                     self.table,
                     names.join(", ")
@@ -132,13 +132,13 @@ impl TableSample {
         key.into_iter().map(|at| self.columns[at].name.as_str()).collect()
     }
 
-    /// Returns a `SELECT` of all columns, by the columns of `by`.
+    /// Returns a `SELECT` of all columns, with the columns of `by` in its WHERE.
     pub(super) fn select(&self, by: &[usize], markers: &[String]) -> String {
         let all: Vec<usize> = (0..self.columns.len()).collect();
         self.select_columns(&all, by, markers)
     }
 
-    /// Returns a `SELECT` of some columns, by the columns of `by`.
+    /// Returns a `SELECT` of some columns, with the columns of `by` in its WHERE.
     pub(super) fn select_columns(
         &self,
         columns: &[usize],
@@ -167,8 +167,8 @@ impl TableSample {
         columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Returns the keys of the sample as a CSV: one record for each partition, with the row that is
-    /// read.
+    /// Returns the keys of the sample as a CSV, with one record for each partition, which contains
+    /// the row that is read.
     ///
     /// # Panics
     /// Never: writing to memory cannot fail.
@@ -179,7 +179,7 @@ impl TableSample {
         let mut write = |cells: Vec<String>| {
             writer
                 .write_record(&cells)
-                .expect("memory takes all records of the same length");
+                .expect("memory accepts all records of the same length");
         };
         write(key.iter().map(|at| self.columns[*at].name.clone()).collect());
         for partition in &self.partitions {
@@ -193,15 +193,15 @@ impl TableSample {
 /// Returns the names of a CSV's columns.
 ///
 /// # Errors
-/// A sentence with the file, if it has no header.
+/// The file has no header. The error is a sentence with the file.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
     Ok(names.iter().map(|name| name.trim().to_owned()).collect())
 }
 
-/// Formats a value as a CSV cell that a workload file reads: texts, whole numbers and UUIDs in
-/// their usual form, all others by their bytes.
+/// Formats a value as a CSV cell that a workload file reads. Texts, whole numbers and UUIDs have
+/// their usual form, and all others are written as their bytes.
 fn cell_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),

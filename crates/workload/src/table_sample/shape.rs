@@ -1,5 +1,5 @@
-//! Describes a column's values as an expression of a workload file: their sizes, how well they
-//! compress, their range if they are numbers, how often they repeat. The values themselves are
+//! Describes the values of a column as an expression of a workload file: their sizes, their
+//! compression, their range if they are numbers, and their repetitions. The values themselves are
 //! never included.
 
 use super::bins::{BINS, bins, whole};
@@ -12,22 +12,24 @@ use std::net::IpAddr;
 
 /// Maximum number of different values for a list to choose from.
 const WORDS_MAX: usize = 50;
-/// Minimum mean number of occurrences of each: otherwise there may only seem to be few.
+/// Minimum mean number of occurrences of each value. With fewer occurrences, the number of values
+/// may be larger than it seems.
 const SEEN_MIN: usize = 8;
-/// Sum of the shares in such a list: each is right within a thousandth.
+/// Sum of the shares in such a list. Each share is accurate within a thousandth.
 const PLACES: f64 = 1000.0;
-/// Amount that is compressed to measure compression, bytes: a chunk of Cassandra's tables.
+/// Number of bytes that are compressed to measure compression, which is a chunk of Cassandra's
+/// tables.
 const CHUNK_BYTES: usize = 16 << 10;
 /// Maximum number of examined elements of collections.
 const ELEMENTS_MAX: usize = 4000;
 /// Maximum number that is written as `real`.
 const REAL_MAX: f64 = 1e15;
 
-/// Values of a column, each with its weight; without nulls.
+/// Values of a column without nulls, each with its weight.
 pub(super) type Cells<'a> = [(&'a Value, f64)];
 
 /// Returns an expression for similar values. `squeeze` scales the incompressible part of texts and
-/// blobs: with 1 they compress like the values.
+/// blobs. With 1, they compress like the original values.
 pub(super) fn expression(cells: &Cells<'_>, typ: &CqlType, squeeze: f64) -> Option<String> {
     if let Some(words) = few(cells, typ) {
         return Some(words);
@@ -88,7 +90,7 @@ pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, 
     fields.filter(|(value, _)| !value.is_null()).collect()
 }
 
-/// Returns a list to choose from, if there are only a few different values, which repeat.
+/// Returns a list to choose from, if there are only a few different values, and they repeat.
 fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let kind = match typ {
         CqlType::Text | CqlType::Ascii => Placeholder::Letters,
@@ -132,13 +134,13 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
 /// Placeholder for a value in a list to choose from.
 #[derive(Clone, Copy)]
 enum Placeholder {
-    /// The same number of letters.
+    /// It has the same number of letters.
     Letters,
     /// Its rank among all values.
     Rank,
 }
 
-/// Returns `count` letters, different for each rank.
+/// Returns `count` letters, which are different for each rank.
 fn letters(count: usize, rank: u64) -> String {
     let letter = |at: u64| char::from(b'a' + (mix(rank << 32 | at) % 26) as u8);
     (0..count as u64).map(letter).collect()
@@ -160,7 +162,7 @@ fn sized(function: &str, cells: &Cells<'_>, squeeze: f64) -> String {
     format!("{function}({size}, compressible={:.2})", 1.0 - random)
 }
 
-/// Returns the share that LZ4 leaves of a chunk of consecutive values.
+/// Returns the share of a chunk of consecutive values that remains after compression with LZ4.
 fn random_share(cells: &Cells<'_>) -> f64 {
     let mut bytes = Vec::with_capacity(CHUNK_BYTES);
     for (value, _) in cells {
@@ -175,7 +177,7 @@ fn random_share(cells: &Cells<'_>) -> f64 {
     (lz4_block_bytes(&bytes) as f64 / bytes.len() as f64).min(1.0)
 }
 
-/// Returns a size: one number, or one of several.
+/// Returns a size, which is one number, or one of several.
 fn one_of(sizes: &[(f64, f64)]) -> String {
     let sizes = whole(&bins(sizes, BINS), 0);
     match sizes[..] {
@@ -202,7 +204,7 @@ fn counts(cells: &Cells<'_>) -> String {
     one_of(&sizes)
 }
 
-/// Returns the elements of lists, sets and vectors, and keys of maps.
+/// Returns the elements of lists, sets and vectors, and the keys of maps.
 fn elements<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     let mut all: Vec<(&Value, f64)> = Vec::new();
     for (value, weight) in cells {
@@ -278,7 +280,7 @@ fn real(cells: &Cells<'_>, typ: &CqlType) -> String {
     format!("real({}..{})", short(from), short(to))
 }
 
-/// Rounds a number to four significant digits: the ends of a range need no more.
+/// Rounds a number to four significant digits, which are enough for the ends of a range.
 fn short(number: f64) -> f64 {
     // Formatted digits can be parsed again.
     format!("{number:.3e}").parse().unwrap_or(number)
@@ -298,7 +300,7 @@ fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
     }
 }
 
-/// Returns the smallest and the largest value, in a workload file's units: days since 1970,
+/// Returns the smallest and the largest value, in the units of a workload file: days since 1970,
 /// nanoseconds since midnight.
 pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     let number = |value: &Value| match value {
@@ -316,7 +318,7 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     Some((*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Returns a two's complement number of at most eight bytes.
+/// Returns a number in two's complement with at most eight bytes.
 fn signed(bytes: &[u8]) -> Option<i64> {
     let first = *bytes.first()?;
     if bytes.len() > 8 {

@@ -1,4 +1,4 @@
-//! Tests a made-up table of all types, its twin, and the file that reads it.
+//! Tests an invented table of all types, its twin, and the file that reads it.
 
 use super::*;
 use crate::file::{compile_file, no_files};

@@ -1,5 +1,5 @@
 //! Generates the workload file that creates a similar table. It has the same columns, partitions of
-//! the same sizes, and values of the same length and compressibility, but no value of the original
+//! the same sizes, and values of the same length and compression, but no values of the original
 //! table.
 
 use super::bins::{bins, whole};
@@ -16,28 +16,30 @@ use cql::text::quoted_name;
 use cql::value::{CqlType, Value};
 use std::sync::Arc;
 
-/// Number of partition sizes that represent all: the largest is the mean of the largest fiftieth.
+/// Number of partition sizes that represent all sizes. The largest is the mean of the largest
+/// fiftieth.
 const PARTITION_SIZES: usize = 50;
-/// Amount that is compressed at once, bytes: Cassandra's default chunk of a table.
+/// Number of bytes that are compressed at once, which is Cassandra's default chunk of a table.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Maximum number of chunks whose mean is taken.
+/// Maximum number of chunks for a mean.
 const CHUNKS_MAX: usize = 16;
-/// Number of bisection steps after which the incompressible part is known to a thousandth.
+/// Number of bisection steps after which the incompressible part is accurate to a thousandth.
 const HALVINGS: usize = 12;
-/// Maximum factor on the random part of texts and blobs. The part may have to be larger than the
-/// values' own, since other columns of the twin may compress better than the table's.
+/// Maximum factor on the random part of texts and blobs. The part may have to be larger than in the
+/// original values, since other columns of the twin may compress better than those of the table.
 const SQUEEZE_MAX: f64 = 3.0;
 /// Share of missing values below which a column counts as always having a value.
 const MISSING_MIN: f64 = 0.002;
 
-/// A workload file that creates a similar table, with the similarity reached.
+/// A workload file that creates a similar table, with the similarity that it reached.
 #[derive(Clone, Debug)]
 pub struct Twin {
     /// Text of the file.
     pub text: String,
     /// Mean bytes of keys and values in a row, of the table and of its twin.
     pub row_bytes: [f64; 2],
-    /// Share that LZ4 leaves of the non-key values, of the table and of its twin.
+    /// Share of the non-key values that remains after compression with LZ4, of the table and of its
+    /// twin.
     pub compressed: [f64; 2],
     /// Mean number of rows of a partition, as far as they were counted, and of its twin.
     pub partition_rows: [f64; 2],
@@ -49,8 +51,8 @@ impl TableSample {
     /// Returns the workload file of a twin.
     ///
     /// # Errors
-    /// A sentence, if a type cannot be parsed, or if the generated file does not compile, which is
-    /// a bug of cassay.
+    /// A type cannot be parsed, or the generated file does not compile, which is a bug of cassay.
+    /// The error is a sentence.
     pub fn twin(&self) -> Result<Twin, String> {
         let types = self.column_types()?;
         let builder = Builder {
@@ -78,7 +80,7 @@ impl TableSample {
         })
     }
 
-    /// Returns the sizes of partitions in sequence; `None` if each has one row.
+    /// Returns the sizes of partitions in sequence. `None` if each has one row.
     fn groups(&self) -> Option<Vec<u64>> {
         if self.clustering().is_empty() {
             return None;
@@ -86,7 +88,8 @@ impl TableSample {
         let sizes = self.partitions.iter().map(|one| (one.rows_count.max(1) as f64, 1.0));
         let sizes = bins(&sizes.collect::<Vec<_>>(), PARTITION_SIZES);
         let mut sizes = whole(&sizes, 1);
-        // Large ones are spread out, so that a part of the rows contains some of each size.
+        // Large partitions are spread out, so that a part of the rows contains partitions of each
+        // size.
         let mut keyed: Vec<(u64, u64)> =
             sizes.drain(..).enumerate().map(|(at, size)| (mix(at as u64), size)).collect();
         keyed.sort_unstable();
@@ -94,8 +97,8 @@ impl TableSample {
         sizes.iter().any(|size| *size > 1).then_some(sizes)
     }
 
-    /// Returns the mean bytes of keys and values in a row: rows of large partitions also count for
-    /// those that were not read.
+    /// Returns the mean bytes of keys and values in a row. Rows of large partitions also count for
+    /// the rows that were not read.
     fn row_bytes(&self) -> f64 {
         let (mut bytes, mut rows) = (0.0, 0.0);
         for partition in &self.partitions {
@@ -137,7 +140,7 @@ impl Builder<'_> {
         let share = |program: &Arc<Program>| program_compressed_share(program, key_columns);
         let (mut low, mut high) = (0.0, SQUEEZE_MAX);
         let [least, most] = [made(low)?, made(high)?];
-        // If no text or blob can be squeezed, all are equal.
+        // If no text or blob can be squeezed, all files are equal.
         if share(&most.1) - share(&least.1) < 0.01 {
             return made(1.0);
         }
@@ -173,8 +176,8 @@ impl Builder<'_> {
     fn text(&self, squeeze: f64, is_checked: bool) -> String {
         let sample = self.sample;
         let mut text = format!(
-            "# Makes a table like {}.{}: its columns, sizes of partitions and values, how far\n# \
-             they compress, but none of its values. cassay made it from a sample.\nkeyspace: \
+            "# Makes a table like {}.{}: with its columns, sizes of partitions and values, and\n# \
+             compression, but none of its values. cassay made it from a sample.\nkeyspace: \
              {}\nschema:\n",
             sample.keyspace,
             sample.table,
@@ -257,7 +260,7 @@ impl Builder<'_> {
         )
     }
 
-    /// Returns true if a column's values can be compared with those that are read.
+    /// Returns true if the values of a column can be compared with those that are read.
     fn can_be_checked(&self, at: usize) -> bool {
         let is_ordered_by_server = matches!(
             self.types[at],
@@ -275,7 +278,7 @@ impl Builder<'_> {
         without.map(|(_, column)| column.name.clone()).collect()
     }
 
-    /// Returns the generator of a column; `None` if its type cannot be generated, or if it never
+    /// Returns the generator of a column. `None` if its type cannot be generated, or if it never
     /// has a value.
     fn value(&self, at: usize, squeeze: f64) -> Option<String> {
         let cells = self.cells(at);
@@ -317,15 +320,16 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns true if a column is the one that makes all partitions different: the first that can.
+    /// Returns true if a column is the one that makes all partitions different, which is the first
+    /// suitable column.
     fn is_carrier(&self, at: usize) -> bool {
         let key = self.sample.partition_key();
         let can = |column: &&usize| unique(&self.cells(**column), &self.types[**column]).is_some();
         key.iter().find(can) == Some(&at)
     }
 
-    /// Returns the clustering column that makes all rows of a partition different: the last that
-    /// can.
+    /// Returns the clustering column that makes all rows of a partition different, which is the
+    /// last suitable column.
     fn places(&self) -> Option<usize> {
         self.groups.as_ref()?;
         let can = |at: &usize| by_place(&self.cells(*at), &self.types[*at]).is_some();
@@ -333,7 +337,7 @@ impl Builder<'_> {
     }
 
     /// Returns the sampled values of a column, each with the number of rows that it represents.
-    /// Values of a whole partition represent one.
+    /// Values of a whole partition represent one row.
     fn cells(&self, at: usize) -> Vec<(&Value, f64)> {
         let role = self.sample.columns[at].role;
         let is_shared = matches!(role, ColumnRole::Partition | ColumnRole::Static);
@@ -372,8 +376,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns true if values of a clustering column differ by row rather than by position: those that
-/// repeat nowhere in real tables.
+/// Returns true if values of a clustering column differ by row instead of by position. These are
+/// types whose values do not repeat in real tables.
 fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     match typ {
         CqlType::Uuid | CqlType::Timeuuid | CqlType::Timestamp => true,
@@ -384,8 +388,8 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     }
 }
 
-/// Returns the share that LZ4 leaves of chunks of rows. Cells of a row are `[int length][bytes]`;
-/// the first `without` cells are left out.
+/// Returns the share of chunks of rows that remains after compression with LZ4. Cells of a row are
+/// `[int length][bytes]`. The first `without` cells are left out.
 fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
     let (mut before, mut after, mut count) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Primary keys of a similar table: different partitions, and the rows in each, in the same numbers
+//! Primary keys of a similar table, with different partitions, and the same numbers of rows in each
 //! as in the original.
 
 use super::shape::{Cells, expression, fields_at, range};
@@ -9,10 +9,11 @@ use cql::value::CqlType;
 const STEP_MS: i64 = 1000;
 /// Default start of times: 2024-01-01.
 const START_MS: i64 = 1_704_067_200_000;
-/// Number of characters from which on a random text is almost certainly different for each number.
+/// Number of characters from which on random texts are almost certainly different for all numbers.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
-/// Returns different values for all numbers, similar to those of a column, if the type permits.
+/// Returns values like those of a column that are different for all numbers, if the type permits
+/// that.
 pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let length = mean_length(cells);
     Some(match typ {
@@ -22,7 +23,7 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
         CqlType::Text | CqlType::Ascii if length >= UNIQUE_CHARACTERS => {
             format!("text({})", length.round())
         }
-        // Digits, as many as the texts have characters, if they allow for many rows.
+        // The number of digits is the length of the texts, if that is enough for many rows.
         CqlType::Text | CqlType::Ascii => digits(length),
         CqlType::Blob if length >= UNIQUE_CHARACTERS => format!("blob({})", length.round()),
         CqlType::Blob | CqlType::Varint => "row".to_owned(),
@@ -45,7 +46,7 @@ pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     })
 }
 
-/// Builds a tuple field by field: the first field that can be unique is.
+/// Builds a tuple field by field. The first field that can be unique is unique.
 fn tuple<'t>(cells: &Cells<'_>, types: impl Iterator<Item = &'t CqlType>) -> Option<String> {
     let mut is_unique = false;
     let mut fields = Vec::new();
@@ -68,14 +69,14 @@ fn mean_length(cells: &Cells<'_>) -> f64 {
     bytes.len() as f64 / cells.len().max(1) as f64
 }
 
-/// Returns `row(from=10000000)`: numbers with this many digits.
+/// Returns `row(from=10000000)`, which gives numbers with this number of digits.
 fn digits(length: f64) -> String {
-    // At least nine digits: a billion rows must not overflow into the next length.
+    // There are at least nine digits, so that a billion rows do not overflow into the next length.
     let places = (length.round() as u32).clamp(9, 18);
     format!("row(from={})", 10u64.pow(places - 1))
 }
 
-/// Returns times from the first observed one.
+/// Returns times from the first observed time on.
 fn times(cells: &Cells<'_>) -> String {
     let first = range(cells).map_or(START_MS, |(from, _)| from);
     // The range that a workload file accepts: 1970 to 9999.
@@ -83,7 +84,7 @@ fn times(cells: &Cells<'_>) -> String {
     format!("timestamp(start={start}, step={STEP_MS}ms)")
 }
 
-/// Formats a value of a workload file, with the keys beside its expression.
+/// Formats a value of a workload file, with the keys next to its expression.
 pub(super) fn value(expression: &str, more: &[(&str, String)]) -> String {
     if more.is_empty() {
         return quoted(expression);

@@ -20,8 +20,8 @@ pub(super) fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Formats a CQL statement as an entry of a list or mapping: after `|`, on lines of its own,
-/// indented by `indent` blanks.
+/// Formats a CQL statement as an entry of a list or mapping. It follows after `|` on separate
+/// lines, indented by `indent` blanks.
 pub(super) fn block(cql: &str, indent: usize) -> String {
     let blanks = " ".repeat(indent);
     let lines: Vec<String> = cql.lines().map(|line| format!("{blanks}{line}")).collect();

@@ -1,4 +1,4 @@
-//! Runs the script with every shell of this machine, on made-up archives.
+//! Runs the script with every shell of this machine, on invented archives.
 
 use super::*;
 use crate::dist::archive::{self, Contents, Packed};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 /// POSIX shells; `sh` is one of them everywhere.
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
-/// A folder with a release, and one as the destination. Both are removed when this is dropped.
+/// A folder with a release, and one as the destination. Both are removed when this value is
+/// dropped.
 struct TestFolders {
     root: PathBuf,
 }
@@ -244,7 +245,7 @@ fn other_systems_are_told_why_and_what_to_do() {
     }
 }
 
-/// A truncated download must not do half of the installation.
+/// A truncated download must not make half of an installation.
 #[test]
 fn a_script_that_was_cut_off_anywhere_does_nothing() {
     let place = TestFolders::new("cut");

@@ -1,4 +1,4 @@
-//! Tests a band, approached from either side.
+//! Tests a band that is approached from either side.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests one point for hours: its turns, and their windows.
+//! Tests one point for hours, with its turns and their windows.
 
 use super::*;
 

@@ -3,8 +3,8 @@
 
 use super::*;
 
-/// p99 of 1 ÷ (1 − r/100) ms at r op/s, as [`Server`] has it from 3 ms on: the bound of 10 times
-/// the least is met at nine tenths of the server's limit.
+/// p99 is 1 ÷ (1 − r/100) ms at r op/s, like that of [`Server`] from 3 ms on. The bound of 10 times
+/// the minimum is reached at nine tenths of the server's limit.
 const SERVER: Server = Server {
     service_ms: 1.0 / 3.0,
     ops_per_s: 100_000.0,
@@ -40,7 +40,7 @@ pub(super) fn any() -> impl Strategy<Value = Search> {
     })
 }
 
-/// For example `1000 pass, 2000 fail, hold 1400 pass`, and the answer.
+/// Formats `1000 pass, 2000 fail, hold 1400 pass`, and the answer.
 fn path(procedure: &Search, server: &Server) -> String {
     let procedure = Procedure::from(procedure.clone());
     let next = |seen: &[SeenTrial]| procedure.next(seen);
@@ -87,12 +87,12 @@ fn a_search_goes_down_from_a_start_too_high_and_says_its_end() {
     let expected = expect![[r#"
         10000 pass, 20000 pass, 40000 pass, 70000 pass
         the limit was not reached: 70,000 op/s,
-        the most that was to be tried, still has a p99 within 10 ms
+        the highest load to try, still has a p99 within 10 ms
     "#]];
     expected.assert_eq(&path(&peak(10_000, 70_000), &SERVER));
 }
 
-/// The same rates pass and fail, as on a machine that other programs interrupt: the answer uses all
+/// The same rates pass and fail, as on a machine that other programs interrupt. The answer uses all
 /// trials together.
 #[test]
 fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
@@ -130,8 +130,8 @@ fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
     }
 }
 
-/// The calm server's p99 is 6 ms up to 16 threads, and 3/8 ms for each from there; its median a
-/// third of that.
+/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread from there on.
+/// Its median is a third of that.
 #[test]
 fn a_latency_target_is_found_to_the_thread() {
     let bound = within(Percentile::P50, 10.0);
@@ -168,7 +168,7 @@ fn a_share_of_what_was_found_is_measured_once() {
         at 81 threads the median was 10.1 ms
     "#]];
     expected.assert_eq(&path(&search, &CALM));
-    // The share needs a result.
+    // The share requires a result.
     let slow = Server {
         service_ms: 40.0,
         ..CALM
@@ -203,7 +203,7 @@ fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     assert_eq!(after(&[fine()]), next(2000));
     let mut many: Vec<TrialOutcome> = vec![fine(); 6];
     many[0].latency_ms.p99.value = Known::Exactly(10.1);
-    // A lower bound within the limit does not keep to it.
+    // A lower bound within the limit does not prove that the limit is met.
     many[1].latency_ms.p99.value = Known::AtLeast(2.0);
     many[2].shortfall = 0.011;
     many[3].error_share = 0.0011;
@@ -272,13 +272,14 @@ fn a_client_limit_or_a_repeated_disturbance_ends_a_search() {
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
     let thrice = [fine(), disturbed(), disturbed(), disturbed()];
-    // The kept bound shows that more may be possible: on to the next.
+    // The bound was met, which shows that more may be possible, so the search continues.
     let on = Next::Measure(vec![Ask::probe(Point::Rate(4000))]);
     assert_eq!(after(&thrice), on);
 }
 
-/// A machine on which other programs take up to nine tenths of the CPU for most of the time, and
-/// which is declared as shared. Latency suffers at every load, throughput only if CPU is scarce.
+/// A machine on which other programs use up to nine tenths of the CPU for most of the time, and
+/// which is declared as shared. Latency increases at every load, but throughput decreases only if
+/// CPU is scarce.
 #[test]
 fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     let searches = 400;
@@ -297,7 +298,7 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
             seen.push(disturbed_trial(ask, &mut chance));
         };
         let (low, high) = match (ending.found_point(), ending.range()) {
-            // As near as a search on a calm server comes.
+            // The result is as close as that of a search on a calm server.
             (Some(at), _) => (at.value() * 0.98, at.value() * 1.02),
             (None, Some(range)) => (
                 range.always.map_or(0.0, Point::value),
@@ -333,7 +334,7 @@ fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     let others = (chance.uniform() * 1.2).min(0.9);
     let found = trial.found.as_mut().expect("it fails nowhere");
     let rate = ask.point.value();
-    // They take throughput, except in the seconds in which they are idle.
+    // They reduce throughput, except in the seconds in which they are idle.
     let left = SERVER.ops_per_s * (1.0 - (others - 0.2).max(0.0));
     found.ops_per_s = rate.min(left);
     found.best_ops_per_s = rate.min(SERVER.ops_per_s * (1.0 - 0.1 * chance.uniform()));
@@ -345,9 +346,9 @@ fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     trial
 }
 
-/// A client that shares its machine with the target is late when the machine is full: the search
-/// goes on below. The client is the limit only if every load above the result fails because of the
-/// client.
+/// A client that shares its machine with the target is late when the machine is full, so the search
+/// continues below. The client is the limit only if every load above the result fails because of
+/// the client.
 #[test]
 fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     let search = peak(1000, 100_000);
@@ -378,7 +379,8 @@ fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     assert_eq!(outcome(Next::Answer(by_client)), SearchOutcome::ClientLimit);
 }
 
-/// A probe passed by chance: the load is lowered until one holds twice, and given up after a sixth.
+/// A probe passed by chance. The load is lowered until a load holds twice, and given up after a
+/// sixth.
 #[test]
 fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     let search = peak(1000, 1_000_000);
@@ -463,6 +465,6 @@ fn a_planted_peak_is_found_in_noise_and_confirmed_by_a_hold() {
     let share = |count: u64| count as f64 / SEARCHES as f64;
     assert!(share(near) >= 0.95, "{}", share(near));
     assert!(share(confirmed) >= 0.95, "{}", share(confirmed));
-    // Each hold counts as three of them.
+    // Each hold counts as three trials.
     assert!(units / SEARCHES <= 22, "{}", units / SEARCHES);
 }

@@ -1,8 +1,9 @@
-//! Tests curves whose truth is known: coefficients, their intervals, and the choice of the best.
+//! Tests curves with known true coefficients: coefficients, their intervals, and the choice of the
+//! best.
 
 use super::*;
 
-/// Points with known units on each socket, by block; the deviations of each place and each block
+/// Points with known units on each socket, by block. The deviations of each place and each block
 /// are logarithms.
 fn made(
     (model, truth): (Model, &[f64]),
@@ -25,7 +26,7 @@ fn made(
 
 const LEVELS: [f64; 3] = [0.0953, 0.0, -0.1054];
 
-/// Fitted to the means of points, κ₂ was 0.086 with an interval that ended at 0.098.
+/// When fitted to the means of points, κ₂ was 0.086 with an interval that ended at 0.098.
 #[test]
 fn a_trial_that_is_missing_does_not_bend_the_curve() {
     let truth = [0.03, 0.004, 0.1];
@@ -57,7 +58,7 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
     let fit = fit_of(&found, Model::Amdahl).unwrap();
     assert_eq!(fit.points, 4);
     near(fit.coefficients[0].value, 0.05, 1e-6);
-    // Each point in a block of its own: none can be compared with another.
+    // Each point is in a separate block, so no two points can be compared.
     for (at, point) in points.iter_mut().enumerate() {
         point.ops_per_s = vec![None; 5];
         point.ops_per_s[at] = Some(X1);
@@ -70,8 +71,9 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
     assert_eq!(fit_of(&found, Model::Amdahl), Err(few));
 }
 
-/// With trials as the only observations, about half of the intervals held the truth. With four
-/// blocks nothing is resampled, which takes time and does not see the deviations of places.
+/// With trials as the only observations, about half of the intervals contained the true value. With
+/// four blocks there is no resampling, which takes time and does not detect the deviations of
+/// places.
 #[test]
 fn deviations_of_places_widen_the_intervals_of_a_curve() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[4], &[4, 4]];
@@ -102,7 +104,7 @@ fn points_off_every_curve_beyond_noise_have_no_best_curve() {
     assert!(said.contains("by more than their noise"), "{said}");
 }
 
-/// A curve of many coefficients and few trials had no AICc, and was no rival.
+/// A curve with many coefficients and few trials had no AICc, and was not compared.
 #[test]
 fn a_curve_that_cannot_be_judged_leaves_none_the_best() {
     let splits: [&[u32]; 6] = [&[1], &[2], &[3], &[4], &[3, 3], &[4, 4]];
@@ -126,11 +128,11 @@ fn a_curve_by_itself_is_compared_with_nothing() {
     let found = read_all(&points);
     assert_eq!(found.best, Err(NoBest::OnlyOne));
     let said = found.sentences().join(" ");
-    let only = "Only Amdahl's law could be fitted: the Universal Scalability Law takes more points";
+    let only = "Only Amdahl's law could be fitted: the Universal Scalability Law needs more points";
     assert!(said.contains(only), "{said}");
 }
 
-/// The upper end of κ was sought up to 1 only, and then lay below the estimate.
+/// The upper end of κ was sought only up to 1, and was then below the estimate.
 #[test]
 fn an_interval_holds_what_was_found_however_large() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[3], &[4]];
@@ -148,7 +150,7 @@ fn an_interval_holds_what_was_found_however_large() {
 
 #[test]
 fn an_interval_that_nothing_ends_has_no_upper_end() {
-    // Without one unit by itself, unlimited κ is a shape like others: 1 ÷ (N − 1).
+    // Without a point for one unit, unlimited κ is a possible shape: 1 ÷ (N − 1).
     let splits: [&[u32]; 4] = [&[2], &[3], &[4], &[5]];
     let off = |place: usize, block: usize| [0.01, -0.01, 0.005][(place + block) % 3];
     let points = made((Model::Usl, &[0.0, 30.0]), &splits, off, 3);
@@ -181,7 +183,8 @@ fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     );
 }
 
-/// Returns for how many machines the interval of each coefficient holds the truth.
+/// Returns the number of machines for which the interval of each coefficient contains the true
+/// value.
 fn covered((model, truth): (Model, &[f64]), blocks: usize, runs: u64) -> Vec<f64> {
     let mut held = vec![0; truth.len()];
     for seed in 0..runs {
@@ -206,7 +209,7 @@ fn coefficients_covered(cases: [(usize, u64); 3]) {
         for (model, truth) in models {
             let held = covered((model, truth), blocks, runs);
             println!("{model:?}, {blocks} blocks: {held:?}");
-            // 95 %, less three standard errors; the intervals may be wider than stated.
+            // This is 95 %, minus three standard errors. The intervals may be wider than stated.
             let least = 0.95 - 3.0 * (0.95 * 0.05 / runs as f64).sqrt();
             assert!(
                 held.iter().all(|held| *held >= least),

@@ -6,7 +6,7 @@ use std::path::Path;
 use versions::Release;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Placeholder for a revision, in a file with one command for all of them.
+/// Placeholder for a revision, in a file with one command for all revisions.
 const REVISION: &str = "{revision}";
 
 /// A build: the partial study that selects it.
@@ -19,7 +19,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Returns it as a variant of a study.
+    /// Returns the build as a variant of a study.
     pub fn variant(&self) -> String {
         format!("'{}': {}", self.name, self.over)
     }
@@ -94,7 +94,7 @@ fn parse_file(name: &str, text: &str) -> Result<Vec<Build>> {
     }
 }
 
-/// Reads `revisions`, with the command that builds the folder of each.
+/// Reads `revisions`, and the command that builds the folder of each revision.
 fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     let items = match root.find("revisions").map(|revisions| &revisions.raw) {
         Some(Raw::List(items)) => items.as_slice(),
@@ -112,7 +112,7 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;
-        // It becomes part of commands and paths.
+        // The name becomes part of commands and paths.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),

@@ -1,13 +1,13 @@
-//! One meaning of a name, and how it is shown.
+//! One meaning of a name, and its output.
 
 use crate::terminal;
 use serde_json::{Value, json};
 
 measure::word_enum! {
-    /// Kind of thing that has a meaning.
+    /// Kind of subject that has a meaning.
     #[derive(PartialOrd, Ord)]
     pub(super) enum About {
-        /// A word of reports and of the terminal.
+        /// A word in reports and on the terminal.
         Word = "word",
         /// A rule by which a trial is judged.
         Rule = "rule",
@@ -17,9 +17,9 @@ measure::word_enum! {
         Fault = "fault",
         /// A key of a study.
         Key = "key",
-        /// A term that the page of numbers defines.
+        /// A term that docs/measurement.md defines.
         Term = "term",
-        /// A figure in files and reports.
+        /// A number in files and reports.
         Figure = "figure",
     }
 }

@@ -1,7 +1,6 @@
 //! Reads meanings from the pages that define them.
 //!
-//! It reads tables and beginnings of paragraphs, so that the page stays the only place where a
-//! number is defined.
+//! It reads tables and beginnings of paragraphs, so that only the page defines a number.
 
 use super::meaning::{About, Meaning};
 use store::record::{rule_names, rule_title};
@@ -15,7 +14,7 @@ const VOCABULARY: &str = include_str!("../../../../../AGENTS.md");
 /// The glossary for users.
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
 
-/// Page with the full explanation.
+/// Page that has the full explanation.
 const PAGE: &str = "docs/measurement.md";
 
 /// Returns the rules of validity.
@@ -84,7 +83,7 @@ pub(super) fn words() -> Vec<Meaning> {
     found
 }
 
-/// Returns the terms that the page of numbers defines in bold.
+/// Returns the terms that docs/measurement.md defines in bold.
 pub(super) fn terms() -> Vec<Meaning> {
     let is_rule = |bold: &str| rule_names().any(|rule| bold.split(", ").any(|name| name == rule));
     let all = begins().into_iter().filter(|(bold, _)| !is_rule(bold));
@@ -96,7 +95,7 @@ pub(super) fn terms() -> Vec<Meaning> {
     all.map(of).collect()
 }
 
-/// Returns paragraphs and items that begin with bold words: those words, and the whole text.
+/// Returns paragraphs and items that begin with bold words: these words, and the whole text.
 fn begins() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_open = false;

@@ -1,4 +1,4 @@
-//! Reads meanings from the tables that the program works by, and from its records.
+//! Reads meanings from the program's own tables, and from its records.
 
 use super::meaning::{About, Meaning};
 use crate::command::schema;
@@ -44,7 +44,7 @@ pub(super) fn figures() -> Result<Vec<Meaning>> {
     Ok(found)
 }
 
-/// Adds the fields of an object; a field with the same meaning in several places is added once.
+/// Adds the fields of an object. A field with the same meaning in several places is added once.
 fn add_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     let of = form["description"].as_str().unwrap_or(file);
     for (name, field) in form["properties"].as_object().into_iter().flatten() {

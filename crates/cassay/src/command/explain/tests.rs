@@ -1,10 +1,10 @@
-//! Tests that each kind of thing is found by its name in reports, with the text of its table.
+//! Tests that each kind of term is found by its name in reports, with the text of its table.
 
 use super::*;
 
 fn texts(wanted: &str) -> String {
     let all = all().unwrap();
-    // Not by line, because line breaks depend on the terminal.
+    // The test does not compare lines, because line breaks depend on the terminal.
     let text = |one: &&Meaning| {
         let more = one.more.iter().map(|(what, text)| format!("{what}: {text}"));
         format!(
@@ -64,13 +64,14 @@ fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
     }
 }
 
-/// A field without a comment would be missing here and in the schema.
+/// A field without a comment would be missing in `explain` and in the schema.
 #[test]
 fn every_figure_of_the_records_has_a_meaning() {
     let schema = crate::command::schema::parsed(crate::command::schema::FINDINGS).unwrap();
     let forms = schema["$defs"].as_object().unwrap().values().chain([&schema]);
     for (name, field) in forms.flat_map(|form| form["properties"].as_object()).flatten() {
-        // An older form: the description of the containing object covers `at_least`.
+        // This is an older form, in which the description of the containing object covers
+        // `at_least`.
         let is_said = field["description"].is_string() || name == "at_least";
         assert!(is_said, "{name} has no comment");
     }

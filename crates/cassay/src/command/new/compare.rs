@@ -13,9 +13,9 @@ const SIDES: [&str; 2] = ["baseline", "contender"];
 
 /// A setting that can differ between two sides.
 struct Subject {
-    /// The answer that names it.
+    /// The answer that names the setting.
     word: &'static str,
-    /// The targets that have it.
+    /// The targets that have the setting.
     places: &'static [&'static str],
     /// Default values of the two sides.
     usual: [&'static str; 2],
@@ -36,7 +36,7 @@ const SUBJECTS: [Subject; 5] = [
         usual: ["LZ4Compressor", "ZstdCompressor"],
         sets: ["{keyspace: {compression: {class: ", "}}}"],
         prefix: "",
-        question: ["What does ", " save and cost beside "],
+        question: ["What does ", " save and cost compared with "],
     },
     Subject {
         word: "collector",
@@ -62,7 +62,7 @@ const SUBJECTS: [Subject; 5] = [
         prefix: "cassandra-",
         question: OF_NODES,
     },
-    // A known difference: it shows the output of a study before a cluster is there.
+    // A known difference. It shows the output of a study before there is a cluster.
     Subject {
         word: "latency",
         places: &["null"],
@@ -121,7 +121,7 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
         ),
         None => {
             let all = SUBJECTS.iter().map(|one| one.word).chain(DEFAULT.names());
-            // If no name is near, the hint would list hundreds.
+            // If no name is similar, the hint would list hundreds.
             let hint = near_name(word, all).unwrap_or_else(|| asks(place));
             bail!("`{word}` cannot be compared\nhint: {hint}");
         }
@@ -140,7 +140,7 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
     Ok(())
 }
 
-/// Returns the gaps of the template that follow from the answers.
+/// Returns the values of the template's gaps that follow from the answers.
 pub fn derived(answers: &BTreeMap<&'static str, String>) -> Vec<(&'static str, String)> {
     let (Some(word), [Some(one), Some(other)]) =
         (answers.get(WHAT), SIDES.map(|side| answers.get(side)))
@@ -157,7 +157,7 @@ pub fn derived(answers: &BTreeMap<&'static str, String>) -> Vec<(&'static str, S
         ""
     };
     let local = if is_stored {
-        "    # Cassandra flushes with LZ4 otherwise, whatever the table says.\n    \
+        "    # Cassandra flushes with LZ4 otherwise, regardless of the table's compressor.\n    \
          yaml: {flush_compression: table}\n"
     } else {
         ""

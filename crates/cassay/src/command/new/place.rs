@@ -15,7 +15,7 @@ impl TargetChoice {
     /// Parses a target from the command line.
     ///
     /// # Errors
-    /// The forms that are accepted.
+    /// The accepted forms.
     pub fn parse(text: &str) -> Result<TargetChoice, String> {
         let address = text.strip_prefix("attach:").or(text.strip_prefix("attach ")).map(str::trim);
         match (text, address) {
@@ -28,7 +28,7 @@ impl TargetChoice {
         }
     }
 
-    /// Returns its name in the lines of templates.
+    /// Returns the target's name in the lines of templates.
     pub fn word(&self) -> &'static str {
         match self {
             TargetChoice::Null => "null",
@@ -48,7 +48,7 @@ target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
             .to_owned(),
             TargetChoice::Null => "\
 # A server inside cassay that answers at once: it measures the instrument, and shows what a study
-# does before a cluster is there. `--target local` and `--target attach:HOST` run it elsewhere.
+# does before a cluster exists. `--target local` and `--target attach:HOST` run it elsewhere.
 target: {null: {}}
 "
             .to_owned(),
@@ -63,14 +63,13 @@ target:
                 if name == "fault" { 3 } else { 1 }
             ),
             TargetChoice::Attach(address) => format!(
-                "\
-# Your cluster: nothing is started or stopped there, and only what --allow names is changed.
+                "# Your cluster: cassay starts no nodes, and changes only what --allow names.
 target:
   attach:
     contact_points: ['{address}']
     # user: cassay
-    # password: {{secret: db}}   # and on the command line: --secret db=file:PATH
-    # datacenter: dc1            # only nodes of this one are asked
+    # password: {{secret: db}}   # and, on the command line: --secret db=file:PATH
+    # datacenter: dc1            # use only the nodes of this one
 "
             ),
         }
@@ -84,8 +83,7 @@ target:
             TargetChoice::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
             TargetChoice::Local => "keyspace: {replication: 1}\n".to_owned(),
             TargetChoice::Attach(_) => format!(
-                "\
-# Of its own, so that it meets nothing of yours. As many copies as your tables have:
+                "# A separate keyspace, with the number of copies of your tables:
 # replication: {{dc1: 3}}
 keyspace: {{name: {}, replication: 1}}
 ",

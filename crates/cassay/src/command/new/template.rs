@@ -7,24 +7,24 @@ use std::collections::BTreeMap;
 /// A study with gaps.
 #[derive(Debug)]
 pub struct Template {
-    /// Its name, which the study has too.
+    /// Name of the template and of the study.
     pub name: &'static str,
-    /// The question that it answers.
+    /// The question that the study answers.
     pub what: &'static str,
-    /// Its text. `<key>` stands for the answer to the question about that key. A line that begins
-    /// with `null|`, `local|`, `attach|` or several of them is only for these targets.
+    /// Text of the study. `<key>` stands for the answer to the question about that key. A line that
+    /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
     pub text: &'static str,
-    /// Questions, besides the target.
+    /// Questions in addition to the one about the target.
     pub questions: &'static [Question],
 }
 
 impl Template {
-    /// Returns true if it supports a target: an existing table is on an attached cluster.
+    /// Returns true if the template supports a target: an existing table is on an attached cluster.
     pub fn takes(&self, place: &TargetChoice) -> bool {
         !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
 
-    /// Returns true if its questions are about two sides.
+    /// Returns true if the questions are about two sides.
     pub fn compares(&self) -> bool {
         self.text.contains("<side.baseline>")
     }
@@ -44,7 +44,7 @@ impl Template {
 /// A question to the user.
 #[derive(Debug)]
 pub struct Question {
-    /// Key of the study that it is about.
+    /// Key of the study that the question is about.
     pub key: &'static str,
     /// Text of the question; empty if it depends on the target.
     asks: &'static str,
@@ -79,7 +79,7 @@ const fn ask(key: &'static str, asks: &'static str, default: &'static str) -> Qu
 const ROWS: Question = ask("data.load.operations", "How many rows?", "100k");
 const MIX: Question = ask(
     "workload.mix",
-    "How many writes for how many reads?",
+    "Which ratio of writes to reads?",
     "{write: 1, read: 1}",
 );
 

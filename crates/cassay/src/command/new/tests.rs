@@ -71,8 +71,8 @@ fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
     }
 }
 
-/// Every subject of a target has sides with names, rows that compress if that matters, and a plan
-/// without warnings.
+/// Every subject of a target has sides with names, rows that compress if that is important, and a
+/// plan without warnings.
 #[test]
 fn every_comparison_template_is_a_study_without_a_warning() {
     let compare = template("compare").unwrap();

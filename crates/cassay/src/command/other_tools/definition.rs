@@ -1,5 +1,5 @@
-//! Handles cassandra-stress profiles without a table definition: reads the definition from the
-//! cluster, and puts it into the profile that is kept with the run.
+//! Handles cassandra-stress profiles without a table definition. It reads the definition from the
+//! cluster, and inserts it into the copy of the profile that stays with the run.
 
 use super::{Secret, attach_text};
 use crate::command::{dirs, target_from_args};
@@ -19,12 +19,12 @@ pub(super) struct CompletedProfiles {
     pub profiles: BTreeMap<String, String>,
     /// Notes, a sentence each.
     pub notes: Vec<String>,
-    /// Profiles whose table the cluster did not define, with its answer.
+    /// Profiles whose table is not defined in the cluster, with the cluster's answer.
     pub absent: BTreeMap<String, String>,
 }
 
 impl CompletedProfiles {
-    /// Adds the cluster's answer to mistakes about a missing definition.
+    /// Adds the cluster's answer to the mistakes about a missing definition.
     pub(super) fn add_to(&self, mut mistakes: Diagnostics) -> Diagnostics {
         for mistake in &mut mistakes.list {
             let source = mistakes.sources.get(mistake.place.source);
@@ -33,7 +33,8 @@ impl CompletedProfiles {
                 && UndefinedTable::is_said_by(mistake)
             {
                 mistake.hint = Some(format!(
-                    "{answer}: add the table's CREATE TABLE to the profile, or create it there"
+                    "{answer}: add the table's CREATE TABLE to the profile, or create the table \
+                     in the cluster"
                 ));
             }
         }
@@ -42,7 +43,7 @@ impl CompletedProfiles {
 }
 
 /// Completes the files among `read` that lack a table definition with the cluster's own. A file
-/// stays unchanged if the cluster has none: then the mistake is reported at its place.
+/// stays unchanged if the cluster has no definition. Then the file's own mistake is reported.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.
@@ -65,8 +66,8 @@ pub(super) fn define_from_cluster(
             }
             Definition::Found(TableDescription { table, types, from }) => {
                 all.notes.push(format!(
-                    "{name} has no table_definition; that of {}.{} was read from {from} and is \
-                     stored with the run",
+                    "{name} has no table_definition; cassay read the definition of {}.{} from \
+                     {from} and stores it with the run",
                     undefined.keyspace, undefined.table,
                 ));
                 let whole = undefined.define(text, &table, &types, &from);

@@ -1,11 +1,12 @@
-//! Maps mistakes in the study that is written for a command line to the command line, because the
-//! user has never seen the study.
+//! Translates mistakes in the generated study to places on the command line, because the user has
+//! never seen the study.
 
 use std::ops::Range;
 use yaml::{Diagnostics, Place, SourceText};
 
-/// Returns the same mistakes. Mistakes in the written study, which is the first source, point into
-/// the command line. They point at the word with the value in question, or else at all of it.
+/// Returns the same mistakes. Mistakes in the generated study, which is the first source, point
+/// into the command line: at the word with the value in question, or else at the whole command
+/// line.
 pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostics {
     let mut sources = mistakes.sources.clone();
     let Some(written) = sources.first_mut() else {

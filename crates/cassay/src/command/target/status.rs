@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 /// Status of one cluster.
 pub struct ClusterStatus {
-    /// Its id, or the contact point of an attached cluster.
+    /// Id of the cluster, or the contact point of an attached cluster.
     id: String,
-    /// True if it outlives its command; always true for an attached cluster.
+    /// True if the cluster outlives its command; always true for an attached cluster.
     keep: bool,
-    /// Its folder on this machine, for a local cluster.
+    /// Folder of a local cluster on this machine.
     folder: Option<PathBuf>,
     nodes: Vec<Member>,
     /// Login of a local cluster with authentication.
@@ -156,7 +156,7 @@ fn owners_title((names, _): &Owners<'_>) -> String {
     }
 }
 
-/// Describes what the columns omit; empty if they show everything.
+/// Describes the omissions of the columns; empty if they show everything.
 fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     let shown: usize = owners.iter().take(OWNERS_MAX).map(|(names, _)| names.len()).sum();
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
@@ -209,8 +209,8 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// Returns the state, and words for what two letters cannot express: the other nodes' view of a
-/// local node whose process has ended may be old.
+/// Returns the state, with a text for anything that two letters cannot express. The process of a
+/// local node may have ended, and the other nodes' view of it may be old.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),

@@ -43,8 +43,8 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
     Ok(exit(&proofs))
 }
 
-/// A setting that cannot be observed may be in effect: many keys of `cassandra.yaml` cannot be read
-/// back.
+/// A setting that cannot be observed may still be in effect: many keys of `cassandra.yaml` cannot
+/// be read back.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
     if proofs.iter().any(failed) {

@@ -1,4 +1,4 @@
-//! `cassay workload check`: shows what a workload file would do, and the server's answer to it.
+//! `cassay workload check`: shows the effects of a workload file, and the server's answer to it.
 
 use super::{beside, program, spec};
 use crate::args::{CheckArgs, Common};
@@ -13,7 +13,8 @@ use std::sync::Arc;
 use workload::{Program, Stage};
 use yaml::Diagnostics;
 
-/// Compiles a workload file, prepares it on a target if one is given, and prints what it would do.
+/// Compiles a workload file, prepares it on the given target if there is one, and prints its
+/// effects.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     let name = args.file.display().to_string();
     let Some(target) = &args.target else {
@@ -63,7 +64,7 @@ fn prepared(
     Ok(Ok((Arc::new(checked.into_program()), prepared)))
 }
 
-/// Prints what a program would do, and which node prepared it.
+/// Prints the effects of a program, and the node that prepared it.
 fn tell(program: &Arc<Program>, prepared: Option<&PrepareResult>, common: &Common) -> Exit {
     if common.json {
         terminal::json(&to_json(program, prepared))
@@ -127,8 +128,8 @@ fn text(program: &Arc<Program>) -> String {
     text
 }
 
-/// Returns the kind of a statement. Statements of the load stage alone are copies of several that
-/// run in sequence for each row.
+/// Returns the kind of a statement. Statements that belong only to the load stage are copies of
+/// several statements that run in sequence for each row.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);
     let statements = program.statements();

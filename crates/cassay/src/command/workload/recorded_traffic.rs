@@ -9,7 +9,7 @@ use measure::number;
 use query_log::{Choice, KindCount, LogRead, Recording, Why};
 use serde_json::{Value, json};
 
-/// Prints what was recorded.
+/// Prints a summary of the recorded traffic.
 pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
     let named = args.files.iter().map(|path| (path.display().to_string(), path.clone()));
     let recording = query_log::read(&named.collect::<Vec<_>>(), Choice::default())

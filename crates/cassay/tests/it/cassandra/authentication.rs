@@ -39,7 +39,7 @@ pub fn assert_closed(node: SocketAddr, password: &str) {
         format!("{error:#}")
     };
     let nobody = refused(&Access::default());
-    assert!(nobody.contains("wants a user and password"), "{nobody}");
+    assert!(nobody.contains("requires a user and password"), "{nobody}");
     for (user, password) in [
         ("cassandra", "cassandra"),
         ("cassay", "cassandra"),

@@ -112,7 +112,7 @@ fn a_node_is_killed_and_restarted_under_load() {
     };
     assert_confirmed(killed);
     let evidence = &killed.evidence;
-    let gone = "the kernel knows its process no more, it does not answer a client";
+    let gone = "its process no longer exists, it does not answer a client";
     assert!(evidence.contains(gone), "{evidence}");
     assert_answered(&lab, killed);
 }

@@ -109,7 +109,7 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
     assert_eq!(counted, is_countable.then_some(ROWS_COUNT as u64));
     lab.cassay(&["snapshot", "export", "full", "--to", to])
         .ended_with(1)
-        .says(&["is there already", "nothing is overwritten"]);
+        .says(&["already exists", "is not overwritten"]);
     lab.cassay(&["target", "down"]).ended_with(0);
 
     up(&lab, &["--like", to]);
@@ -144,7 +144,7 @@ fn a_damaged_file_is_named(lab: &Lab, folder: &Path) {
     let from = folder.to_str().unwrap();
     let name = data.file_name().unwrap().to_str().unwrap();
     let refused = lab.cassay(&["snapshot", "import", from]).ended_with(1);
-    refused.says(&["node2", name, "is damaged", "nothing was imported"]);
+    refused.says(&["node2", name, "is damaged", "cassay imported nothing"]);
     std::fs::write(&data, whole).unwrap();
     let none = lab.cassay(&["snapshot", "list", "--json"]).ended_with(0);
     assert_eq!(none.json().as_array().map(Vec::len), Some(0));

@@ -63,9 +63,9 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     let evidence = &upgrade.evidence;
     // 4.1 writes the format of 4.0; the others have their own.
     let files = match lines()[1].name {
-        "4.1" => "nothing was rewritten",
+        "4.1" => "no file was rewritten",
         "5.0" => "of oa",
-        _ => "were rewritten: it had",
+        _ => "were rewritten: the node had",
     };
     for said in said.iter().chain([&files]) {
         assert!(evidence.contains(said), "{said}: {evidence}");
@@ -162,13 +162,13 @@ faults:
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
             // This version has no table of what was compared.
-            "4.0" => "which no other node shows",
+            "4.0" => "but no other node shows that",
             _ => "node2 and node3 compared",
         };
         let said = [
-            format!("the files that it had as {from} are kept"),
+            format!("its files from {from} are kept"),
             format!("1 of 3 nodes are Cassandra {to}: node1 is {to}, node2 is {from}"),
-            format!("it is {from} again, with the files that it had as that"),
+            format!("it runs {from} again, with its files from that release"),
             "node1 was repaired (".to_owned(),
             compared.to_owned(),
             format!("node1 is {from}, node2 is {from}, node3 is {from}, they agree on the schema"),

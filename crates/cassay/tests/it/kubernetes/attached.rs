@@ -87,7 +87,10 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     ]);
     let findings = said.json();
     let seen = confirmed(&findings);
-    assert!(seen[1].contains("db-0 hears nothing of db-1"), "{seen:?}");
+    assert!(
+        seen[1].contains("db-0 receives nothing from db-1"),
+        "{seen:?}"
+    );
     assert!(!said.stderr.contains("`probes.processes`"), "{said}");
     theirs.assert_untold(lab, &said);
     wait_until("no network policy is left", || left().is_empty());

@@ -93,7 +93,7 @@ impl Theirs {
         wait_until("its nodes are ready", || theirs.ready().len() == 2);
         let first = theirs.ready()[0];
         let mut session = theirs.session(first, "cassandra", "cassandra");
-        // Whoever is left lets people in.
+        // The remaining nodes accept users.
         let copied = "ALTER KEYSPACE system_auth WITH replication = {'class': \
                       'NetworkTopologyStrategy', 'datacenter1': 2}";
         let user = format!(

@@ -25,7 +25,7 @@ fn a_run_is_deleted_once_the_user_says_so() {
     let folder = |name: &str| lab.path().join("results").join(name);
     lab.cassay(&["tag", "good", &names[0]]).ended_with(0);
     let asked = lab.cassay(&["delete", &names[0]]).ended_with(2);
-    asked.says(&["nothing was deleted"]);
+    asked.says(&["cassay deleted no run"]);
     assert!(
         asked.stdout.contains(&names[0]) && asked.stdout.contains("tag good"),
         "{asked}"

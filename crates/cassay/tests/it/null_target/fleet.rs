@@ -36,7 +36,7 @@ fn trial(lab: &Lab, machines: &str) -> Value {
     run(lab, machines, 2).measured(lab).json()["trials"][0].clone()
 }
 
-/// Returns the number of operations of each kind, whatever their outcome.
+/// Returns the number of operations of each kind, regardless of their outcome.
 pub(crate) fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let count = |kind: &Value| {
@@ -206,7 +206,7 @@ fn a_client_that_is_frozen_is_missed_and_named() {
     let trial = said.json()["trials"][0].clone();
     let detail = rule(&trial, "V4")["detail"].as_str().unwrap_or_default().to_owned();
     assert!(
-        detail.starts_with("client1 (here) was not heard of for"),
+        detail.starts_with("client1 (here) has sent no message for"),
         "{detail}"
     );
     wait_until_gone(clients);

@@ -1,4 +1,4 @@
-//! Tests a grid: planned in words, run as a matrix and a sweep, and shown in rows and columns.
+//! Tests a grid: described in its plan, run as a matrix and a sweep, and shown in rows and columns.
 
 use crate::program::Lab;
 

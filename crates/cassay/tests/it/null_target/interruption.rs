@@ -99,7 +99,7 @@ fn resumed(lab: &Lab, first: &Value) {
         starts.windows(2).all(|pair| pair[0] < pair[1]),
         "{starts:?}"
     );
-    lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn ctrl_c_ends_with_130_and_resume_does_the_rest() {
     });
     let said = said.ended_with(130);
     said.says(&[
-        "interrupted; everything that was started is stopped",
+        "interrupted; all started processes are stopped",
         "cassay resume",
     ]);
     assert_eq!(said.stdout, "", "there is no answer yet");
@@ -141,7 +141,7 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
         assert_eq!(lab.journaled("trial_skipped", Some(left_out)), 2);
     }
     assert_eq!(lab.journaled("trial_started", Some(0)), 1);
-    lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
 }
 
 /// A run continues only with the plan on disk: a study with a different plan cannot be resumed, nor

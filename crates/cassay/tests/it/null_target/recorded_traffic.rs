@@ -56,7 +56,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     let planned = lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
     let shown = format!("{}{}", planned.stdout, planned.stderr);
     assert!(
-        shown.contains("all 73 operations are replayed once"),
+        shown.contains("cassay replays all 73 operations once"),
         "{shown}"
     );
 }

@@ -171,7 +171,7 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     run.says(&[
         "node-restart: the cluster was not started by cassay, and is not stopped and started",
         "add --allow restart",
-        "node-pause: the cluster was not started by cassay, and is not told by signals",
+        "node-pause: the cluster was not started by cassay, and is not controlled by signals",
         "add --allow signal",
     ]);
     assert!(!theirs.machines.lab.path().join("results").exists());
@@ -299,7 +299,7 @@ fn a_lost_machine_is_a_named_gap_and_earlier_data_is_kept() {
     };
     let same = rule(1, "V11");
     let detail = same["detail"].to_string();
-    let unseen = "cannot be judged: what the host has seen of 127.0.0.1 on db1 is lost";
+    let unseen = "cannot be judged: the readings of 127.0.0.1 on db1 are lost";
     assert!(detail.contains(unseen), "{said}");
     assert_eq!(same["result"], unseen_or_stolen(&detail), "{said}");
     let lost = "the logs of 127.0.0.1 on db1 are lost";
@@ -421,7 +421,7 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     theirs
         .cassay(&["plan", "study.yaml", "--trust", allow])
         .ended_with(0)
-        .says(&["db1: an earlier command was killed: what serves 127.0.0.1:"]);
+        .says(&["db1: an earlier command was killed: the server of 127.0.0.1:"]);
     assert!(theirs.serves() && theirs.starts() == 2);
     theirs.wait_until_left();
 }
@@ -484,7 +484,7 @@ fn a_process_of_another_user_is_refused_before_any_change() {
     let allow = "--allow=create=keyspace1,restart";
     theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
         "node-stop is not available: 127.0.0.1: db1: ",
-        "it is none of this user's",
+        "it belongs to another user",
     ]);
     assert!(theirs.serves() && theirs.starts() == 1);
     assert!(!theirs.machines.lab.path().join("results").exists());

@@ -190,7 +190,7 @@ fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
     let ssh = process("ssh", started.id(), "load1");
     signal(ssh, Signal::STOP);
     let said = started.end().ended_with(3);
-    assert_lost(&said, "client1 (load1) was not heard of for", before_s);
+    assert_lost(&said, "client1 (load1) has sent no message for", before_s);
     let is_gone = || !fs::exists(format!("/proc/{ssh}")).unwrap_or(true);
     wait_until("the ssh that stood still has ended", is_gone);
     for name in CLIENTS {
@@ -216,7 +216,7 @@ impl Drop for Stopped {
     }
 }
 
-/// The connection stays open, so no side sees its end. The far side only has its lease.
+/// The connection remains open, so no side sees its end. The agent only has its lease.
 #[test]
 fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {
@@ -233,7 +233,7 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     // Neither this side, which goes on, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
-    assert_lost(&said, "client2 (load2) was not heard of for", before_s);
+    assert_lost(&said, "client2 (load2) has sent no message for", before_s);
     machines.wait_until_left("load1");
     drop(stopped);
     let is_gone = || !fs::exists(format!("/proc/{session}")).unwrap_or(true);

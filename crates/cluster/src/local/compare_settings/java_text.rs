@@ -20,7 +20,7 @@ enum Text {
     Class(String, Vec<(String, Text)>),
 }
 
-/// Returns true if `row` shows the requested `value`. `None` if the text is not conclusive.
+/// Returns true if `row` shows the requested `value`. `None` if the text does not decide it.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
@@ -34,7 +34,7 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     reader.rest.is_empty().then(|| holds(value, &text))?
 }
 
-/// Returns true if everything requested is in `shown`, which may contain more.
+/// Returns true if `shown` contains all requested elements. It may contain more.
 fn stands_in(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(map), Value::Object(shown)) => map
@@ -66,7 +66,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
             shown => holds(&list[0], shown),
         },
         (Value::Array(list), Text::List(shown)) if list.len() != shown.len() => Some(false),
-        // The server treats some lists as sets, and orders them in its own way.
+        // The server treats some lists as sets, and changes their order.
         (Value::Array(list), Text::List(shown)) => {
             all(list.iter().map(|value| among(value, shown)))
         }
@@ -101,7 +101,7 @@ fn class(
     }))
 }
 
-/// Combines results: a mismatch decides, then an unknown.
+/// Combines results: one mismatch makes a mismatch; otherwise one unknown makes an unknown.
 fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut told = Some(true);
     for one in each {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// "1" was once matched by "10", and by any other occurrence of 1 in the text.
+    /// "1" once matched "10", and any other occurrence of 1 in the text.
     #[test]
     fn a_value_is_compared_with_that_of_its_own_key_and_whole() {
         let row = "{default=TrieMemtable{shards=10, seed=1}, other=SkipListMemtable, l=[a, b]}";

@@ -1,18 +1,18 @@
-//! CPUs of the client on a machine that it shares with nodes: those reserved before the nodes are
-//! planned, and those that nodes leave free.
+//! CPUs of the client on a machine that it shares with nodes: the CPUs reserved before planning the
+//! nodes, and the CPUs that nodes leave free.
 
 use super::Layout;
 use target_spec::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// Number of L3 groups from which on the client gets a whole group.
+/// Minimum number of L3 groups for the client to get a whole group.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// With fewer groups, the client gets one of this many cores.
+/// With fewer groups, the client gets one core of each this many cores.
 const CORES_FOR_CLIENT: usize = 4;
 
-/// Returns the CPUs of `machine` to reserve for the client before nodes are planned. It has
-/// `beside` CPUs already, which no host may use.
+/// Returns the CPUs of `machine` to reserve for the client before nodes are planned. The client
+/// already has `beside` CPUs, which no host may use.
 pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> CpuSet {
     let wish = &spec.topology;
     let none = CpuSet::default();
@@ -30,7 +30,7 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
         }
         return kept;
     }
-    // The requested CPUs may be all of them. The client gets the rest.
+    // The user may request all CPUs. Then the client gets the rest.
     let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
     if wish.cpus.is_some() || wish.part.is_some() || floats || beside > 0 {
         return none;
@@ -48,8 +48,8 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
 }
 
 impl Layout {
-    /// Gives the client `wanted` CPUs that nodes leave free: under another L3 cache, else on other
-    /// cores, else on other threads.
+    /// Gives the client `wanted` CPUs that nodes leave free. They are under another L3 cache if
+    /// possible, otherwise on other cores, otherwise on other threads.
     pub(super) fn seat_client(&mut self, machine: &Machine, taken: &CpuSet, wanted: usize) {
         let allowed = machine.allowed_cpus();
         let beside = [
@@ -63,14 +63,14 @@ impl Layout {
         let where_it_is = match (best, tells_l3(machine)) {
             (Some(0), true) => "under an L3 that no node has",
             (Some(0), false) => {
-                "on a NUMA node that no node has; this machine does not tell which cores share an \
-                 L3"
+                "on a NUMA node that no node has; this machine does not report which cores share \
+                 an L3"
             }
             (Some(1), true) => {
                 "on cores that no node has; every L3 that may be used has a node under it"
             }
             (Some(1), false) => {
-                "on cores that no node has; this machine does not tell which cores share an L3"
+                "on cores that no node has; this machine does not report which cores share an L3"
             }
             _ if beside[1].is_empty() => {
                 "which are threads of cores that nodes run on: no core is free"
@@ -94,8 +94,8 @@ fn tells_l3(machine: &Machine) -> bool {
     used.all(|group| group.is_real)
 }
 
-/// Returns CPUs in the order in which workers use them: a thread of each core, then the second
-/// threads.
+/// Returns CPUs in the order in which workers use them: the first thread of each core, then the
+/// second threads.
 fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     let cores = machine.only(cpus).parts(Units::Cores);
     let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();

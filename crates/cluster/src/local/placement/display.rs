@@ -1,11 +1,11 @@
-//! Placement of a cluster's nodes, for display and to keep the client off their CPUs.
+//! Placement of a cluster's nodes. It serves the display, and keeps the client off their CPUs.
 
 use super::machine_part::PartUsed;
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 
 impl Cluster {
-    /// Describes the client's CPUs beside placed nodes, in a sentence.
+    /// Describes the client's CPUs in a sentence, if nodes are placed.
     pub fn client_sentence(&self) -> Option<&str> {
         self.local()?.layout().of_client.as_deref()
     }

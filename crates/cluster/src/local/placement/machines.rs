@@ -1,5 +1,5 @@
-//! Placement of nodes on remote machines. Each machine is planned separately for its nodes, and no
-//! CPUs are reserved for a client.
+//! Plans the placement of nodes on remote machines. It plans each machine separately, and reserves
+//! no CPUs for a client.
 
 use super::{Layout, Placement};
 use anyhow::{Context, Result};
@@ -7,8 +7,8 @@ use target_spec::{LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {
-    /// Plans the nodes of a spec, which are dealt to `machines` in turn. Each machine comes with
-    /// its host name.
+    /// Plans the nodes of a spec and deals them to `machines` in turn. Each machine comes with its
+    /// host name.
     ///
     /// # Errors
     /// A machine lacks CPUs or memory.

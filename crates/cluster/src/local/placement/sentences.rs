@@ -3,24 +3,17 @@
 
 use super::Placement;
 use measure::number::counted;
+use topology::warnings::{EVERY_CPU, MEMORY_AWAY, SHARED_CORES, SPLIT_PART};
 use topology::{CpuSet, Instance, Plan};
 
 /// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
-/// it.
+/// the machine.
 pub(super) const NONE_LEFT: &str =
-    "nodes have every CPU: none is left for interrupts, the system and the client";
+    "nodes use every CPU: none remains for interrupts, the system and the client";
 
-/// Planner's warning if whole cores did not suffice.
-const SHARED: &str = "cores are shared by several instances";
-
-/// Parts of planner warnings that are rephrased here. They count nodes from 0 instead of `node1`,
-/// or take the nodes' part of the machine for the whole.
-const SAID_OTHERWISE: [&str; 4] = [
-    "every CPU is given out",
-    SHARED,
-    "no node had room for a part of instances",
-    "have memory on nodes that they have no CPUs on",
-];
+/// Parts of planner warnings that this module rephrases. They count nodes from 0 instead of
+/// `node1`, or mistake the nodes' part of the machine for the whole.
+const SAID_OTHERWISE: [&str; 4] = [EVERY_CPU, SHARED_CORES, SPLIT_PART, MEMORY_AWAY];
 
 /// Describes planned nodes. `collector` is the name of their collector if the planner does not know
 /// it.
@@ -40,8 +33,8 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Overlapping NUMA nodes share cores too, but on request.
-    if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
+    // Nodes with overlapping NUMA nodes also share cores, but on request.
+    if plan.warnings.iter().any(|warning| warning.contains(SHARED_CORES)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
         let cores = counted(count as usize, "core");
@@ -50,7 +43,7 @@ pub(super) fn plan_sentences(
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
         said.push(format!(
-            "no NUMA node had room for a part of {}: it is on several",
+            "no NUMA node had space for a part of {}, so it is on several",
             split.join(", ")
         ));
     }
@@ -60,7 +53,7 @@ pub(super) fn plan_sentences(
     });
     if !away.is_empty() {
         said.push(format!(
-            "memory is on NUMA nodes without CPUs of their own: of {}",
+            "memory of {} is on NUMA nodes without CPUs for it",
             away.join(", ")
         ));
     }
@@ -79,7 +72,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory: each reason once, with its nodes if reasons differ.
+/// Explains the placement of memory: each reason once, and with its nodes if reasons differ.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

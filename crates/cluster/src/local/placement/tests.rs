@@ -205,7 +205,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
     );
     let error = format!("{:#}", Layout::plan(&all, &small()).unwrap_err());
     assert!(
-        error.contains("3 cores of this machine, and there are 2 cores"),
+        error.contains("3 cores of this machine, but there are only 2 cores"),
         "{error}"
     );
 }
@@ -231,8 +231,8 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
     }
 }
 
-/// A JVM without a CPU count counts at most its host's CPU quota. It counted 2 of 56, which was
-/// mistaken for a placement that is not in effect.
+/// A JVM without a CPU count uses at most the CPU quota of its host. It counted 2 of 56 CPUs, which
+/// was mistaken for a placement that is not in effect.
 #[test]
 fn a_jvm_without_a_cpu_count_uses_the_quota_of_its_host() {
     let host = HostSpec {
@@ -282,13 +282,13 @@ fn only_the_cpus_of_the_hosts_are_used() {
     assert_eq!(layout.client, Some(vec![0]), "what they leave");
 }
 
-/// A socket of six cores, two threads each.
+/// This is a socket of six cores with two threads each.
 fn six_cores() -> Machine {
     let shape = Shape::regular(Counts(1, 1, 1, 6, 2), Numbering::Block, 16);
     shape.machine().unwrap()
 }
 
-/// `auto` gave nodes the very cores that were reserved for housekeeping.
+/// `auto` gave nodes the same cores that were reserved for housekeeping.
 #[test]
 fn no_node_has_the_cores_of_housekeeping() {
     let topology = Topology {
@@ -308,7 +308,7 @@ fn no_node_has_the_cores_of_housekeeping() {
     assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
 }
 
-/// The share was calculated from all CPUs: "12 of 12 CPUs and yet do not fit".
+/// The share was calculated from all CPUs, so the message was "12 of 12 CPUs and yet do not fit".
 #[test]
 fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
     let part = Some((Units::Cores, 6));
@@ -408,7 +408,7 @@ fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
             let takes_turns = matches!(layout.nodes[0].confinement.memory, Memory::Interleaved(_));
             assert_eq!(takes_turns, !name.is_empty(), "{layout:?}");
             let said = layout.sentences.join("\n");
-            let expected = format!("and {name} on JDK 17, which does not know nodes");
+            let expected = format!("and {name} on JDK 17, which has no NUMA support");
             assert_eq!(said.contains(&expected), takes_turns, "{said}");
         }
     }
@@ -416,7 +416,7 @@ fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
 
 #[test]
 fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
-    // Three nodes of 18 cores on two sockets of 28: the third one is on both.
+    // Three nodes of 18 cores are on two sockets of 28, so the third node is on both.
     let topology = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)
@@ -439,7 +439,7 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
     );
 }
 
-/// The planner counts instances from 0, and takes the nodes' part for the machine.
+/// The planner counts instances from 0, and treats the nodes' part as the machine.
 #[test]
 fn sentences_are_about_the_nodes_and_the_real_machine() {
     let said = |nodes: usize, topology: Topology, machine: &Machine| {
@@ -467,14 +467,14 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         shared.contains("1 core is shared by several nodes"),
         "{shared}"
     );
-    // Beside two nodes of 18 cores, each socket of 28 has 10 left, so the third node is on both.
+    // Next to two nodes of 18 cores, each socket of 28 has 10 left, so the third node is on both.
     let wide = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)
     };
     let split = said(3, wide, &xeon());
     assert!(
-        split.contains("no NUMA node had room for a part of node"),
+        split.contains("no NUMA node had space for a part of node"),
         "{split}"
     );
     for said in [of_part, shared, split] {

@@ -19,11 +19,11 @@ const DEFAULT: &str = "cassandra";
 /// Time limit of a login: the server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Creates our role and disables the default one, on all nodes of a ring that has just come up.
-/// Does nothing for an open cluster.
+/// Creates the role of cassay and disables the default one, on all nodes of a ring that has just
+/// come up. Does nothing for an open cluster.
 ///
 /// # Errors
-/// A node dies, the deadline passes, or another client has created a role meanwhile.
+/// A node dies, the deadline passes, or another client has created a role in the meantime.
 pub(in crate::local) fn set_up(
     nodes: &mut [LocalNode],
     access: &Access,
@@ -43,21 +43,28 @@ pub(in crate::local) fn set_up(
         let shut = format!("ALTER ROLE {DEFAULT} WITH SUPERUSER = false AND LOGIN = false");
         ours.query(&shut).map(drop)
     };
-    ready::wait(nodes, 0, deadline, limit, "did not take our role", make)?;
+    ready::wait(
+        nodes,
+        0,
+        deadline,
+        limit,
+        "did not accept cassay's role",
+        make,
+    )?;
     let known = |node: &LocalNode| {
         open(node, access)?;
         open(node, &load_access(access))?;
         refuses_default(node)
     };
     for index in 0..count {
-        let failure = "did not know the cluster's roles";
+        let failure = "did not have the cluster's roles";
         ready::wait(nodes, index, deadline, limit, failure, known)?;
     }
     refuse_strangers(&nodes[0], access)
 }
 
-/// Creates our role as the default role. Our own login is tried only once the role may exist,
-/// because the server caches for two seconds that it does not.
+/// Logs in as the default role and creates cassay's role. It tries cassay's own login only once the
+/// role may exist, because the server caches for two seconds that a role does not exist.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
@@ -87,7 +94,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
 /// Checks that the default role cannot log in.
 fn refuses_default(node: &LocalNode) -> Result<()> {
     let refusal = match open(node, &default_access()) {
-        Ok(_) => bail!("it lets the role {DEFAULT} in"),
+        Ok(_) => bail!("it accepts the role {DEFAULT}"),
         Err(error) => error,
     };
     let code = refusal.downcast_ref().map(|error: &ServerError| error.code);
@@ -139,7 +146,7 @@ fn open(node: &LocalNode, access: &Access) -> Result<Session> {
 /// The node does not answer.
 pub(in crate::local) fn proof(node: &LocalNode) -> Result<Proof> {
     let class = Session::authenticator(node.cql_address(), ATTEMPT)
-        .with_context(|| format!("ask {} who may log in", node.layout.name))?
+        .with_context(|| format!("ask {} for the roles that may log in", node.layout.name))?
         .unwrap_or_else(|| "none".to_string());
     let wanted = Authentication::Password.name();
     let holds = class.rsplit('.').next() == Some("PasswordAuthenticator");

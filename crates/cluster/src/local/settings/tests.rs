@@ -1,4 +1,4 @@
-//! Tests of node configurations, on a made-up layout.
+//! Tests of node configurations, on an invented layout.
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn one_node_more_owns_what_each_of_the_others_then_owns() {
         let (owned, order) = owned(&ring);
         assert_eq!(order.len(), (nodes + 1) * tokens as usize);
         let share = (1u128 << 64) as f64 / (nodes + 1) as f64;
-        // A node that gives up one slice more than others owns that much less.
+        // A node that gives up one slice more than others owns a correspondingly smaller share.
         let one = match tokens % nodes as u64 {
             0 => 0.0,
             _ => 1.0 / tokens as f64,
@@ -131,7 +131,7 @@ fn overrides_replace_ours() {
     assert!(!settings.contains_key("commitlog_sync_period"));
 }
 
-/// A line reports an unknown setting only when its node dies.
+/// A release line reports an unknown setting only when its node dies.
 #[test]
 fn every_setting_of_ours_is_one_that_the_line_has() {
     for line in versions::LINES {
@@ -191,7 +191,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     }
     let refused = |text: &str, yaml| changed(text, of, &map(yaml)).unwrap_err().to_string();
     let text = written(&one);
-    assert!(refused(&text, json!({"listen_address": "::1"})).contains("an address of its own"));
+    assert!(refused(&text, json!({"listen_address": "::1"})).contains("a separate address"));
     assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
     let foreign = "seed_provider:\n  - class_name: x\n";
     assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("as cassay wrote it"));
@@ -233,7 +233,7 @@ fn tokens_that_make_no_ring_are_refused() {
         ..LocalSpec::default()
     };
     let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
-    assert!(refused(vec![vec![1]]).contains("tokens of 1 node, and there are to be 2 nodes"));
+    assert!(refused(vec![vec![1]]).contains("tokens for 1 node, but there should be 2 nodes"));
     assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
     assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
     assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));

@@ -40,7 +40,7 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
     Ok(proofs)
 }
 
-/// Compares a requested limit with the kernel's, if it has one.
+/// Compares a requested limit with the kernel's value, if there is a limit.
 fn limit_proof(
     (node, source): (&str, &'static str),
     key: &str,
@@ -90,8 +90,8 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
 }
 
 impl NodeReport {
-    /// Verifies the JVM's view of the host's limits. For a node with a cgroup of its own, the CPUs
-    /// are those of the cgroup, `own`, not those of the host around it.
+    /// Verifies the JVM's view of the host's limits. For a node with its own cgroup, the CPUs are
+    /// those of this cgroup, `own`, not those of the host around it.
     pub(super) fn host_proofs(
         &self,
         host: &HostSpec,
@@ -100,7 +100,7 @@ impl NodeReport {
     ) -> Vec<Proof> {
         let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
         let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
-        let why = facts.map_or(NO_AGENT, |_| "VM.info does not say it");
+        let why = facts.map_or(NO_AGENT, |_| "VM.info does not contain it");
         let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
             node: node.to_string(),
             key: key.to_string(),
@@ -126,7 +126,7 @@ impl NodeReport {
             let cores = number("cpu_quota")
                 .zip(number("cpu_period"))
                 .map(|(quota, period)| quota / period);
-            // The kernel stores whole microseconds of a period of 100 ms.
+            // The kernel stores the quota in whole microseconds of a period of 100 ms.
             let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
             // Without a quota, the JVM reports a text.
             let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
-    /// CPUs are not in effect.
+    /// CPUs were not in effect.
     #[test]
     fn a_placed_node_counts_the_cpus_of_its_own_group() {
         let host = HostSpec {

@@ -1,5 +1,5 @@
 //! Report of a node, queried once: settings from the server's virtual table; flags, properties and
-//! machine size from the JVM. Also the proofs that follow from it.
+//! machine size from the JVM. Also contains the proofs that follow from the report.
 
 use super::outcome::{Effect, Proof};
 use crate::credentials::Access;
@@ -47,7 +47,7 @@ impl Proof {
                 *row = line.shown_with_unit(key, row);
             }
         }
-        // A number under such a key is compared as the server shows it, in the older unit.
+        // A number under this key is compared in the older unit, in which the server shows it.
         let whole = |key: &str, value: &Value| match value {
             Value::Number(number) => {
                 let text = line.shown_with_unit(key, &number.to_string());
@@ -80,9 +80,9 @@ impl Proof {
     }
 }
 
-/// Reason if a visible guardrail has no effect on the load.
-const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail binds ordinary users only, and nodes without \
-                                      authentication take every client for a superuser";
+/// Reason for a visible guardrail without effect on the load.
+const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail limits only ordinary users, and nodes without \
+                                      authentication treat every client as a superuser";
 
 const SETTINGS: &str = "system_views.settings";
 const FLAGS: &str = "VM.flags";
@@ -225,7 +225,7 @@ impl NodeReport {
         let line = spec.release.line();
         proofs.extend(Proof::compare_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
-            // The last of repeated options wins, so only that one is verified.
+            // The last of repeated options wins, so only the last one is verified.
             let key = |option: &str| self.option(option, node).key;
             let later = &spec.jvm_options[index + 1..];
             if !later.iter().any(|other| key(other) == key(option)) {
@@ -235,7 +235,7 @@ impl NodeReport {
         proofs
     }
 
-    /// Verifies the collector in use.
+    /// Verifies the collector that is in use.
     fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
         let found = self.jvm.as_ref().map(|jvm| {
             let is_on = |one: &&Collector| {
@@ -324,7 +324,7 @@ impl Jvm {
     }
 }
 
-/// Masks secrets in a proof that was already compared; its result stays.
+/// Masks secrets in a proof after the comparison. The result of the proof does not change.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {
@@ -354,7 +354,7 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     (key, wanted, parsed)
 }
 
-/// Shown value, true if it is the requested one, and the source.
+/// The value as shown, true if it is the requested value, and the source.
 type ShownSetting = (String, bool, &'static str);
 
 #[cfg(test)]

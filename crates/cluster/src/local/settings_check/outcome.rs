@@ -18,7 +18,8 @@ pub struct Proof {
     pub source: &'static str,
 }
 
-/// Result of checking a setting. The type has no fourth case: an unseen value never counts as seen.
+/// Result of checking a setting. The type has no fourth case, so an unknown value never counts as
+/// proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The requested value is in effect, as shown here.
@@ -30,8 +31,8 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Converts a shown value, with the result of the comparison. `None` means not visible, because
-    /// of `why`.
+    /// Converts a shown value, with the result of the comparison. `None` means that the value is
+    /// not visible, for the reason `why`.
     pub(in crate::local) fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
@@ -48,7 +49,7 @@ impl Effect {
         }
     }
 
-    /// Returns true if the requested value was seen in effect.
+    /// Returns true if the node reported the requested value.
     pub fn is_proved(&self) -> bool {
         matches!(self, Effect::InEffect(_))
     }

@@ -29,7 +29,7 @@ pub struct NodePlace {
 
 impl Cluster {
     /// Returns the CPUs and memory location of the running nodes, from the kernel. For an attached
-    /// cluster, of the nodes whose processes are visible.
+    /// cluster, returns those of the nodes whose processes are visible.
     ///
     /// # Errors
     /// The agent of a managed host does not report it.
@@ -71,7 +71,7 @@ pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     Ok(NodePlace {
         node: name.clone(),
         host: node.layout.host.clone(),
-        found: found.with_context(|| format!("ask where {name} runs"))?,
+        found: found.with_context(|| format!("ask for the place of {name}"))?,
     })
 }
 
@@ -99,11 +99,11 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
         Memory::Anywhere => {
             let wanted = format!("nodes {}", placement.reaches);
             let judged = reached(&found.memory_nodes, &placement.reaches);
-            let effect = Effect::from_comparison(judged, "the kernel does not tell it");
+            let effect = Effect::from_comparison(judged, "the kernel does not report it");
             proofs.push(proof("topology memory", wanted, effect, STATUS));
         }
         Memory::Bound(nodes) => {
-            let why = "neither its group nor a policy says it: this kernel has no numa_maps";
+            let why = "neither its group nor a policy contains it: this kernel has no numa_maps";
             let effect = Effect::from_comparison(bound(found, nodes), why);
             proofs.push(proof(
                 "topology memory",
@@ -146,7 +146,7 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
 }
 
 /// Checks that memory can only come from these NUMA nodes: by the cgroup of the process, or by the
-/// memory policy that it was started with. `None` if neither is visible.
+/// memory policy with which it was started. `None` if neither is visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -165,7 +165,7 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
         .sum();
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
-        // Pages of shared files stay on the NUMA node of their first reader.
+        // Pages of shared files remain on the NUMA node of their first reader.
         shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
     }
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
@@ -187,7 +187,7 @@ impl NodeReport {
         // A study's own option wins.
         if !options.iter().any(is_set) {
             let holds = counted.as_ref() == Some(&wanted);
-            let why = facts.map_or(NO_AGENT, |_| "the JVM does not say it");
+            let why = facts.map_or(NO_AGENT, |_| "the JVM does not report it");
             proofs.push(Proof {
                 node: node.to_owned(),
                 key: "topology processors".to_owned(),
@@ -282,7 +282,7 @@ mod tests {
         assert!(last(&EffectiveAffinity::default()).ends_with('?'));
     }
 
-    /// A cgroup of an earlier start with bound memory would remain bound.
+    /// The cgroup of an earlier start with bound memory would still be bound.
     #[test]
     fn a_node_with_memory_anywhere_must_reach_all_numa_nodes() {
         let mut wanted = placement("0", Memory::Anywhere);

@@ -14,7 +14,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 const SOURCE: &str = "org.apache.cassandra.db:type=StorageService UnreachableNodes";
 
-/// Checks a node's view of all others in its ring. `None` if the node is alone.
+/// Checks a node's view of all other nodes in its ring. `None` if the node is alone.
 pub(super) fn proof(node: &LocalNode, all: &[LocalNode]) -> Option<Proof> {
     if all.len() < 2 {
         return None;

@@ -104,11 +104,11 @@ fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> 
         .rows
         .into_iter()
         .next()
-        .with_context(|| format!("there is nothing in {source} where {is_it}"))?;
+        .with_context(|| format!("{source} contains no row where {is_it}"))?;
     Ok(found.columns.into_iter().zip(row).collect())
 }
 
-/// Returns one proof for a plain option, or one for each entry of a map.
+/// Returns one proof for a plain option, or one proof for each entry of a map.
 fn option_proofs(
     node: &str,
     (whose, source): (&str, &'static str),
@@ -167,8 +167,8 @@ fn in_words(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns an entry of a map option. The server renames some entries, and does not store those that
-/// follow from others.
+/// Returns an entry of a map option. The server renames some entries, and does not store an entry
+/// that follows from others.
 fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
     if let Some(found) = shown.get(key) {
         return Some(found.clone());

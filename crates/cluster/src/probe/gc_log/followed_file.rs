@@ -4,13 +4,14 @@ use anyhow::Result;
 use host::{Agent, FileId, From};
 use std::path::{Path, PathBuf};
 
-/// Bytes searched from the end of a log for its last complete line: lines have about 300 bytes.
+/// Number of bytes at the end of a log in which the reader searches for its last complete line.
+/// Lines have about 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
 
-/// Maximum kept length of an unfinished line. The JVM writes none that long.
+/// Maximum kept length of an unfinished line. The JVM writes no line of this length.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// File that is being read, with the position.
+/// File to read, with the position.
 pub(super) struct FollowedFile {
     path: PathBuf,
     id: FileId,
@@ -20,7 +21,7 @@ pub(super) struct FollowedFile {
 }
 
 impl FollowedFile {
-    /// Opens a log at its beginning, or after its last complete line.
+    /// Opens a log, either at its beginning or after its last complete line.
     pub(super) fn open(
         host: &Agent,
         path: PathBuf,
@@ -54,7 +55,7 @@ impl FollowedFile {
                 return Ok(());
             };
             if piece.size < self.offset {
-                // Truncated or recreated under the same name.
+                // The file was truncated, or recreated under the same name.
                 self.offset = 0;
                 self.partial.clear();
                 continue;

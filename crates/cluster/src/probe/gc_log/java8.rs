@@ -36,8 +36,8 @@ pub(super) struct SplitPauses {
 }
 
 impl SplitPauses {
-    /// Takes the next line. Returns the whole pause if the line is the last one of it. The lines
-    /// between have neither its duration nor its heap.
+    /// Takes the next line. Returns the whole pause if this line is its last one. The lines in
+    /// between contain neither its duration nor its heap.
     pub(super) fn join(&mut self, line: &str) -> Option<String> {
         let line = line.split(" [Times:").next()?.trim_end();
         let is_end = line.ends_with(" secs]");
@@ -46,7 +46,7 @@ impl SplitPauses {
             self.first = (is_pause && !is_end).then(|| line.to_owned());
             return None;
         }
-        // Its details are in brackets.
+        // The details of the pause are in brackets.
         if !is_end || line.trim_start().starts_with('[') {
             return None;
         }

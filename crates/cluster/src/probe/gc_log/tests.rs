@@ -88,7 +88,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
             pause("young", 74.602, Some(116.0)),
         ),
-        // ZGC, without and with generations
+        // These are lines of ZGC, without and with generations.
         (
             phases,
             "GC(13) Pause Mark Start 0.036ms",
@@ -224,7 +224,7 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     assert_eq!(logs.pauses(), [pause_row(-750, 1.5), pause_row(0, 1.5)]);
 }
 
-/// With the settings of Cassandra 4.0 for Java 8, ages of objects stand within a pause.
+/// With the settings of Cassandra 4.0 for Java 8, ages of objects are printed within a pause.
 #[test]
 fn a_pause_of_java_8_that_is_spread_over_lines_is_read() {
     let mut logs = Logs::new();
@@ -254,7 +254,7 @@ Desired survivor size 1048576 bytes, new threshold 15 (max 15)
     );
 }
 
-/// Java 8 gives the log that it writes a number and an ending of its own.
+/// Java 8 gives the current log a number and a separate ending.
 #[test]
 fn the_log_that_java_8_rotates_is_followed() {
     let mut logs = Logs::new();

@@ -106,7 +106,11 @@ fn names_that_lead_elsewhere_are_refused() {
     let of_index = "not a file of an index";
     check(&[
         ("/name", json!("../s"), "\"../s\" cannot be used"),
-        ("/keyspace", json!("system_auth"), "the server's own"),
+        (
+            "/keyspace",
+            json!("system_auth"),
+            "belongs to the server itself",
+        ),
         (
             "/nodes/0/node",
             json!("../up"),
@@ -115,11 +119,11 @@ fn names_that_lead_elsewhere_are_refused() {
         ("/nodes/0/node", json!("/etc"), no_node),
         ("/nodes/0/node", json!(".."), no_node),
         ("/nodes/0/node", json!("export.json"), no_node),
-        ("/nodes/0/node", json!("node2"), "\"node2\" is there twice"),
+        ("/nodes/0/node", json!("node2"), "\"node2\" occurs twice"),
         (
             &format!("{TABLE}/name"),
             json!("../t"),
-            "names of tables are",
+            "names of tables have only",
         ),
         (
             &format!("{TABLE}/id"),
@@ -133,7 +137,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (NAME, json!("a\u{0}-b"), no_file),
         (NAME, json!("a-b\n"), no_file),
         (NAME, json!("x".repeat(300)), no_file),
-        (NAME, json!("nb-1-big-TOC.txt"), "is there twice"),
+        (NAME, json!("nb-1-big-TOC.txt"), "occurs twice"),
         (NAME, json!("nb-2-big-Data.db"), "not a file of the SSTable"),
     ]);
 }
@@ -142,8 +146,12 @@ fn names_that_lead_elsewhere_are_refused() {
 fn an_export_whose_parts_disagree_is_refused() {
     let sstable = |what: &str| format!("{TABLE}/sstables/0/{what}");
     check(&[
-        ("/format", json!(2), "has format 2, and this cassay knows 1"),
-        ("/nodes", json!([]), "the part of no node"),
+        (
+            "/format",
+            json!(2),
+            "has format 2, but this cassay supports 1",
+        ),
+        ("/nodes", json!([]), "a part of an unknown node"),
         ("/nodes/0/tokens", json!([]), "it has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
         (
@@ -155,7 +163,7 @@ fn an_export_whose_parts_disagree_is_refused() {
         (
             "/nodes/0/manifest/name",
             json!("x"),
-            "of the snapshot \"x\"",
+            "belongs to the snapshot \"x\"",
         ),
         ("/nodes/0/manifest/tables", json!([]), "it has no table"),
         (
@@ -215,7 +223,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
         "",
     ] {
         assert!(
-            with(bad).contains("executes nothing else"),
+            with(bad).contains("executes no other statements"),
             "{bad}: {}",
             with(bad)
         );
@@ -223,14 +231,14 @@ fn statements_make_the_tables_and_do_nothing_else() {
     let hidden = "CREATE TYPE k.p (x int) -- a\rSELECT 1 FROM k.t";
     let said = with(hidden);
     assert!(
-        said.contains("cannot be read: line 1, column 29: a carriage return"),
+        said.contains("cannot be read: line 1, column 29: this comment ends at a carriage return"),
         "{said}"
     );
     let mut without = two_exports();
     for node in without["nodes"].as_array_mut().unwrap() {
         node["manifest"]["schema"] = json!([SCHEMA[1]]);
     }
-    assert!(refused(&without).contains("how the keyspace is copied"));
+    assert!(refused(&without).contains("the replication of the keyspace"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
-    // Several pieces, the last one shorter.
+    // There are several pieces, of which the last is shorter.
     layout::tests::write(
         &table,
         "nb-1-big-",
@@ -74,7 +74,7 @@ fn a_part_arrives_as_it_left_and_is_a_snapshot_of_its_new_name() {
     );
     let file = |root: &Path| std::fs::read(root.join("k/t/.by_city/nb-1-big-Data.db")).unwrap();
     assert_eq!(file(&making), file(&manifest::folder(here.path(), "s")));
-    // Again, over the leftover of a killed command.
+    // It runs again over the leftover of a killed command.
     brought_in(to, &part, between.path()).unwrap();
 }
 
@@ -114,10 +114,10 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     );
     std::fs::remove_file(&path).unwrap();
     assert!(why().contains("nb-1-big-TOC.txt"), "{}", why());
-    // Same size and bytes as the file: it is refused because it is a link.
+    // It has the same size and bytes as the file, but is refused because it is a link.
     std::fs::write(&secret, "x").unwrap();
     symlink(&secret, &path).unwrap();
-    assert!(why().contains("no link of it is followed"), "{}", why());
+    assert!(why().contains("links in it are not followed"), "{}", why());
     std::fs::remove_file(&path).unwrap();
     rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     assert!(why().contains("is not a file"), "{}", why());
@@ -127,7 +127,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     let table = between.path().join("node1/t");
     std::fs::rename(&table, outside.path().join("t")).unwrap();
     symlink(outside.path().join("t"), &table).unwrap();
-    assert!(why().contains("no link of it is followed"), "{}", why());
+    assert!(why().contains("links in it are not followed"), "{}", why());
 }
 
 #[test]

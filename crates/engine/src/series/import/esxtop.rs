@@ -4,11 +4,11 @@
 //! The first line names the columns. It begins with `(PDH-CSV 4.0) (UTC)(0)`: the format, the zone
 //! of the times, and the minutes by which UTC is ahead of it. Then come thousands of names
 //! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
-//! All cells are quoted. A tool that was killed leaves half a last line, which is not an error.
+//! All cells are quoted. A killed tool leaves an incomplete last line, which is not an error.
 //!
-//! Windows, and spreadsheets that saved such a file, may write it in their own language: `;` or a
-//! tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The format
-//! has no separators of thousands, so a comma within a number is always a decimal comma.
+//! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
+//! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
+//! format has no separators of thousands, so a comma within a number is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};
@@ -22,8 +22,8 @@ use std::path::Path;
 /// Number of bytes to look at for the separator: the first cell has about 60.
 const HEAD_BYTES: usize = 4096;
 
-/// Columns to take if none are named: CPU that the machine was promised and got, its memory, its
-/// adapters and its network. The many groups of the hypervisor itself are left out.
+/// Default columns: the CPU that the machine was promised and received, its memory, its adapters
+/// and its network. They leave out the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",
@@ -46,19 +46,20 @@ const USUAL: [&str; 19] = [
     r"\network port(*)\% received packets dropped",
 ];
 
-/// Groups of the hypervisor itself, besides those of its processes, `hostd.2098765`.
+/// Groups of the hypervisor itself, in addition to those of its processes, such as `hostd.2098765`.
 const SYSTEM_GROUPS: [&str; 8] = [
     "idle", "system", "helper", "drivers", "ft", "vmotion", "init", "host",
 ];
 
 /// Minimum number of digits after the name of a hypervisor's process: ESXi counts worlds from
-/// 32,768 on. The name of a VM that ends in a host number, an address or a version has fewer.
+/// 32,768 on. The name of a VM that ends with a host number, an address or a version has fewer
+/// digits.
 const WORLD_DIGITS_MIN: usize = 5;
 
 /// Objects that only VMs have.
 const OF_VMS: [&str; 2] = ["Vcpu", "Virtual Disk"];
 
-/// Form of a file's times.
+/// Format of a file's times.
 #[derive(Clone, Copy)]
 struct TimeForm {
     /// Minutes by which UTC is ahead of the times.
@@ -77,8 +78,8 @@ struct Column {
 /// their order). If it is empty, reads the usual ones.
 ///
 /// # Errors
-/// The file cannot be read, is not of this format, has a line unlike the others, or no column
-/// matches.
+/// The file cannot be read, is not of this format, has a line that differs from the others, or no
+/// column matches.
 pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
     let file = foreign::open(FileKind::Series, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -98,7 +99,7 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
         row.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
     let form = TimeForm {
         ahead_minutes: utc_ahead(names.first().map_or("", String::as_str))?,
-        // Languages with this separator, such as French, have no date that begins with the month.
+        // In languages with this separator, such as French, dates never begin with the month.
         has_day_first: separator == b';',
     };
     let mut columns = choose(&names, wanted)?;
@@ -124,7 +125,8 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
     Ok(series.filter(|series| !series.points.is_empty()).collect())
 }
 
-/// Returns the separator of cells: the first candidate of the first line. Its first cell has none.
+/// Returns the separator of cells: the first candidate of the first line. The first cell contains
+/// none of the candidates.
 fn separator(head: &[u8]) -> u8 {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let candidates = line.iter().filter(|byte| b",;\t".contains(byte));
@@ -174,13 +176,13 @@ fn utc_ahead(first: &str) -> Result<i64> {
     let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
         let shown: String = first.chars().take(40).collect();
         format!(
-            "is not what `esxtop -b` writes: the first line begins with {shown:?} and not with \
+            "is not the output of `esxtop -b`: the first line begins with {shown:?} instead of \
              \"(PDH-CSV 4.0)\""
         )
     })?;
     let minutes = rest.trim_end().rsplit_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     match minutes.map(str::parse) {
-        // No zone is more than a day off.
+        // No time zone differs from UTC by more than a day.
         Some(Ok(minutes)) if (-1440..=1440).contains(&minutes) => Ok(minutes),
         _ => bail!("{first:?} does not end with the minutes that UTC is ahead, as `(0)` does"),
     }
@@ -236,7 +238,7 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
         "none of its {} columns is {}; the first are {:?}",
         names.len() - 1,
         if usual {
-            "one that is usually wanted; hint: name those that you want, in the language of the \
+            "one that is usually needed; hint: name those that you need, in the language of the \
              file: --column '\\cpu(*)\\%', or `columns` in a study"
                 .to_string()
         } else {
@@ -285,7 +287,7 @@ impl<'a> Parts<'a> {
         rest.split_once(':').map_or(rest, |(name, _)| name)
     }
 
-    /// Returns true if this looks like a group of the hypervisor itself: `1:system`,
+    /// Returns true if the name looks like that of a group of the hypervisor itself: `1:system`,
     /// `2098:hostd.2098765`.
     fn is_system_group(&self) -> bool {
         if !self.object.starts_with("Group ") {
@@ -312,7 +314,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the unit that a counter's name tells.
+/// Returns the unit in a counter's name.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
     // Other languages append the sign: `Prozessorzeit (%)`.

@@ -1,11 +1,11 @@
-//! Guesses the format of a file that cannot be read as a series, and says how to get a readable
-//! one.
+//! Guesses the format of a file that cannot be read as a series, and describes how to get a
+//! readable file.
 
 use foreign::FileKind;
 use std::io::Read;
 use std::path::Path;
 
-/// Number of bytes to look at.
+/// Number of bytes that the guess uses.
 const HEAD_BYTES: u64 = 4096;
 
 /// Formats that cassay reads.
@@ -20,7 +20,7 @@ const MACHINE: &str = "cassay records CPU, memory, disks and network of the node
                        scrapes/$(date +%s).prom; done`";
 
 /// Command that turns a table with times in its first column into samples. Numbers may have decimal
-/// commas if cells are not between commas.
+/// commas if commas do not separate cells.
 macro_rules! table_command {
     ($separator:literal) => {
         concat!(
@@ -261,7 +261,7 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
     let text = all.trim_start_matches('\u{feff}').trim_start();
     let first = text.lines().next().unwrap_or_default();
     let head = Head { bytes, text, first };
-    // The reader of that format has said what is wrong.
+    // The reader of that format has already reported the error.
     if first.contains("(PDH-CSV") {
         return None;
     }
@@ -272,7 +272,7 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
 mod tests {
     use super::*;
 
-    /// First texts of files, and a part of the name of their format.
+    /// First text of a file, and a part of the name of the expected format.
     const TEXTS: &[(&str, &str)] = &[
         ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
         (
@@ -367,7 +367,7 @@ mod tests {
         }
     }
 
-    /// The commands are tried with the programs that they name, where this machine has them.
+    /// The test runs the commands if this machine has the programs in them.
     #[test]
     #[expect(
         clippy::disallowed_methods,

@@ -1,11 +1,11 @@
 //! Reads Prometheus's text format: one sample a line, `name{label="value",…} value time`.
 //!
 //! Version 0.0.4 has times in milliseconds; OpenMetrics, which ends with `# EOF`, has them in
-//! seconds. This is a small strict parser: the existing libraries skip lines that they do not
-//! understand, so a broken file would become an empty chart.
+//! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
+//! parse, so a broken file would become an empty chart.
 //!
-//! Counters become rates, since only their growth says something about a run. The buckets of
-//! histograms are left out unless they are asked for.
+//! Counters become rates, because only their growth gives information about a run. The reader
+//! leaves out the buckets of histograms unless the user selects them.
 
 mod sample;
 
@@ -21,7 +21,7 @@ use std::time::UNIX_EPOCH;
 /// Maximum length of a line: labels are some hundred bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Maximum length of one scrape: the largest exporters give a tenth of it.
+/// Maximum length of one scrape. The largest exporters return a tenth of it.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
 /// Samples of a text.
@@ -68,7 +68,7 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
         "{}: {}",
         path.display(),
         if metrics.is_empty() {
-            "there is no sample in it, or only one of each counter".to_string()
+            "it contains no sample, or only one of each counter".to_string()
         } else {
             format!("no metric is called {}", metrics.join(" or "))
         }
@@ -76,13 +76,12 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     Ok(series)
 }
 
-/// Returns the nanoseconds of the times' unit: seconds in OpenMetrics, else milliseconds.
+/// Returns the unit of the times in nanoseconds: seconds in OpenMetrics, otherwise milliseconds.
 fn unit_ns(is_open_metrics: bool) -> f64 {
     if is_open_metrics { 1e9 } else { 1e6 }
 }
 
-/// Passes on each line of a file, trimmed; blank lines are left out. An error names the line's
-/// number.
+/// Passes on each line of a file, trimmed, except blank lines. An error has the number of its line.
 fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
     let mut file = BufReader::new(foreign::open(FileKind::Samples, path)?);
     let mut line = Vec::new();
@@ -119,7 +118,7 @@ fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     Ok(files)
 }
 
-/// Series that are being collected, by name with labels and by place.
+/// Series under construction, by name with labels and by place.
 struct SeriesInProgress {
     place: String,
     series: BTreeMap<(String, String), Raw>,
@@ -141,7 +140,7 @@ impl SeriesInProgress {
         }
     }
 
-    /// Adds the samples of one text. `age` is the time of samples that have none.
+    /// Adds the samples of one text. `age` is the time of samples without a time.
     fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
         for sample in &exposition.samples {
             self.add_sample(&exposition, sample, age, filter)
@@ -150,8 +149,9 @@ impl SeriesInProgress {
         Ok(())
     }
 
-    /// Adds the samples of a file, line by line, and keeps only the selected ones. The file is read
-    /// twice, since the kind of a metric and the unit of its times may follow it.
+    /// Adds the samples of a file, line by line, and keeps only the selected ones. It reads the
+    /// file twice, because the kind of a metric and the unit of its times may come after the
+    /// metric.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {
         let (mut known, mut is_open_metrics) = (Exposition::default(), false);
         for_each_line(path, |_, line| {
@@ -180,8 +180,8 @@ impl SeriesInProgress {
         };
         let unix_ns = sample.unix_ns.or(age).with_context(|| {
             format!(
-                "{} has no time; hint: put each scrape into a file of its own in one folder, whose \
-                 times are taken then, or give the end point itself",
+                "{} has no time; hint: put each scrape into a separate file in one folder, whose \
+                 times are then used, or name the endpoint itself",
                 sample.name
             )
         })?;
@@ -222,8 +222,8 @@ impl SeriesInProgress {
     }
 }
 
-/// Returns the growth per second, at the later of each two points. Pairs in which a counter
-/// restarted are left out.
+/// Returns the growth per second between each two points, at the time of the later one. It leaves
+/// out pairs in which a counter restarted.
 fn rates(points: &[Point]) -> Vec<Point> {
     let rate = |pair: &[Point]| {
         let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;
@@ -241,7 +241,7 @@ pub(super) struct LabelledSample {
     pub name: String,
     pub place: String,
     pub unit: &'static str,
-    /// True if the value only grows, so that its rate is used.
+    /// True if the value only grows, so that the reader uses its rate.
     pub counter: bool,
 }
 
@@ -266,7 +266,7 @@ impl Exposition {
         Ok(found)
     }
 
-    /// Returns each sample with its series and its value; unwanted samples are left out.
+    /// Returns each sample with its series and its value, except unwanted samples.
     pub fn described(&self, place: &str, filter: &Filter) -> Vec<(LabelledSample, f64)> {
         let one = |sample: &Sample| Some((self.describe(sample, place, filter)?, sample.value));
         self.samples.iter().filter_map(one).collect()
@@ -324,7 +324,7 @@ impl Exposition {
     }
 }
 
-/// Returns the unit that a metric's name tells by Prometheus's naming conventions.
+/// Returns the unit in a metric's name, by Prometheus's naming conventions.
 fn unit(name: &str, rate: bool) -> &'static str {
     let name = name.strip_suffix("_total").unwrap_or(name);
     let name = name.strip_suffix("_sum").unwrap_or(name);
@@ -433,7 +433,7 @@ latency_seconds_sum 1.5 2000
             ("a{x=\"1} 1\n", "a quoted text has no end"),
             ("a{x=\"\\t\"} 1\n", "\\t is not an escape"),
             ("a many\n", "a is \"many\", which is not a number"),
-            ("a 1 2 3\n", "\"3\" is too much"),
+            ("a 1 2 3\n", "\"3\" is superfluous"),
             ("a 1 -5\n", "-5 is not a time since 1970"),
             ("a 1 soon\n", "\"soon\" is not a time"),
             ("1a 1\n", "\"1a\" is not a name"),
@@ -471,7 +471,7 @@ latency_seconds_sum 1.5 2000
     proptest::proptest! {
         #[test]
         fn no_text_panics(text in "([a-z_#{}\"\\\\=, 0-9.+-]|é|\n){0,120}") {
-            // The text may be accepted or refused: it must not panic.
+            // The parser may accept or refuse the text, but must not panic.
             let _ = series(&text, &[]);
         }
     }

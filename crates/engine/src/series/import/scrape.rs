@@ -1,7 +1,7 @@
 //! Scrapes an endpoint in Prometheus's text format during a run.
 //!
-//! Only the endpoint that the study names is asked: no redirect is followed and no proxy of the
-//! environment is used. Time and length are limited, since it is an external program.
+//! The scraper contacts only the endpoint in the study: it follows no redirect, and uses no proxy
+//! from the environment. Time and length are limited, because the endpoint is an external program.
 
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
@@ -17,8 +17,8 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 /// Maximum time of one response: the JMX exporter needs seconds for a large schema.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Maximum number of series of one scrape: an exporter gives some thousands, few of which a report
-/// shows.
+/// Maximum number of series of one scrape: an exporter has some thousands, and a report shows few
+/// of them.
 const SERIES_COUNT_MAX: usize = 5_000;
 
 /// An endpoint.
@@ -34,16 +34,16 @@ impl Scrape {
     /// Makes a scraper for `url`; `metrics` as for [`super::read_prometheus`].
     ///
     /// # Errors
-    /// The address is not one of plain HTTP.
+    /// The address is not a plain HTTP address.
     pub fn new(url: &str, metrics: &[String]) -> Result<Scrape> {
         let rest = url.strip_prefix("http://").with_context(|| {
-            format!("the end point {url} must begin with http://: others are not asked")
+            format!("the endpoint {url} must begin with http://, since others are not supported")
         })?;
         let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
         ensure!(!place.is_empty(), "the end point {url} names no host");
         ensure!(
             !place.contains('@'),
-            "the end point {url} has a password in its address, where others see it"
+            "the endpoint {url} has a password in its address, where other users can read it"
         );
         Ok(Scrape {
             url: url.to_string(),
@@ -54,8 +54,8 @@ impl Scrape {
         })
     }
 
-    /// Makes a scraper for the node of this name, at `address` or at its current address if it has
-    /// moved; `metrics` as for [`super::read_prometheus`].
+    /// Makes a scraper for the node with this name, at `address`, or at its current address if it
+    /// has moved. `metrics` has the same meaning as for [`super::read_prometheus`].
     pub fn for_node(
         node: &str,
         address: SocketAddr,
@@ -75,7 +75,7 @@ impl Scrape {
         }
     }
 
-    /// Returns host and port: the place of series that name none.
+    /// Returns host and port: the place of series that do not name a place.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -93,8 +93,8 @@ impl Scrape {
         let described = Exposition::parse(text)?.described(&self.place, &self.filter);
         ensure!(
             described.len() <= SERIES_COUNT_MAX,
-            "it has {} series, more than the {SERIES_COUNT_MAX} that are taken; hint: say which \
-             ones you want",
+            "it has {} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the series \
+             that you need",
             described.len()
         );
         let mut counters = HashMap::new();
@@ -147,7 +147,7 @@ impl Resolver for BySystem {
         let found = host::host_names::addresses_of(host, uri.port_u16().unwrap_or(80))
             .map_err(|error| ureq::Error::Io(std::io::Error::other(format!("{error:#}"))))?;
         let mut addresses = self.empty();
-        // As many as there is room for.
+        // As many series as there is room for.
         found.into_iter().take(16).for_each(|address| addresses.push(address));
         Ok(addresses)
     }
@@ -167,7 +167,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// Answers one connection after the other with `answers`, and ends.
+    /// Answers successive connections with `answers`, and ends.
     fn serve(answers: Vec<String>) -> (String, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

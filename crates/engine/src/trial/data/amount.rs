@@ -1,16 +1,17 @@
-//! Measures the progress of a load, and explains why it stopped.
+//! Measures the progress of a load phase, and explains why it stopped.
 
 use anyhow::{Context, Result, ensure};
 use cluster::DataUse;
 
-/// Returns why rows could not be loaded: causes first, since the client's errors follow from them.
+/// Returns the reasons why rows could not be loaded: causes first, because the client's errors
+/// follow from them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
     let what = format!("of {count} rows not all could be loaded: {errors}");
     if !causes.is_empty() {
         return format!("{}; so {what}", causes.join("; "));
     }
     if errors.contains("shutting down") {
-        return format!("{what}; a node shuts down: its log says why");
+        return format!("{what}; a node shuts down, and its log has the reason");
     }
     let is_slow = [
         "timeout",
@@ -22,7 +23,10 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     .iter()
     .any(|word| errors.contains(word));
     if !is_slow {
-        return format!("{what}; the server refuses what is sent: its words say what to change");
+        return format!(
+            "{what}; the server refuses the requests, and its message describes the \
+                        necessary change"
+        );
     }
     format!("{what}; a lower load or a longer `client.timeout` may help")
 }

@@ -1,4 +1,4 @@
-//! Tests a long window from the engine's view: the data that is kept, and its record.
+//! Tests a long window in the engine: the data that it keeps, and its record.
 
 use super::*;
 use measure::{Histogram, Interval, KindInterval};
@@ -64,7 +64,7 @@ impl Window {
 fn a_planted_course_is_found_with_what_it_coincides_with() {
     let mut window = Window::begun();
     for index in 0..600 {
-        // A tenth less and twice as slow from 400 s on, when node1 paused.
+        // The rate is a tenth lower and twice as slow from 400 s on, when node1 paused.
         let (ok, ms) = if index < 400 { (1000, 4) } else { (900, 8) };
         window.second(index, ok + index % 3, ms);
         window.watched.push(&reading(index, HEAP, 1e8 + (index % 10) as f64 * 1e6));

@@ -1,4 +1,4 @@
-//! Tests the reading of settings, and that the rule on data and the answer agree.
+//! Tests that settings are read, and that the rule on data and the answer agree.
 
 use super::*;
 use analysis::rules::{Evidence, Limits, RuleOutcome, judge};

@@ -1,10 +1,10 @@
-//! Downgrade after an upgrade: nodes get their files from before the upgrade, start as the former
+//! Downgrade after an upgrade: nodes get their files from before the upgrade, start with the former
 //! release, and are repaired.
 //!
-//! Invariants: files are kept from a node that was drained and is stopped, before the new release
-//! has touched them. They lack later writes, so a node is back only after a repair from the other
-//! nodes. Repairs begin once all nodes run the same release, because nodes of two releases do not
-//! stream to each other.
+//! Invariants: the kept files come from a drained and stopped node, before the new release has
+//! touched them. They lack later writes, so a node is rolled back only after a repair from the
+//! other nodes. Repairs begin when all nodes run the same release, because nodes of two releases do
+//! not stream to each other.
 
 use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
@@ -23,9 +23,9 @@ const POLL: Duration = Duration::from_millis(200);
 /// Time limit for replicas to report their validations.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
-/// than that takes, because the node must not start in between. Linking a million files takes
-/// seconds.
+/// Time after which the agent restarts a node during the keeping or replacing of its files. It is
+/// longer than this takes, because the node must not start in between. Linking a million files
+/// takes seconds.
 pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
 
 /// Time limit for the repair of one node: 1 TB at 40 MB/s takes 7 hours.
@@ -36,7 +36,7 @@ const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 pub(super) struct WayBack {
     /// Nodes with kept files, in the order of their upgrade, and their former releases.
     kept: Vec<KeptNode>,
-    /// True if all of them are back and repaired.
+    /// True if all of them are rolled back and repaired.
     is_over: bool,
 }
 
@@ -58,13 +58,10 @@ impl WayBack {
     /// Describes the files that were kept last.
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
-        Some(format!(
-            "the files that it had as {} are kept",
-            kept.release
-        ))
+        Some(format!("its files from {} are kept", kept.release))
     }
 
-    /// Returns true if all nodes are back and repaired.
+    /// Returns true if all nodes are rolled back and repaired.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -78,7 +75,7 @@ impl WayBack {
     /// no longer needed.
     ///
     /// # Errors
-    /// A node does not come back as its former release, or cannot be repaired.
+    /// A node does not start with its former release, or cannot be repaired.
     pub fn go(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
         self.all_back(world, tell)?;
         for node in self.nodes() {
@@ -119,7 +116,7 @@ impl WayBack {
                     let node = round.touched().last().copied().unwrap_or_default();
                     let was = was(node);
                     let back = format!(
-                        "it is {was} again, with the files that it had as that: {}",
+                        "it runs {was} again, with its files from that release: {}",
                         counted(&files(world, node)?)
                     );
                     tell(world.now_ns(), format!("{words}; {back}"));
@@ -131,9 +128,9 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, replaces its files by the kept ones, and starts it as its former
-/// release. Returns why draining failed, if it did. That matters little, because its flushed data
-/// would be discarded.
+/// Drains and stops a node, replaces its files by the kept ones, and starts it with its former
+/// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
+/// data would be discarded.
 fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
@@ -145,10 +142,10 @@ fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     Ok(drained.err().map(why))
 }
 
-/// Repairs all user keyspaces of a node. Returns what it and the other replicas report.
+/// Repairs all user keyspaces of a node. Returns its report and those of the other replicas.
 fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
-    // Validations that others performed before. Nodes of 4.0 do not show them.
+    // Earlier validations by other nodes. Nodes of 4.0 do not show them.
     let before = repair.look(world, LIMIT);
     repair.inject(world, REPAIRED_WITHIN)?;
     let said = loop {
@@ -162,11 +159,13 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
         world.wait(POLL);
     };
     if before.broken.is_none() {
-        return Ok(format!("was repaired ({said}), which no other node shows"));
+        return Ok(format!(
+            "was repaired ({said}), but no other node shows that"
+        ));
     }
     let seen = repair.look(world, LIMIT);
     if seen.broken == Some(false) {
-        bail!("it says that it was done ({said}), and {}", seen.words);
+        bail!("it reports the end ({said}), and {}", seen.words);
     }
     Ok(format!("was repaired ({said}): {}", seen.words))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Time until a pod is back, if nothing prevents it.
+/// Time until a pod runs again, if nothing prevents it.
 const BACK_NS: u64 = 2 * S;
 
 impl Sim {
@@ -10,7 +10,7 @@ impl Sim {
         self.is(|what| matches!(what, Injection::Command { .. }))
     }
 
-    /// Returns true if the old pod is gone and no new one has started yet.
+    /// Returns true if the old pod no longer exists and no new one has started yet.
     pub fn is_podless(&self) -> bool {
         let is_away = |gone_ns: u64| {
             self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS
@@ -25,7 +25,7 @@ impl Pods for Sim {
             bail!("the cluster is away");
         }
         let gone_ns = match self.rolled_ns {
-            // The last pod comes first, each once the one before is ready.
+            // The last pod comes first, and each follows when the one before is ready.
             Some(ns) => Some(ns + (2 - node as u64) * BACK_NS),
             None => self.pod_gone_ns,
         };
@@ -47,7 +47,7 @@ impl Pods for Sim {
     }
 
     fn delete_pod(&mut self, _: usize, _: Deletion) -> Result<()> {
-        // The pod's controller heals it, whatever has deleted it.
+        // The controller of the pod heals it after any deletion.
         self.injected.push(Duration::MAX);
         if !self.breaks_another {
             self.pod_gone_ns = Some(self.now_ns);

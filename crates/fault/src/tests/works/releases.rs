@@ -11,7 +11,7 @@ impl Works {
         }
     }
 
-    /// Started as the former release, it reads its own files.
+    /// When it is started as the former release, it reads its own files.
     pub fn downgrade(&mut self, node: usize) -> Result<()> {
         self.releases[node] = "4.1.10";
         Ok(())

@@ -114,8 +114,8 @@ fn a_setting_without_effect_on_an_operation_is_reported() {
             "errors: retry has no effect on an operation",
         ),
         ("maxtries: 3", "it acts on a line of a scenario"),
-        ("type: fluent", "type: fluent is used by nothing"),
-        ("raw: select now()", "raw: select now() is used by nothing"),
+        ("type: fluent", "type: fluent is not supported"),
+        ("raw: select now()", "raw: select now() has no effect"),
     ] {
         let told = outcome(&FILE.replace("desc: nothing", setting), "");
         assert!(told.contains(expected), "{told}");
@@ -126,11 +126,11 @@ fn a_setting_without_effect_on_an_operation_is_reported() {
 fn a_line_that_asks_for_another_file_is_refused() {
     for own in ["file", "file.yaml", "./some/where/file.yaml"] {
         let same = outcome(FILE, &format!("workload={own}"));
-        assert!(!same.contains("asks for operations"), "{same}");
+        assert!(!same.contains("requests operations"), "{same}");
     }
     let other = outcome(FILE, "yaml=others.yaml");
     assert!(
-        other.contains("only those of file.yaml are read"),
+        other.contains("cassay imports only operations of file.yaml"),
         "{other}"
     );
 }

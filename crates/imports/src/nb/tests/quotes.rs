@@ -85,13 +85,13 @@ fn anchors_where_no_value_can_stand_are_refused_with_a_way_out() {
     for (operation, message, hint) in [
         (
             raw("'user-{k}', {v}, {n}"),
-            "stands within quotes",
+            "is within quotes",
             "Template('a-{}'",
         ),
         (raw("{{k}}, {v}, {n}"), "holds a recipe in NoSQLBench", ""),
         (
             INSERT.replace("shop.t", "shop.{v}"),
-            "in place of the name of a table",
+            "is the name of a table",
             "TEMPLATE(v,NAME)",
         ),
         (

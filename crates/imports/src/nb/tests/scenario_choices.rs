@@ -60,7 +60,7 @@ fn a_scenario_is_refused_only_for_its_own_choices() {
     assert!(other.contains("operation call"), "{other}");
     let never = VECTORS.replace("ratio: 0", "ratio: 1");
     let never = imported(&never, &["default"]).expect_err("a function that is not there");
-    assert!(never.contains("NoSuchFunction is not known"), "{never}");
+    assert!(never.contains("NoSuchFunction is unknown"), "{never}");
 }
 
 #[test]

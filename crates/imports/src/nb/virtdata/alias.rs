@@ -1,4 +1,4 @@
-//! Draws weighted values by the alias method: each slot of a table is shared by two values.
+//! Draws weighted values by the alias method, in which two values share each slot of a table.
 
 use std::sync::Arc;
 

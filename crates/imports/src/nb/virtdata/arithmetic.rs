@@ -10,7 +10,7 @@ use super::value::{Ty, Val};
 use workload::virtdata::hash;
 use workload::virtdata_curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
 
-/// Maximum number of ranks of a zipf: its table would take minutes.
+/// Maximum number of ranks of a Zipf distribution: a larger table would take minutes.
 const ZIPF_COUNT_MAX: i32 = 10_000_000;
 
 pub(super) const ROWS: &[Row] = &[
@@ -270,7 +270,7 @@ fn joined(first: Option<Vec<Variant>>, second: Flavours) -> Flavours {
 }
 
 /// Returns the two numbers of a curve, and true if it hashes its input. `None` for a modifier that
-/// changes more than that.
+/// changes more than this.
 fn curve(given: &[Argument]) -> Option<(f64, f64, bool)> {
     let [first, second, modifiers @ ..] = given else {
         return None;

@@ -3,7 +3,7 @@
 use super::functions::Transformation;
 use super::value::{Ty, Val};
 
-/// Environment that functions may need besides their arguments.
+/// Environment that functions may need in addition to their arguments.
 pub(crate) struct Env<'a> {
     /// Reads a data file.
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,

@@ -1,4 +1,4 @@
-//! Lists, sets and maps, and the number names that they often contain.
+//! Lists, sets and maps, and the words for numbers that they often contain.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -125,7 +125,8 @@ impl Collection {
         pairs
     }
 
-    /// Returns one element. The last function makes all elements without a function of their own.
+    /// Returns one element. The last function also makes the elements that have no function of
+    /// their own.
     fn one<'a>(&'a self, functions: &'a [Recipe], index: usize, seed: i64) -> Val<'a> {
         let value = functions[index.min(functions.len() - 1)].value(seed);
         match (self.texts, value) {

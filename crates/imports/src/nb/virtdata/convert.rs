@@ -21,7 +21,7 @@ const NANOS_PER_CYCLE: i64 = 1_000_000;
 const CLOCK_START_MILLIS: i64 = 1_577_836_800_000;
 /// Maximum size of a value: Cassandra accepts no larger one.
 const BYTES_MAX: i64 = 256 << 20;
-/// Types whose number is taken first.
+/// Types from which the number is extracted first.
 const NUMERIC: [Ty; 6] = [
     Ty::Long,
     Ty::Int,
@@ -205,7 +205,7 @@ pub(super) const ROWS: &[Row] = &[
             return Ok(None);
         };
         if dates::by_pattern(pattern, 0).is_none() {
-            let message = format!("`{pattern}` has a letter that is not known here");
+            let message = format!("`{pattern}` has an unknown letter");
             return Err(RecipeMistake::new(message, call.at));
         }
         let pattern = pattern.clone();
@@ -372,8 +372,7 @@ fn spaced_value(input: i64, spacing: i64, repeats: i64) -> i64 {
     input.wrapping_mul(spacing).wrapping_div(repeats)
 }
 
-/// Returns true if a zone is UTC; the zone of NoSQLBench's machine is assumed to be UTC, as on
-/// servers.
+/// Returns true if a zone is UTC. The zone of NoSQLBench's machine counts as UTC, as on servers.
 fn is_utc(zone: &Argument) -> bool {
     let zone = zone.text().unwrap_or_default();
     ["UTC", "GMT", "Z", "default"].contains(&zone)
@@ -398,7 +397,7 @@ fn clock(
 ) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
-        "{} gives the clock in NoSQLBench; so that runs can be repeated, here {what}",
+        "{} returns the clock in NoSQLBench; so that runs can be repeated, here {what}",
         call.name
     ));
     Some(found)

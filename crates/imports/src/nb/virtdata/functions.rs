@@ -99,7 +99,7 @@ pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
 impl Transformation {
-    /// Creates an effect that returns part of a state, or a value made from it.
+    /// Creates an effect that returns a part of a state, or a value made from the state.
     pub(super) fn with<T, F>(held: T, effect: F) -> Transformation
     where
         T: Send + Sync + 'static,
@@ -141,7 +141,7 @@ impl Transformation {
     }
 }
 
-/// A number that is fixed, or given by another function.
+/// A number that is fixed, or that another function gives.
 #[derive(Clone, Debug)]
 pub(super) enum Count {
     Fixed(i64),
@@ -152,7 +152,7 @@ impl Count {
     pub(super) fn value(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
-            // A function's result is known only here.
+            // Only this code determines the result of a function.
             Count::Of(recipe) => recipe.value(input).long().min(COUNT_MAX),
         }
     }
@@ -233,7 +233,7 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Transformation) -> Variant {
     }
 }
 
-/// Returns the same flavour for each of some input types.
+/// Returns one flavour for each input type, with the same output type and transformation.
 pub(super) fn from(inputs: &[Ty], output: Ty, step: &Transformation) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
     Some(inputs.iter().map(one).collect())
@@ -263,7 +263,7 @@ pub(super) fn unit(value: i64) -> f64 {
     hash(value as u64) as f64 / 9_223_372_036_854_775_808.0
 }
 
-/// Returns the value that a number's hash falls on; the cumulative weights go up to 1.
+/// Returns the value that a number's hash selects. The cumulative weights go up to 1.
 pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     let unit = unit(input);
     let at = values.partition_point(|(cumulative, _)| unit >= *cumulative);

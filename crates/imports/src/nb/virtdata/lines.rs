@@ -14,7 +14,7 @@ use super::value::{Ty, Val};
 use workload::iot_data;
 use workload::virtdata::hash;
 
-/// Files of NoSQLBench that cassay replaces by its own.
+/// Files of NoSQLBench that cassay replaces by its own versions.
 const STAND_INS: [&str; 3] = [
     "variable_words.txt",
     "lorem_ipsum_full.txt",
@@ -170,14 +170,14 @@ fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Recipe
     }
 }
 
-/// Returns the content of a data file; `None` if cassay's own replaces NoSQLBench's.
+/// Returns the content of a data file; `None` if cassay's own version replaces NoSQLBench's.
 fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, RecipeMistake> {
     match (env.read)(file) {
         Ok(text) => Ok(Some(text)),
         Err(_) if STAND_INS.iter().any(|name| file.ends_with(name)) => {
             env.note(format!(
-                "{file} is not here: our own text of the same shape stands in for it; lines, \
-                 positions and lengths are the same"
+                "{file} is not available: cassay's own text of the same form replaces it, with \
+                 the same lines, positions and lengths"
             ));
             Ok(None)
         }

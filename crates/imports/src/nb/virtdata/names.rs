@@ -3,25 +3,25 @@
 use super::parse_recipe::{Call, RecipeMistake};
 use super::tables::TABLES;
 
-/// Functions that are not possible here, with the reasons.
+/// Functions that cassay cannot provide, with the reasons.
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["ThreadNum", "ThreadNumToInteger", "ThreadNumToLong"],
-        "gives the thread, not a function of the cycle: no run could be repeated or verified; \
-         use Mod of the cycle",
+        "returns the thread, which is not a function of the cycle: no run could be repeated or \
+         verified; use Mod of the cycle",
     ),
     (
         &["Expr", "MVELExpr"],
-        "is a script in a language of its own; write the calculation with Add, Mul, Div and Mod",
+        "is a script in another language; write the calculation with Add, Mul, Div and Mod",
     ),
     (
         &["Shuffle"],
-        "walks NoSQLBench's tables of shift registers, which are not here; Hash and Mod scatter \
-         cycles as well, though not each once",
+        "uses NoSQLBench's tables of shift registers, which are not available; Hash and Mod also \
+         scatter cycles, though not each once",
     ),
     (
         &["ToDateTime", "ToJodaDateTime", "ToJodaInstant"],
-        "gives a date of a library that the driver does not bind; write ToDate() or \
+        "returns a date of a library that the driver does not bind; write ToDate() or \
          ToJavaInstant()",
     ),
     (
@@ -43,8 +43,8 @@ const REFUSED: &[(&[&str], &str)] = &[
             "NeighborIndices",
             "NeighborDistances",
         ],
-        "reads a file of vectors, which is not read here; write HashedFloatVectors(DIMENSIONS), \
-         which makes vectors, or choose a scenario without it (nb FILE SCENARIO)",
+        "reads a file of vectors, which is not supported; write HashedFloatVectors(DIMENSIONS), \
+         which generates vectors, or choose a scenario without it (nb FILE SCENARIO)",
     ),
     (
         &[
@@ -52,12 +52,12 @@ const REFUSED: &[(&[&str], &str)] = &[
             "HashedLinesToKeyValueString",
             "DirectoryLines",
         ],
-        "reads files in a way that is not there; HashedLineToString and HashedLineToStringList \
-         draw lines of a file",
+        "reads files in an unsupported way; HashedLineToString and HashedLineToStringList draw \
+         lines of a file",
     ),
 ];
 
-/// Returns the reason why a function is not possible here.
+/// Returns the reason why cassay cannot provide a function.
 pub(super) fn refused(name: &str) -> Option<&'static str> {
     let found = REFUSED.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, why)| *why)
@@ -69,7 +69,7 @@ pub(super) fn unknown(call: &Call) -> RecipeMistake {
     if let Some(why) = refused(name) {
         return RecipeMistake::new(format!("function {name} {why}"), call.at);
     }
-    let mut fault = RecipeMistake::new(format!("function {name} is not known here"), call.at);
+    let mut fault = RecipeMistake::new(format!("function {name} is unknown"), call.at);
     // A list of all functions would not help.
     let all = TABLES.into_iter().flatten().flat_map(|row| row.names);
     let near = yaml::did_you_mean(name, all.copied());

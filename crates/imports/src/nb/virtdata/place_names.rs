@@ -1,5 +1,5 @@
 //! Names of people and places for the functions that draw them. NoSQLBench draws them from census
-//! tables; cassay has a few dozen well-known ones of the same form.
+//! tables; cassay has a few dozen well-known names of the same form.
 
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, asking, cycle};
@@ -87,8 +87,8 @@ fn drawn(
         return Ok(None);
     }
     env.note(format!(
-        "{} draws from tables of a census in NoSQLBench; here it draws from {} of our own, each \
-         as often as the others",
+        "{} draws from tables of a census in NoSQLBench; here it draws from {} of cassay, all \
+         equally often",
         call.name,
         names.len()
     ));

@@ -11,7 +11,7 @@ use workload::virtdata::hash;
 
 /// Characters of `AlphaNumericString`.
 const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/// Number of characters of a character image that are made at a time.
+/// Number of characters of a character image that are generated at a time.
 const IMAGE_PART: usize = 1024;
 /// Maximum size of a character image: it is held in memory, and Cassandra accepts no larger value.
 const IMAGE_MAX: i64 = 256 << 20;
@@ -168,7 +168,7 @@ fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     (!sets.is_empty()).then_some(sets)
 }
 
-/// Returns a character of each set; the sets are the digits of a number.
+/// Returns a character of each set. The sets correspond to the digits of a number.
 fn combination(sets: &[(Vec<char>, i64)], input: i64) -> String {
     let mut rest = input;
     let one = |(set, weight): &(Vec<char>, i64)| {

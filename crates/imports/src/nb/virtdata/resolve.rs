@@ -66,7 +66,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, RecipeMistake>
     let type_of = |name: &Option<String>| match name {
         None => Ok(None),
         Some(name) => Ty::parse(name).map(Some).ok_or_else(|| {
-            let message = format!("type {name} behind {} is not known", call.name);
+            let message = format!("type {name} after {} is unknown", call.name);
             RecipeMistake::new(message, call.at)
         }),
     };
@@ -118,7 +118,7 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     }
 }
 
-/// Narrows the flavours of two neighbours by one step; returns true if something changed.
+/// Narrows the flavours of two neighbours by one step. Returns true if this changed a flavour.
 fn narrow(previous: &mut Vec<Variant>, next: &mut Vec<Variant>) -> bool {
     let outputs: Vec<Ty> = previous.iter().map(|v| v.output).collect();
     if next.iter().any(|v| outputs.contains(&v.input)) {

@@ -1,7 +1,7 @@
 //! Storage of values that Save functions keep for Load functions.
 //!
-//! NoSQLBench keeps them per thread. There as here, a value belongs to the current cycle only if
-//! the same operation saved it before, so any other use is refused: see [`Uses`].
+//! NoSQLBench keeps them per thread. In both programs, a value belongs to the current cycle only if
+//! the same operation has already saved it. So cassay refuses any other use: see [`Uses`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    /// Returns the names of calls, in the order in which they are made.
+    /// Returns the names of calls, in the order of the calls.
     pub(super) fn names(calls: &[Call]) -> Uses {
         let mut uses = Uses::default();
         calls.iter().for_each(|call| uses.add(call));

@@ -1,7 +1,6 @@
 //! All functions, by subject, and the lookup of a call's function.
 //!
-//! The behaviour of a function is defined in its row and nowhere else, so that no function can be
-//! known but missing.
+//! Only its row defines the behaviour of a function, so no function can be known but missing.
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};

@@ -72,7 +72,7 @@ fn variants(call: &Call, env: &mut Env) -> Vec<functions::Variant> {
     tables::variants(call, &given, env).unwrap_or_else(|fault| panic!("{call:?}: {fault:?}"))
 }
 
-/// Returns the results of every flavour of every function, a line each.
+/// Returns the results of every flavour of every function, with a line for each.
 fn page() -> String {
     let read = |file: &str| match file {
         "t.csv" => Ok("a,b\nx,1\ny,2\nx,3\n".to_owned()),

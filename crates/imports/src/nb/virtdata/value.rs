@@ -135,7 +135,7 @@ pub(crate) enum Val<'a> {
     Double(f64),
     Bool(bool),
     Text(Cow<'a, str>),
-    /// The text of a number; most keys are that, and no text is allocated for it.
+    /// The text of a number, as most keys are. It needs no allocated text.
     Digits(i64),
     Uuid([u8; 16]),
     /// Milliseconds since 1970: `Instant`.
@@ -196,7 +196,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value with its borrowed parts copied.
+    /// Returns the value, with copies of its borrowed parts.
     pub(crate) fn owned(self) -> Val<'static> {
         let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
         match self {
@@ -236,7 +236,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns true if the two values count as one in a set.
+    /// Returns true if a set treats the two values as one.
     pub(crate) fn is_same(&self, other: &Val) -> bool {
         match (self, other) {
             (Val::Digits(_), Val::Text(_)) | (Val::Text(_), Val::Digits(_)) => {

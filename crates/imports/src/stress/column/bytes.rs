@@ -2,7 +2,7 @@
 
 use super::{Column, ValueType};
 
-/// Maximum size of a row that is made. A server refuses rows over half a segment of its commit log,
+/// Maximum size of a generated row. A server refuses rows above half a segment of its commit log,
 /// which is 16 MiB unless `commitlog_segment_size` is larger.
 pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
 
@@ -22,7 +22,7 @@ impl Column {
             }
             ValueType::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
             ValueType::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
-            // The longest of the rest is a varint, here of 64 bits, with a scale.
+            // The longest of the remaining types is a varint, here of 64 bits, with a scale.
             _ => 16,
         }
     }
@@ -35,8 +35,8 @@ pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -
         .max_by_key(|column| column.bytes_max())
         .filter(|_| row > ROW_BYTES_MAX)?;
     Some(format!(
-        "a row may take {row} bytes, {} of them `{}`; the most is {ROW_BYTES_MAX}, four times what \
-         a server takes by default; state a smaller size",
+        "a row may take {row} bytes, {} of them `{}`; the maximum is {ROW_BYTES_MAX}, four times \
+         the default limit of a server; state a smaller size",
         largest.bytes_max(),
         largest.name
     ))
@@ -56,7 +56,7 @@ mod tests {
         Column::from_profile("c", typ, spec)
     }
 
-    /// `size=fixed(9000000000000000000)` used to end the process when memory was requested.
+    /// `size=fixed(9000000000000000000)` used to end the process when it requested memory.
     #[test]
     fn sizes_that_servers_refuse_are_reported_before_allocation() {
         let list = CqlType::List(Box::new(CqlType::Text));

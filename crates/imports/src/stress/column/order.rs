@@ -1,7 +1,7 @@
 //! Cassandra's order of elements of sets and keys of maps, by type.
 //!
-//! A set that was written is read back as the same bytes, so its elements are written in this
-//! order. Most types are ordered by their bytes; numbers are not, because of their sign.
+//! A read must return the bytes that were written, so the elements of a set are written in this
+//! order. Most types are ordered by their bytes, but numbers are not, because of their sign.
 
 use std::cmp::Ordering;
 
@@ -12,9 +12,9 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp => signed(a, b),
         ValueType::Varint => varint(a, b),
-        // All have scale 0, in the first four bytes.
+        // All of them have scale 0, in the first four bytes.
         ValueType::Decimal => varint(a.get(4..).unwrap_or(a), b.get(4..).unwrap_or(b)),
-        // As Java compares them: by sign, then by the other bits.
+        // The order is Java's: by sign, then by the other bits.
         ValueType::Float | ValueType::Double => float(a).cmp(&float(b)),
         ValueType::Uuid | ValueType::Timeuuid => uuid(a).cmp(&uuid(b)),
         ValueType::List(element) | ValueType::Set(element) => {
@@ -44,8 +44,8 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Returns a number by which values of a type are compared first: the value with the smaller number
-/// is the smaller. Equal numbers decide nothing, unless [`is_told_by_key`].
+/// Returns a number for the first comparison of values of a type: the value with the smaller number
+/// is the smaller. Equal numbers decide nothing, unless [`is_told_by_key`] is true.
 pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
     /// Maps signed numbers to unsigned ones in the same order.
     fn unsigned(number: i128) -> u128 {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     /// `type seed bytes`, as org.apache.cassandra.stress.generate.values.Sets and Lists of 3.11.4
-    /// generate them with `size: fixed(6)` and their types decompose them.
+    /// generate them with `size: fixed(6)`, and as their types serialize them.
     const COLLECTIONS: &str = include_str!("collections.txt");
 
     fn element(name: &str) -> CqlType {
@@ -211,7 +211,7 @@ mod tests {
         assert!(compared > 50, "{compared}");
     }
 
-    /// The number that is compared first must never contradict the comparison.
+    /// The number for the first comparison must never contradict the full comparison.
     #[test]
     fn the_number_of_a_value_is_in_the_order_of_the_values() {
         for name in [
@@ -248,7 +248,7 @@ mod tests {
                 }
             }
         }
-        // Texts with a common beginning, texts longer by zeros, and empty ones.
+        // Texts with a common beginning, texts with additional zeros, and empty texts.
         let texts: [&[u8]; 6] = [
             b"",
             b"\0",
@@ -268,7 +268,8 @@ mod tests {
         }
     }
 
-    /// The result equals that of a buffer for each element and one sort by the comparison.
+    /// The result equals that of a separate buffer for each element and one sort by the full
+    /// comparison.
     #[test]
     fn large_sets_have_each_element_once_in_order() {
         for name in ["int", "text", "timeuuid", "double"] {

@@ -1,7 +1,7 @@
-//! Knows which values cassandra-stress draws from unseeded generators, so that each of its runs
+//! Knows the values that cassandra-stress draws from unseeded generators, so that each of its runs
 //! differs. These are the sizes of collections, the number of time-based UUIDs on a level, and the
-//! position within a quantum of QEXTREME. Here they follow from the seed. Rows written by
-//! cassandra-stress must not be reported as wrong because of them.
+//! position within a quantum of QEXTREME. Here, they follow from the seed. Because of them, a check
+//! must not report rows of cassandra-stress as wrong.
 //!
 //! All distributions of 3.11.4 were examined: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
 //! or without ~, draw only from seeded generators.
@@ -25,8 +25,8 @@ impl Column {
         }
     }
 
-    /// Returns true if the tool has another number of values on a level in each run: for time-based
-    /// UUIDs it seeds only the times.
+    /// Returns true if the tool has another number of values on a level in each run. For time-based
+    /// UUIDs, it seeds only the times.
     pub(crate) fn has_unseeded_count(&self) -> bool {
         let times_only = matches!(self.kind, ValueType::Timeuuid) && !self.cluster.is_fixed();
         times_only || self.cluster.is_half_seeded()
@@ -52,14 +52,14 @@ impl Column {
     }
 
     /// Returns true if `cell` is the value `made`, or a collection that agrees with it as far as
-    /// its size allows. Elements are seeded, so the shorter list begins the longer one, and the
-    /// smaller set is part of the larger one.
+    /// its size allows. Elements are seeded, so the longer list begins with the shorter one, and
+    /// the larger set contains the smaller one.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
         if made == cell || self.has_unseeded_value() {
             return true;
         }
         if self.has_unseeded_length() {
-            // The bytes are seeded, however many there are.
+            // The bytes are seeded, regardless of their number.
             return made.iter().zip(cell).all(|(a, b)| a == b);
         }
         if !self.has_unseeded_size() {

@@ -1,15 +1,15 @@
 //! Logarithms and powers, rounded to the nearest double.
 //!
 //! Commons Math, which cassandra-stress uses, computes them with more digits than a double has, so
-//! its result is almost always the nearest double. The usual functions are off by one bit one time
-//! in fourteen, which shows in columns of doubles. Here a number is the sum of two doubles: the
-//! second holds the digits after those of the first.
+//! its result is almost always the nearest double. The usual functions are wrong by one bit in one
+//! of fourteen cases, which shows in columns of doubles. Here, a number is the sum of two doubles:
+//! the second holds the digits after those of the first.
 
 use std::f64::consts::LN_2;
 
 /// The digits of ln 2 after those of a double.
 const LN_2_REST: f64 = 2.319_046_813_846_3e-17;
-/// Number of times that the exponential's argument is halved before its series is summed.
+/// Number of times that the exponential's argument is halved before its series is added up.
 const HALVINGS: i32 = 6;
 /// Number of terms of the series: the argument is below 0.006, and its 14th power over 14! below
 /// 1e-42.
@@ -44,7 +44,7 @@ impl Long {
         Long::sum(first, rest / divisor)
     }
 
-    /// Returns e to the power of this.
+    /// Returns e to the power of this number.
     fn exp(self) -> Long {
         let twos = (self.0 / LN_2).round();
         let ln_2 = Long(LN_2, LN_2_REST).times(Long(-twos, 0.0));
@@ -66,7 +66,7 @@ impl Long {
         )
     }
 
-    /// Returns the natural logarithm of this, which is near `guess`.
+    /// Returns the natural logarithm of this number, which is near `guess`.
     fn ln(self, guess: f64) -> Long {
         let Long(high, low) = self.times(Long(-guess, 0.0).exp()).plus(Long(-1.0, 0.0));
         let error = high + low;
@@ -83,7 +83,7 @@ pub(super) fn ln(x: f64) -> f64 {
     }
 }
 
-/// Returns `x` to the power of `y`, for x of 0 and more.
+/// Returns `x` to the power of `y`, for `x` of at least 0.
 pub(super) fn pow(x: f64, y: f64) -> f64 {
     let guess = libm::pow(x, y);
     if x <= 0.0 || !guess.is_normal() {

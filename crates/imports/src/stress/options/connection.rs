@@ -1,7 +1,7 @@
 //! Parses `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: the nodes to
 //! contact, and the login.
 //!
-//! A secret is held only as a [`Secret`], and appears in no message.
+//! Secrets exist only as a [`Secret`], and appear in no message.
 
 use cql::Compression;
 use yaml::{Diagnostics, Place};
@@ -30,7 +30,7 @@ pub struct Connect {
     pub nodes: Vec<String>,
     /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
-    /// Data centre whose nodes alone are contacted.
+    /// Data centre of the nodes that the client contacts. It contacts no others.
     pub datacenter: Option<String>,
     /// CQL port, if stated.
     pub port: Option<u16>,
@@ -99,7 +99,7 @@ pub(crate) const MODE: [KnownParam; 15] = [
         "requestTimeout=",
         ANY,
         "12000",
-        "Time-out of a request in ms; without effect",
+        "Timeout of a request in ms; without effect",
     ),
     new("4x", ANY, "", "Version 4 of the driver; without effect"),
 ];
@@ -120,7 +120,7 @@ pub(crate) const PORT: [KnownParam; 3] = [
         "jmx=",
         ANY,
         "7199",
-        "Without effect: nodes are asked through cassay's own means",
+        "Without effect: cassay connects to nodes itself",
     ),
 ];
 
@@ -187,11 +187,11 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         if mode.has(form) {
             let name = crate::stress::params::name(form);
             let instead = match form {
-                "maxPending=" => "requests in flight are those of `-rate`",
+                "maxPending=" => "`-rate` sets the requests in flight",
                 "protocolVersion=" => "the newest version that both sides speak is used",
                 "port=" => "the tool does not use it either; write `-port native=`",
-                "requestTimeout=" => "set a time-out with `--set`",
-                _ => "the client is cassay's own",
+                "requestTimeout=" => "set a timeout with `--set`",
+                _ => "cassay uses its own client",
             };
             notes.push(format!("`-mode {name}` has no effect: {instead}."));
         }
@@ -213,14 +213,14 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         } else {
             "password="
         };
-        let hint = Some("give both or none".to_owned());
+        let hint = Some("state both, or neither".to_owned());
         let message = "`user=` and `password=` belong together";
         d.add(&mode.place_of(given), message, hint);
     }
     match (mode.has("prepared"), mode.has("unprepared")) {
         (true, true) => {
             let message = "`prepared` and `unprepared` exclude each other";
-            let hint = Some("leave one of them out".to_owned());
+            let hint = Some("remove one of them".to_owned());
             d.add(&mode.place_of("unprepared"), message, hint);
             Style::Prepared
         }
@@ -233,7 +233,7 @@ fn compression(mode: &Params, d: &mut Diagnostics) -> Option<Compression> {
     let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
         "none" => Ok(None),
         name => match Compression::parse(name) {
-            None => Err(format!("`{text}` is none of none, lz4, snappy")),
+            None => Err(format!("`{text}` is not one of none, lz4, snappy")),
             spoken => Ok(spoken),
         },
     };
@@ -259,11 +259,10 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
         .unwrap_or_default();
     let file = node.text("file=").map(|file| (file.to_owned(), node.place_of("file=")));
     if file.is_some() && !listed.is_empty() {
-        notes.push("`-node file=` hides the list of nodes beside it, as in the tool.".to_owned());
+        notes.push("`-node file=` hides the list of nodes next to it, as in the tool.".to_owned());
     }
     if node.has("whitelist") {
-        let note = "`-node whitelist`: operations go to the nodes that own their rows, of those \
-                    that were named.";
+        let note = "`-node whitelist`: operations go to those named nodes that own their rows.";
         notes.push(note.to_owned());
     }
     for form in ["rack=", "loadbalance=", "remote-dc="] {
@@ -326,7 +325,7 @@ fn credentials(
     let name = "-credentials-file";
     let params = Params::read(name, option.place(), words, &CREDENTIALS, true, d);
     if params.free.len() != 1 && params.free.len() == words.len() {
-        let message = format!("`{name}` needs one path and has {}", params.free.len());
+        let message = format!("`{name}` needs one path, but has {}", params.free.len());
         d.add(
             &option.place(),
             message,

@@ -15,9 +15,9 @@ use crate::stress::values;
 pub struct Output {
     /// Verbosity of the output.
     pub level: Verbosity,
-    /// True if the block `Results:` is left out.
+    /// True if the output omits the block `Results:`.
     pub no_summary: bool,
-    /// True if settings are not listed at the start.
+    /// True if the output does not list settings at the start.
     pub no_settings: bool,
     /// Additional file for the text.
     pub file: Option<String>,
@@ -29,7 +29,7 @@ pub struct Output {
     pub header_every: Option<Duration>,
     /// Number of parts of every token range.
     pub token_range_split: u32,
-    /// True if token ranges start again after the last.
+    /// True if token ranges start again after the last one.
     pub token_range_wrap: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) const LOG: [KnownParam; 7] = [
         "level=",
         1,
         "normal",
-        "How much is said: minimal, normal or verbose",
+        "Amount of output: minimal, normal or verbose",
     ),
     new("no-summary", 1, "", "Leave the block of results out"),
     new("no-settings", 1, "", "Leave the list of settings out"),
@@ -105,7 +105,7 @@ const LOG_SILENT: [Silent; 4] = [
     (
         "-log",
         "level=",
-        "--compat prints what the level normal prints",
+        "--compat prints the output of the level normal",
     ),
     (
         "-log",
@@ -121,7 +121,7 @@ const LOG_SILENT: [Silent; 4] = [
 ];
 const REPORTING_SILENT: [Silent; 2] = [
     ("-reporting", "output-frequency=", LINES),
-    ("-reporting", "header-frequency=", "the header comes once"),
+    ("-reporting", "header-frequency=", "the header appears once"),
 ];
 const RANGES: &str =
     "the ring is read in ranges of equal width, from the first to the last and again";
@@ -130,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Records notes for those that were given.
+/// Records notes for the given parameters.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));
@@ -163,7 +163,7 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
         "minimal" => Ok(Verbosity::Minimal),
         "normal" => Ok(Verbosity::Normal),
         "verbose" => Ok(Verbosity::Verbose),
-        _ => Err(format!("`{text}` is none of minimal, normal, verbose")),
+        _ => Err(format!("`{text}` is not one of minimal, normal, verbose")),
     };
     let interval = reporting.value("output-frequency=", d, values::interval);
     let interval = log.value("interval=", d, values::interval).or(interval);

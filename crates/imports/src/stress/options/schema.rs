@@ -17,7 +17,7 @@ pub struct SchemaOptions {
     pub is_replication_stated: bool,
     /// Options of the strategy, in the order of their names.
     pub replication_options: Vec<(String, String)>,
-    /// Compaction strategy; if absent, the database's own.
+    /// Compaction strategy. If absent, the database chooses it.
     pub compaction: Option<String>,
     /// Options of the compaction, in the order of their names.
     pub compaction_options: Vec<(String, String)>,
@@ -58,7 +58,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         return schema;
     };
     if matches!(verb, Verb::User { .. }) {
-        let message = "`-schema` goes with the predefined commands, not with `user`";
+        let message = "`-schema` is for the predefined commands, not for `user`";
         let hint = "write keyspace_definition and table_definition in the profile".to_owned();
         d.add(&params.place, message, Some(hint));
     }
@@ -72,7 +72,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         let (strategy, options) = strategy(pairs, d);
         schema.is_replication_stated = true;
         schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
-        // As in the tool: `factor` is 1 unless another option is there instead.
+        // As in the tool, `factor` is 1 unless there is another option instead.
         let factor = ("replication_factor".to_owned(), "1".to_owned());
         let simple = schema.replication.ends_with("SimpleStrategy");
         let missing = options.iter().all(|(name, _)| name != "replication_factor");
@@ -151,7 +151,7 @@ impl SchemaOptions {
         let columns: Vec<String> =
             columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
         // An empty map meant no compression until Cassandra 3.0. Since then it means the default,
-        // so the tool's own statement with `{}` no longer does what its help says.
+        // so the tool's statement with `{}` no longer matches its help.
         let compression = match &self.compression {
             Some(class) => map(class, &[]),
             None => "{'enabled': 'false'}".to_owned(),

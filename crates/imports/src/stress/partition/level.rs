@@ -1,25 +1,27 @@
-//! The clustering values of a level that are yet to be visited, made when they are reached.
+//! The clustering values of a level that are yet to be visited. They are generated when they are
+//! reached.
 //!
-//! Usually every value is made in turn, so that a repeated value makes no second row. If nearly all
-//! values of a wide level are skipped, that would be nearly all of the work. Then skipped values
-//! are only skipped in the generator, so that choosing one row of a partition of any width makes
-//! one row. A value that is drawn twice counts twice in that case. For reads this is invisible. A
-//! write does it only if duplicates are improbable, or if the level is too wide to walk.
+//! Usually every value is generated in turn, so that a repeated value makes no second row. If a
+//! visit skips nearly all values of a wide level, this would be nearly all of the work. Then the
+//! generator itself skips them, so that choosing one row of a partition of any width generates one
+//! row. A value that is drawn twice counts twice in that case. Reads do not notice this. A write
+//! does it only if duplicates are improbable, or if the level is too wide to walk.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::stress::column::Column;
 use workload::random::Draws;
 
-/// Maximum number of values that are compared one by one. More are looked up in a set, or a
-/// partition of a million rows would take a million million comparisons.
+/// Maximum number of values that are compared one by one. More values are looked up in a set.
+/// Otherwise, a partition of a million rows would take a million million comparisons.
 const LOOKED_THROUGH: i64 = 32;
-/// Maximum width of a level that is always walked: it takes less than 50 µs, and keeps the visits
-/// of the first version.
+/// Maximum width of a level that is always walked. The walk takes less than 50 µs, and keeps the
+/// same visits as in the first version.
 const WALKED_MAX: i64 = 256;
-/// Width from which a level is never walked for a few of its values: it would take more than 0.2 s.
+/// Minimum width of a level that is never walked for a few of its values: a walk would take more
+/// than 0.2 s.
 const WALKED_FOR_FEW_MAX: i64 = 1_000_000;
-/// Chance of a value below which most of the level is skipped.
+/// Probability of a value below which most of the level is skipped.
 const SPARSE: f64 = 1.0 / 16.0;
 /// Number of consecutive repeated draws after which there are no other values.
 const REPEATED_MAX: u32 = 1_000_000;
@@ -30,7 +32,7 @@ type Clustering = (Vec<u8>, Option<i64>);
 /// Rest of a level.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LevelRest {
-    /// Current value first; the next one follows unless the level is sparse.
+    /// The current value comes first. The next one follows, unless the level is sparse.
     values: VecDeque<Clustering>,
     /// Number of draws that are left.
     left: i64,
@@ -41,22 +43,23 @@ pub(super) struct LevelRest {
 /// State of a level of which most values are skipped.
 #[derive(Clone, Copy, Debug)]
 struct Sparse {
-    /// Chance that a value is selected.
+    /// Probability that a value is selected.
     chance: f64,
     /// Number of values to skip before the next selected one, once it was drawn.
     passed: Option<i64>,
 }
 
 impl LevelRest {
-    /// Returns true if a level of `count` draws should be skipped through when each value is
-    /// selected with `chance`.
+    /// Returns true if the generator should skip through a level of `count` draws when each value
+    /// is selected with probability `chance`.
     pub(super) fn is_sparse(column: &Column, count: i64, chance: f64, is_read: bool) -> bool {
         let wide = count > WALKED_MAX && chance < SPARSE;
         let (draws, distinct) = (count as f64, column.distinct());
         wide && (is_read || count > WALKED_FOR_FEW_MAX || draws * draws <= distinct)
     }
 
-    /// Begins the level with `count` draws of a seeded column; with a chance, it is sparse.
+    /// Begins the level with `count` draws of a seeded column. With a probability, the level is
+    /// sparse.
     pub(super) fn fill(&mut self, column: &mut Column, count: i64, chance: Option<f64>) {
         self.values.clear();
         self.known = HashSet::new();
@@ -113,19 +116,19 @@ impl LevelRest {
         }
     }
 
-    /// Returns the number of values to skip before a selected one, counting the current one, and at
-    /// most up to the last. `None` if each value is decided separately.
+    /// Returns the number of values to skip before a selected one, including the current one and at
+    /// most up to the last one. `None` if each value has its own decision.
     pub(super) fn passed(&mut self, draws: &mut Draws) -> Option<i64> {
         let sparse = self.sparse.as_mut()?;
         let passed = *sparse.passed.get_or_insert_with(|| {
             // The number of consecutive failures has a geometric distribution.
             (libm::log(draws.unit()) / libm::log1p(-sparse.chance)) as i64
         });
-        // The current value is not among those left.
+        // The current value does not count among the remaining ones.
         Some(passed.min(self.left.max(i64::from(passed > 0))))
     }
 
-    /// Selects the current value: the next number of skips is drawn again.
+    /// Selects the current value, so that the next number of skips is drawn again.
     pub(super) fn take(&mut self) {
         if let Some(sparse) = &mut self.sparse {
             sparse.passed = None;
@@ -139,7 +142,8 @@ impl LevelRest {
         (value, column.folded())
     }
 
-    /// Makes the current value, and the next one if that is needed to know that there is one.
+    /// Generates the current value, and also the next one if it is needed to know that there is
+    /// one.
     fn top_up(&mut self, column: &mut Column) {
         let wanted = if self.sparse.is_some() { 1 } else { 2 };
         let mut repeated = 0;

@@ -276,7 +276,7 @@ fn a_small_share_of_a_wide_partition_is_that_share() {
             rows += 1;
         }
     }
-    // 6,000 are expected, with a deviation of 77.
+    // The expected number is 6,000, with a deviation of 77.
     assert!((5_600..6_400).contains(&rows), "{rows}");
 }
 
@@ -336,7 +336,7 @@ fn by_bytes(set: &str) -> String {
     format!("{count}{}", elements.concat())
 }
 
-/// A line of a column.
+/// A line for a column.
 fn drawn_column(line: &str) -> (&str, Column) {
     let words: Vec<&str> = line.split(' ').collect();
     // Days of a date are a number for the iterator. Its driver's codec adds the offset when it

@@ -168,8 +168,8 @@ fn a_read_without_a_seed_counts_as_one_partition_and_runs_end() {
     ] {
         assert_eq!(limit(&line), StepLimit::Operations(operations), "{line}");
     }
-    // Operations on several partitions: fewer operations than n, and the last one takes only the
-    // rest.
+    // Operations use several partitions, so there are fewer operations than n, and the last one
+    // uses only the rest.
     let step = step("user profile=w.yaml ops(insert=1,all=1,get=1) n=100");
     let StepLimit::Operations(count) = step.limit else {
         panic!("{:?}", step.limit);
@@ -180,7 +180,7 @@ fn a_read_without_a_seed_counts_as_one_partition_and_runs_end() {
     for n in 0..count {
         let operation = generator.begin(n);
         let is_write = step.program.kinds()[usize::from(operation.kind)].is_write;
-        // Eight rows in each partition.
+        // There are eight rows in each partition.
         partitions += if is_write {
             generator.entries() as u64 / 8
         } else {
@@ -258,7 +258,7 @@ fn reads_of_a_table_that_a_query_writes_are_not_compared() {
         (get.map(|statement| statement.verifies), noted)
     };
     assert_eq!(verifies("insert=1,get=1,set=1"), (Some(false), true));
-    // An earlier run of the same profile may have written it.
+    // An earlier run of the same profile may have written the row.
     assert_eq!(verifies("get=1"), (Some(false), true));
     assert_eq!(verifies("insert=1"), (None, false));
 }

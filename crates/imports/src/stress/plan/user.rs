@@ -12,7 +12,7 @@ use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
 use yaml::did_you_mean;
 
-/// Number of ranges of the ring for reads by token, so that each is a few pages.
+/// Number of ranges of the ring for reads by token, so that each range has a few pages.
 const TOKEN_RANGES: u64 = 1024;
 /// Maximum number of operations of a batch in the protocol.
 const BATCH_MAX: f64 = 65_535.0;
@@ -32,7 +32,7 @@ impl Planner<'_> {
                 Ok(text) => text,
                 Err(message) => {
                     let hint = if path.contains("://") {
-                        "download it and name the file: nothing is fetched here"
+                        "download it and name the file: cassay downloads no files"
                     } else {
                         "a relative path counts from the folder of the command"
                     };
@@ -79,9 +79,9 @@ impl Planner<'_> {
         })
     }
 
-    /// Handles queries that write: they leave rows that no insert would, in this run or an earlier
-    /// one. So a read of their table cannot be compared with the rows of the seeds, and need not
-    /// find one.
+    /// Handles queries that write: they leave rows that no insert would leave, in this run or an
+    /// earlier one. So a read of their table cannot be compared with the rows of the seeds, and
+    /// need not find a row.
     fn disable_checks_of_written_tables(&mut self, profiles: &[Profile]) {
         let table_of = |profile: &Profile| (profile.keyspace.clone(), profile.table.name.clone());
         let (mut names, mut writing) = (Vec::new(), Vec::new());
@@ -119,9 +119,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Handles rows that may not have been written yet. In a run that also writes, a query that
-    /// finds nothing is not a mistake if seeds are drawn, or if each operation takes the next of a
-    /// sequence. A read that looks back from the last write must find its row.
+    /// Handles rows that may not have been written yet. In a run that also writes, a query may find
+    /// no row if seeds are drawn, or if each operation takes the next seed of a sequence. A read
+    /// that looks back from the last write must find its row.
     fn allow_unwritten_rows(&mut self, profiles: &[Profile]) {
         let looks_back = matches!(
             &self.run.options.population.seeds,
@@ -176,7 +176,7 @@ impl Planner<'_> {
                 && let Some(mistake) = mistakes.first()
             {
                 self.notes.push(format!(
-                    "query {name} is not used here and could not be: line {}: {}",
+                    "query {name} is not used here, and is invalid: line {}: {}",
                     mistake.line, mistake.message
                 ));
             }
@@ -185,7 +185,7 @@ impl Planner<'_> {
 
     /// Adds an operation: `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        // A profile without a name is called `keyspace.table`: the last point separates.
+        // A profile without a name has the name `keyspace.table`, so the last point separates.
         let (spec, name) = match weight.name.rsplit_once('.') {
             Some((spec, name)) => (Some(spec), name.to_lowercase()),
             None => (None, weight.name.to_lowercase()),
@@ -231,7 +231,7 @@ impl Planner<'_> {
     fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
         if let Some(why) = query.not_compared {
             let name = &weight.name;
-            let note = format!("rows that {name} reads are not compared: {why}");
+            let note = format!("cassay does not compare the rows that {name} reads: {why}");
             self.notes.push(note);
         }
         let kind = self.kind(&weight.name, !query.is_select);
@@ -307,7 +307,7 @@ impl Planner<'_> {
         }
         if batch != BatchKind::Logged && rows_max > BATCH_MAX {
             self.notes.push(format!(
-                "an insert may come to {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
+                "an insert may have {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
                  {BATCH_MAX} are sent, in one batch, where cassandra-stress sends several"
             ));
         }
@@ -417,7 +417,7 @@ fn path_of(name: &str) -> String {
     }
 }
 
-/// Returns true if a share is always 1: the command line's, or else the profile's.
+/// Returns true if the share from the command line, or else from the profile, is always 1.
 fn is_one(spelled: Option<&WrittenDistribution>, own: Option<Ratio>) -> bool {
     let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
     written.or(own).is_none_or(|ratio| ratio.is_one())

@@ -1,7 +1,7 @@
 //! Reads the queries of a profile: bound cells, returned cells, and rows that a read must find.
 //!
-//! A query that cannot be parsed is a mistake only in a run that uses it. Rows that are read from
-//! another table than the profile's are not compared.
+//! A query that cannot be parsed is a mistake only in a run that uses it. Rows from a table other
+//! than the profile's are not compared.
 
 use super::statements::{cell_of, relations, returned};
 use super::{Query, Reader, within};
@@ -116,7 +116,7 @@ impl Reader<'_, '_> {
             let Some(cell) = column else {
                 let what = match marker {
                     Marker::Column(name) => format!("`{name}` is not a column of the table"),
-                    _ => "a marker stands where no column gives it a value".to_owned(),
+                    _ => "a marker is at a place where no column determines its value".to_owned(),
                 };
                 self.say(&node.place, what);
                 return None;
@@ -132,8 +132,8 @@ impl Reader<'_, '_> {
         Some(Query {
             name: String::new(),
             not_compared: (is_select && cells.is_none()).then_some(match (is_own, is_keyed) {
-                (false, _) => "they are of another table or view than the profile's",
-                (true, false) => "it does not give the whole partition key by `= ?`",
+                (false, _) => "they belong to another table or view than the profile's",
+                (true, false) => "it does not state the whole partition key by `= ?`",
                 (true, true) => "it does not select plain columns",
             }),
             returned: cells,

@@ -34,7 +34,7 @@ pub(super) fn columns(table: &Table, specs: &BTreeMap<String, Spec>) -> Columns 
     )
 }
 
-/// Returns the cell of a column, by its name.
+/// Returns the cell of the column with this name.
 pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     let same = |column: &&usize| table.columns[**column].name.eq_ignore_ascii_case(name);
     let place = |columns: &[usize]| columns.iter().position(|column| same(&column));
@@ -56,7 +56,7 @@ fn adds(column: &workload::schema::Column) -> bool {
     }
 }
 
-/// Returns the possible content of a returned cell of a column, whose value is that of `cell`.
+/// Returns the possible content of a returned cell of a column whose value is that of `cell`.
 fn as_returned(table: &Table, column: usize, cell: Cell) -> Cell {
     let column = &table.columns[column];
     match cell {

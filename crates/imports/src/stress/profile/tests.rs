@@ -1,5 +1,5 @@
-//! Tests profiles as people write them: which keys count, which are only noted, and the places of
-//! mistakes.
+//! Tests profiles of the kinds that people write: the keys with an effect, the keys that are only
+//! noted, and the places of mistakes.
 
 use super::*;
 use crate::Import;
@@ -44,9 +44,7 @@ fn the_last_of_duplicate_keys_counts_and_both_places_are_named() {
     );
     let said = import.notes.join("\n");
     assert!(
-        said.contains(
-            "get is there twice; p.yaml:13 counts, as in cassandra-stress, not p.yaml:10"
-        ),
+        said.contains("get occurs twice; p.yaml:13 counts, as in cassandra-stress, not p.yaml:10"),
         "{said}"
     );
 }
@@ -57,7 +55,7 @@ fn an_unreadable_query_is_a_mistake_only_if_a_run_uses_it() {
     let said = notes(&broken, "insert=1,get=1");
     assert!(
         said.contains(
-            "query lost is not used here and could not be: line 14: `gone` is not a column"
+            "query lost is not used here, and is invalid: line 14: `gone` is not a column"
         ),
         "{said}"
     );
@@ -245,7 +243,7 @@ fn a_keyspace_without_a_definition_is_made_if_it_is_absent() {
         let first = &import.steps[0].before[0];
         assert!(first.starts_with(made), "{first}");
         let said = import.notes.join("\n");
-        assert_eq!(said.contains("unless it is there already"), noted, "{said}");
+        assert_eq!(said.contains("unless it already exists"), noted, "{said}");
     }
 }
 

@@ -16,10 +16,10 @@ use workload::random::{Draws, lane};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Maximum number of a partition's rows that a read is compared with.
+/// Maximum number of a partition's rows with which a read is compared.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
-/// Maximum number of writes in flight: a read that looks back fewer seeds may come before its
+/// Maximum number of writes in flight. A read that looks back fewer seeds may come before its
 /// write.
 const IN_FLIGHT_MAX: u64 = 4096;
 
@@ -50,7 +50,7 @@ impl OperationSource for Operations {
         bytes as u64
     }
 
-    /// Returns the operations with a range for each client: for a sequence of seeds (`-pop seq=`)
+    /// Returns the operations with a range for each client, for a sequence of seeds (`-pop seq=`)
     /// of which each operation takes one.
     fn in_ranges(
         self: Arc<Self>,
@@ -75,7 +75,7 @@ struct StressCursor {
     operations: Arc<Operations>,
     walks: Vec<Walk>,
     block: Block,
-    /// Consumption before each block, as far as it was summed.
+    /// Consumption before each block, as far as it was added up.
     sums: Vec<Consumption>,
     operation: Operation,
     op: usize,
@@ -85,7 +85,7 @@ struct StressCursor {
     values: Vec<u8>,
     key: Vec<u8>,
     token: Option<i64>,
-    /// Rows that a query's arguments are from.
+    /// Rows from which a query's arguments come.
     asked: Vec<Vec<Vec<u8>>>,
 }
 
@@ -99,7 +99,8 @@ impl StressCursor {
                 let (places, partitions) = (before, before);
                 self.block = self.operations.block(number, Consumption { places, partitions });
             } else {
-                // Forward from the nearest sum: numbers ascend, so that is usually one block.
+                // The search goes forward from the nearest sum. Numbers ascend, so this is usually
+                // one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
                 while known < number {
                     let block = self.operations.block(known, self.sums[known as usize]);
@@ -180,7 +181,7 @@ impl StressCursor {
             walk.begin(write, draws);
             let mut more = walk.next_row();
             if !more && self.entries.is_empty() {
-                // All rows were skipped at random: an operation needs at least one.
+                // All rows were skipped at random, but an operation needs at least one.
                 walk.begin(Visit::All, draws);
                 more = walk.next_row();
             }
@@ -216,7 +217,7 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         if rows.is_empty() {
-            // All rows were skipped at random: the first row is as good as any.
+            // All rows were skipped at random, and the first row is as good as any.
             walk.begin(Visit::All, draws);
             walk.next_row();
             rows.push(walk.row.clone());
@@ -332,7 +333,7 @@ impl OperationEncoder for StressCursor {
             sparse: operations.sparse[op.table],
             values: &operations.tables[op.table].values,
         };
-        // Usually they are the rows that were requested: then the partition need not be walked.
+        // Usually they are the requested rows, so that the partition need not be walked.
         let asked = possible(&self.asked).all(returned, rows, stop);
         if *whole || !matches!(asked, Lookup::All(_)) {
             let table = &operations.tables[op.table];
@@ -366,7 +367,7 @@ impl OperationEncoder for StressCursor {
         let is_recent = |back: u64| back.min(written) < IN_FLIGHT_MAX;
         let back = operations.back(self.operation.number);
         match (any, must_find) {
-            // Its write may be in flight.
+            // The write of this row may be in flight.
             (false, true) if back.is_some_and(is_recent) => Check::Unknown,
             (true, _) => Check::Right,
             (false, true) => Check::Missing,

@@ -1,7 +1,8 @@
 //! The possible contents of a partition's rows, and which of them a read returned.
 //!
-//! A partition may have many thousands of rows, all of which are returned. Each is found by its
-//! clustering columns, not by comparing it with every other. The caller can stop the search.
+//! A partition may have many thousands of rows, and a read returns all of them. The search finds
+//! each row by its clustering columns, not by comparing it with every other row. The caller can
+//! stop the search.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +12,8 @@ use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use workload::random::Draws;
 
-/// Number of rows after which the caller is asked whether to go on: rows take a few microseconds
-/// each, those with large blobs a hundred.
+/// Number of rows after which the caller decides if the search continues. A row takes a few
+/// microseconds; a row with large blobs takes a hundred.
 pub(super) const STOP_ROWS: usize = 256;
 
 /// Possible contents of a partition's rows.
@@ -31,7 +32,7 @@ type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 
 /// Result of looking up returned rows.
 pub(super) enum Lookup {
-    /// All are possible; the flags tell which of the possible rows were returned.
+    /// All are possible. The flags show which of the possible rows were returned.
     All(Vec<bool>),
     /// At least one returned row is not possible.
     Stranger,
@@ -94,7 +95,7 @@ impl Possible<'_> {
         columns.map(|index| (index, values(index).collect())).collect()
     }
 
-    /// Returns true if the row `made` can have a returned cell.
+    /// Returns true if the generated row can have a returned cell.
     fn has(&self, made: &[Vec<u8>], from: Cell, cell: Option<&[u8]>, shared: &Shared<'_>) -> bool {
         match (from, cell) {
             (Cell::Key(index), Some(cell)) => self.key[index] == cell,
@@ -103,7 +104,7 @@ impl Possible<'_> {
             (Cell::Row(index), Some(cell)) => {
                 self.values[index - self.keys].may_be(&made[index], cell)
             }
-            // A column omitted because of its population, or an empty collection.
+            // The column was omitted because of its population, or it is an empty collection.
             (Cell::Row(index), None) => {
                 self.sparse || self.values[index - self.keys].may_be_none(&made[index])
             }
@@ -124,7 +125,7 @@ impl Possible<'_> {
 }
 
 /// Returns true if every row of the partition that a write makes is among the `known` rows that
-/// were `seen`; `None` if the search was stopped.
+/// were `seen`. `None` if the search was stopped.
 pub(super) fn all_written(
     walk: &mut Walk,
     known: &[Vec<Vec<u8>>],
@@ -137,7 +138,7 @@ pub(super) fn all_written(
         visit: 0,
         visits: 1,
     };
-    // Among rows with the same key the first one, as in the lookup.
+    // If several rows have the same key, the first one counts, as in the lookup.
     let mut places: HashMap<&[Vec<u8>], usize> = HashMap::new();
     for (place, made) in known.iter().enumerate() {
         places.entry(&made[..keys]).or_insert(place);

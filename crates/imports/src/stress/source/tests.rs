@@ -1,4 +1,4 @@
-//! Tests the verdicts on reads, by the rows that a partition can have.
+//! Tests the verdicts on reads, according to the possible rows of a partition.
 
 use crate::import::ImportStep;
 use crate::stress::import;
@@ -40,7 +40,7 @@ fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64
     found.expect("the mix has the kind")
 }
 
-/// Returns the rows of the last insert. It binds g, l, s, v, k, c; they are returned as k, c, g, s,
+/// Returns the rows of the last insert. It binds g, l, s, v, k, c. They are returned as k, c, g, s,
 /// l, v.
 fn written(generator: &mut Generator) -> Vec<Row> {
     let entries = 0..generator.entries();
@@ -103,7 +103,8 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     };
     let judged = judged_until(&mut generator, &step, n, &made, &never);
     assert_eq!(judged, Check::Right);
-    // Once in some hundred rows. Comparing all rows with all would check a thousand times as often.
+    // This occurs once in a few hundred rows. Comparing all rows with all others would check a
+    // thousand times as often.
     assert!((50..1000).contains(&asked.get()), "{} times", asked.get());
     let mut strange = made.clone();
     strange[19_000][5][0] ^= 1;
@@ -111,7 +112,7 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
         judged_until(&mut generator, &step, n, &strange, &never),
         Check::Wrong
     );
-    // Whenever the stop comes, the check ends soon, without a result.
+    // At any time of the stop, the check ends soon, without a result.
     for at in [1, 40, 100] {
         asked.set(0);
         let stop = || {

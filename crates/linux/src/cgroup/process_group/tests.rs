@@ -13,7 +13,7 @@ struct Tree {
     group: Group,
 }
 
-/// Files that are written in a group, of either version.
+/// Files that are written in a group of either version.
 const FILES: [&str; 11] = [
     "cgroup.subtree_control",
     "cpuset.cpus",
@@ -68,7 +68,7 @@ impl Tree {
         tree
     }
 
-    /// The kernel takes each write as a whole; a plain file keeps the end of a longer one.
+    /// The kernel handles each write as a whole. A plain file keeps the end of a longer value.
     fn empty(&self) {
         for dir in groups_in(&self.place.dir).iter().chain([&self.place.dir]) {
             for name in FILES {
@@ -129,7 +129,7 @@ fn limited() -> HostSpec {
     }
 }
 
-/// Java 17 reads the limits of its own group alone: a JVM in a host of 1 GiB took the machine's
+/// Java 17 reads only the limits of its own group, so a JVM in a host of 1 GiB took the machine's
 /// memory for its own.
 #[test]
 fn each_version_2_group_gets_its_limits_when_made_and_changed() {
@@ -144,7 +144,7 @@ fn each_version_2_group_gets_its_limits_when_made_and_changed() {
         assert_eq!(text("memory.swap.max"), "0", "{group:?}");
         assert_eq!(text("cpuset.cpus"), "0,1,2,3", "{group:?}");
     }
-    // A JVM weighs as much as its host. Only a few threads are in no group of their own.
+    // A JVM has the weight of its host. Only a few threads are in no separate group.
     assert_eq!(tree.text("node1/cpu.weight"), "800");
     assert_eq!(tree.text("all/cpu.weight"), "");
 
@@ -167,14 +167,14 @@ fn each_version_2_group_gets_its_limits_when_made_and_changed() {
     assert_eq!(tree.text("node1/cpu.max"), "max 100000");
     assert_eq!(tree.text("node1/memory.max"), "max");
     assert_eq!(tree.text("all/cpuset.cpus"), "0-7");
-    assert_eq!(tree.text("node1/cpuset.cpus"), "", "it has CPUs of its own");
+    assert_eq!(tree.text("node1/cpuset.cpus"), "", "it has separate CPUs");
 }
 
 #[test]
 fn version_2_delegates_controllers_in_a_host_unlike_version_1() {
     let tree = Tree::new(true);
     tree.group.make_leaf(&tree.place).unwrap();
-    // Each is a write of its own, which a plain file keeps in one place.
+    // Each is a separate write, and a plain file contains only the last one.
     let on = tree.text("cgroup.subtree_control");
     assert_eq!(on, "+memory");
     let tree = Tree::new(false);
@@ -213,17 +213,17 @@ fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     let tree = Tree::new(true);
     for (key, given, error) in [
         ("cpuset.cpus", "4-7", ""),
-        ("cpuset.cpus", "4", "to the CPUs 4-7, and its host has 0-7"),
+        ("cpuset.cpus", "4", "to the CPUs 4-7, but its host has 0-7"),
         (
             "cpuset.cpus",
             "0-7",
-            "to the CPUs 4-7, and its host has 0-7",
+            "to the CPUs 4-7, but its host has 0-7",
         ),
         ("cpuset.mems", "1", ""),
         (
             "cpuset.mems",
             "0-1",
-            "to the memory of nodes 1, and its host has 0-1",
+            "to the memory of nodes 1, but its host has 0-1",
         ),
     ] {
         for name in ["cpuset.cpus", "cpuset.mems"] {
@@ -242,8 +242,8 @@ fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     }
 }
 
-/// Likewise for a host: a group in it that is confined to the CPUs that the host loses would get
-/// all CPUs.
+/// The same applies to a host. A group in it that is confined to CPUs which the host loses would
+/// get all CPUs.
 #[test]
 fn a_host_keeps_the_cpus_that_a_process_in_it_is_confined_to() {
     let tree = Tree::new(true);
@@ -272,7 +272,10 @@ fn nothing_is_never_written() {
     let file = tree.root.path().join("cpuset.mems.effective");
     for value in ["", " \n"] {
         let error = write(&file, value).unwrap_err().to_string();
-        assert!(error.contains("nothing would be written"), "{error}");
+        assert!(
+            error.contains("an empty value would not be written"),
+            "{error}"
+        );
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "0-1\n");
 }

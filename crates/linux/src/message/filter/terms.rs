@@ -19,7 +19,7 @@ pub struct Table<'a> {
 pub enum Family {
     /// Packets that bridges forward.
     Bridge,
-    /// Packets of IPv4 that this host sends or receives.
+    /// IPv4 packets that this host sends or receives.
     Ipv4,
 }
 
@@ -32,7 +32,7 @@ impl Family {
     }
 }
 
-/// Hook at which a chain of a table sees packets; each has one chain at the most.
+/// Hook at which a chain of a table sees packets. Each hook has at most one chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// On the way from port to port of a bridge.
@@ -52,7 +52,8 @@ impl Hook {
         }
     }
 
-    /// Returns the type of the chain. A redirected packet needs a new route, hence `route`.
+    /// Returns the type of the chain. A redirected packet needs a new route, so the type is
+    /// `route`.
     pub(super) fn chain_type(self) -> &'static str {
         match self {
             Hook::Forward | Hook::In => "filter",
@@ -71,11 +72,11 @@ impl Hook {
 
 /// A rule, with the packets that it drops.
 pub struct Drop<'a> {
-    /// Number of the loss that the rule belongs to, returned when rules are read.
+    /// Number of the loss to which the rule belongs. Reading rules returns it.
     pub number: u32,
-    /// Hook at which it sees packets.
+    /// Hook at which the rule sees packets.
     pub hook: Hook,
-    /// Conditions that a packet must all fulfil.
+    /// Conditions, all of which a packet must fulfil.
     pub matches: Vec<Match<'a>>,
     /// Share of these packets that it drops; 1 is all.
     pub share: f64,
@@ -84,19 +85,19 @@ pub struct Drop<'a> {
 /// Condition on a packet. Sets are those of the rule's table, by their names.
 #[derive(Clone, Copy)]
 pub enum Match<'a> {
-    /// It comes in, or goes out, by a link of this set.
+    /// The packet enters or leaves through a link of this set.
     Link(&'a str, End),
-    /// It comes in, or goes out, by a link to another machine or host.
+    /// The packet enters or leaves through a link to another machine or host.
     FromOrToOthers(End),
-    /// It is not ARP.
+    /// The packet is not ARP.
     NoArp,
-    /// It is of IPv4, with an address of this set at this end.
+    /// The packet is IPv4, with an address of this set at this end.
     Address(&'a str, End),
-    /// It is TCP, with a port of this set at this end.
+    /// The packet is TCP, with a port of this set at this end.
     Port(&'a str, End),
 }
 
-/// End of a connection in a packet, or end of the packet's way through this machine.
+/// End of a connection, or of a packet's way through this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Source,

@@ -15,7 +15,7 @@ pub(super) const STEAL: usize = 7;
 const NICE: usize = 1;
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
-/// The entries before this index are all of a CPU's time.
+/// The entries before this index add up to all of a CPU's time.
 pub(super) const GUEST: usize = 8;
 const GUEST_NICE: usize = 9;
 
@@ -36,7 +36,7 @@ const NAMES: [&str; 10] = [
 /// One reading of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
-    /// `cpu` for all, then `cpu0` and so on, those that are online.
+    /// `cpu` for all CPUs, then `cpu0` and so on for those that are online.
     pub cpus: Vec<(String, Ticks)>,
     interrupts: u64,
     context_switches: u64,
@@ -64,13 +64,13 @@ impl Cpu {
         })
     }
 
-    /// Puts the shares of the time since the last sample.
+    /// Records the shares of the time since the last sample.
     ///
     /// # Errors
     /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
-        // The process that reads the file is running: vmstat does not count itself either.
+        // The process that reads the file is running. vmstat does not count itself either.
         let running = now.running.saturating_sub(1);
         out.put("vmstat.r", &self.place, "count", running as f64);
         out.put("vmstat.b", &self.place, "count", now.blocked as f64);
@@ -125,7 +125,7 @@ fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
 pub(super) fn parse(text: &str) -> Result<Stat> {
     let mut stat = Stat::default();
     for line in text.lines() {
-        // The line of interrupts has a column for each: only its first is needed.
+        // The line of interrupts has a column for each interrupt. Only its first column is needed.
         let mut words = line.split_ascii_whitespace();
         let Some(name) = words.next() else { continue };
         let mut number = || -> Result<u64> {

@@ -1,8 +1,8 @@
 //! Block devices in the terms of `iostat -x`, from `/proc/diskstats`.
 //!
-//! Partitions are left out, since their device has the sum, and so are memory disks. A loop device
-//! is shown from its first traffic on: machines have many that never have any. The host shows the
-//! device of a simulated host.
+//! The probe leaves out memory disks, and partitions, because their device has the sum. It shows a
+//! loop device from its first traffic on, because machines have many without any traffic. The
+//! host's own probe shows the device of a simulated host.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Size of a sector in this file, kB, independent of the device's own.
+/// Size of a sector in this file, kB. It does not depend on the device's own sector size.
 pub(super) const SECTOR_KB: f64 = 0.5;
 
 /// Columns after the name. Reads, writes and discards each have requests, merged requests, sectors
@@ -109,7 +109,7 @@ impl Disks {
         })
     }
 
-    /// Puts the traffic since the last sample.
+    /// Records the traffic since the last sample.
     ///
     /// # Errors
     /// The file cannot be read or has an unknown format.
@@ -142,8 +142,8 @@ impl Disks {
     }
 }
 
-/// Returns the visibility of a device that is not a simulated host's; `folder` exists for whole
-/// devices.
+/// Returns the visibility of a device that does not belong to a simulated host. `folder` exists for
+/// whole devices.
 fn usually_shown(device: &str, folder: &Path) -> Visibility {
     if device.starts_with("ram") || device.starts_with("zram") || !folder.exists() {
         return Visibility::No;
@@ -154,14 +154,15 @@ fn usually_shown(device: &str, folder: &Path) -> Visibility {
     Visibility::Yes
 }
 
-/// Puts the readings of one device. A mean over no request is not a reading: iostat prints 0 there.
+/// Records the readings of one device. A mean over no request is not a reading, although iostat
+/// prints 0 there.
 fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut Out) {
     let mut spent = [0.0; COLUMNS_COUNT];
     const IN_FLIGHT: usize = 8;
     for index in (0..COLUMNS_COUNT).filter(|index| *index != IN_FLIGHT) {
         match grown(before[index], now[index]) {
             Some(growth) => spent[index] = growth,
-            // The device was removed and another one has its name.
+            // The device was removed, and another one has its name now.
             None => return,
         }
     }
@@ -191,7 +192,7 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         "count",
         spent[WEIGHTED_MS] / elapsed_ms,
     );
-    // Busy time is counted in whole ticks, so that a short period may see a little too much.
+    // Busy time is counted in whole ticks, so a short period may contain slightly too much.
     let busy = (100.0 * spent[BUSY_MS] / elapsed_ms).min(100.0);
     out.put("iostat.%util", place, "%", busy);
 }

@@ -1,13 +1,13 @@
 //! Foreign load of this machine: its usage minus that of the nodes and of the client. The client's
 //! agents count as the client.
 //!
-//! The CPUs are those that this process may use. Interrupt time belongs to no task and is left out.
-//! The kernel counts the time of tasks exactly and the machine's by ticks, so the difference of one
-//! sample may be below zero. It is then carried to the next sample, and the mean is right. Writes
-//! of a process reach a disk later and on behalf of the kernel. So disk writes are set off against
-//! the earlier writes of these processes, and at the beginning against all dirty data. If nodes
-//! have volumes of their own, all traffic of the volumes is theirs. A row that is synced alone is a
-//! block of data and two of the file system's journal.
+//! The CPUs are those that this process may use. Interrupt time belongs to no task, so the probe
+//! leaves it out. The kernel counts the time of tasks exactly, but the machine's time by ticks, so
+//! the difference of one sample may be below zero. It is then added to the next sample, so the mean
+//! is right. Writes of a process reach a disk later, on behalf of the kernel. So the probe
+//! subtracts the earlier writes of these processes from disk writes, and at the beginning all dirty
+//! data. If nodes have their own volumes, all traffic of the volumes is theirs. A row that is
+//! synced alone writes one block of data and two blocks of the file system's journal.
 //!
 //! A node whose process is stopped uses nothing, and is reported as stopped: [`STOPPED`].
 
@@ -23,8 +23,8 @@ use measure::clock;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Series of a node that a signal or a debugger has stopped: 1 at each sample that found it so, and
-/// no reading otherwise.
+/// Series of a node that a signal or a debugger has stopped: 1 at each sample that found it
+/// stopped, and no reading otherwise.
 pub const STOPPED: &str = "stat.stopped";
 
 /// The machine, with the processes and devices that are not foreign.
@@ -37,7 +37,7 @@ pub(crate) struct ForeignLoad {
     own: Process,
     pressure: Pressure,
     last: Last<Now>,
-    /// CPU time below zero carried over from the last samples, as a share.
+    /// CPU time below zero from the last samples, which the next sample takes over, as a share.
     cpu_owed: f64,
 }
 
@@ -50,7 +50,8 @@ struct Now {
     moved: Option<Traffic>,
 }
 
-/// Kilobytes that the nodes and the client asked for since they began, and traffic of the devices.
+/// Kilobytes that the nodes and the client have requested since their start, and traffic of the
+/// devices.
 #[derive(Clone, Debug, Default)]
 struct Traffic {
     ours_kb: [f64; 2],
@@ -230,9 +231,9 @@ struct Disks {
     source: KernelFile,
     /// Devices of the nodes' volumes.
     volumes: Vec<String>,
-    /// Traffic that nodes had asked for, and volumes had moved, at the first sample, kB.
+    /// Traffic that nodes had requested, and volumes had moved, at the first sample, kB.
     begun_kb: Option<[[f64; 2]; 2]>,
-    /// Kilobytes that the nodes and the client have read and written and no disk has moved yet.
+    /// Kilobytes that the nodes and the client have read and written, but no disk has moved yet.
     ahead_kb: [f64; 2],
 }
 
@@ -258,8 +259,8 @@ impl Disks {
         Ok((devices, moved_kb))
     }
 
-    /// Returns the traffic that the nodes and the client asked the disks for, kB. For the nodes it
-    /// is the larger of their own requests and the traffic of their volumes.
+    /// Returns the traffic that the nodes and the client requested from the disks, kB. For the
+    /// nodes, it is the larger of their own requests and the traffic of their volumes.
     fn ours_kb(&mut self, nodes: [f64; 2], volumes: [f64; 2], beside: [f64; 2]) -> [f64; 2] {
         let [nodes_begun, volumes_begun] = *self.begun_kb.get_or_insert([nodes, volumes]);
         [0, 1].map(|way| {
@@ -297,8 +298,7 @@ impl Disks {
         out.put("disk.busy_for_others", MACHINE, "%", 100.0 * busy * share);
     }
 
-    /// Returns the part of the disks' traffic that the nodes and the client did not ask for, now or
-    /// before.
+    /// Returns the part of the disks' traffic that the nodes and the client never requested.
     fn others_kb(&mut self, all_kb: [f64; 2], asked_kb: [f64; 2]) -> [f64; 2] {
         [0, 1].map(|way| {
             let ours = self.ahead_kb[way] + asked_kb[way];
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    /// Ticks are sampled: a sample may see less than the tasks have used.
+    /// Ticks are sampled, so a sample may show less time than the tasks have used.
     #[test]
     fn a_shortage_of_one_look_offsets_the_surplus_of_the_next() {
         let mut others = others();
@@ -395,7 +395,7 @@ mod tests {
         }
     }
 
-    /// Rows that are synced one by one: the journal of the nodes' own volumes is theirs.
+    /// Rows that are synced one by one: the journal of the nodes' own volumes belongs to the nodes.
     #[test]
     fn bytes_moved_by_the_volumes_of_nodes_belong_to_the_nodes() {
         let mut disks = disks();
@@ -403,10 +403,10 @@ mod tests {
             disks.ours_kb([5.0, 7.0], [0.0, 900.0], [1.0, 1.0]),
             [1.0, 1.0]
         );
-        // 100 kB by the nodes, 300 by their volumes, 2 by the client.
+        // 100 kB by the nodes, 300 kB by their volumes, 2 kB by the client.
         let ours = disks.ours_kb([5.0, 107.0], [0.0, 1200.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 303.0]);
-        // Dirty data counts as theirs before it is moved, and once only.
+        // Dirty data counts as theirs before it is moved, and only once.
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1300.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 1003.0]);
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1900.0], [1.0, 3.0]);
@@ -419,8 +419,7 @@ mod tests {
             ahead_kb: [0.0, 50.0],
             ..disks()
         };
-        // Written while 50 kB are dirty: 100 kB by these processes, while the disk has moved 120 in
-        // all.
+        // These processes wrote 100 kB while 50 kB were dirty, and the disk moved 120 kB in total.
         assert_eq!(disks.others_kb([10.0, 120.0], [10.0, 100.0]), [0.0, 0.0]);
         assert_eq!(disks.others_kb([70.0, 30.0], [20.0, 0.0]), [50.0, 0.0]);
         assert_eq!(disks.others_kb([0.0, 200.0], [0.0, 100.0]), [0.0, 100.0]);
@@ -441,7 +440,7 @@ mod tests {
         let mut others = others();
         let mut out = Out::new();
         others.look(1, &mut out).unwrap();
-        // Until the counters of the machine have moved by a tick.
+        // This repeats until the counters of the machine have moved by a tick.
         let deadline = clock::Deadline::after(std::time::Duration::from_secs(60));
         while !found(&out).contains_key("cpu.others") {
             assert!(!deadline.passed(), "{:?}", found(&out));

@@ -2,7 +2,7 @@
 //! output.
 //!
 //! `swpd`, `free`, `buff` and `cache` from `/proc/meminfo`; `si`, `so`, `bi` and `bo` from
-//! `/proc/vmstat`. `free.available` is the column of `free`: memory that programs could get.
+//! `/proc/vmstat`. `free.available` is the column of `free`: the memory that programs could get.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
@@ -41,7 +41,7 @@ impl Memory {
         })
     }
 
-    /// Puts the use of memory and the paging since the last sample.
+    /// Records the use of memory and the paging since the last sample.
     ///
     /// # Errors
     /// A file cannot be read or has an unknown format.
@@ -90,7 +90,7 @@ fn held(text: &str) -> Result<[(&'static str, u64); 5]> {
 fn flows(text: &str) -> Result<[u64; 4]> {
     let mut found = [None; 4];
     for line in text.lines() {
-        // All four begin with this letter: the other 180 lines need no closer look.
+        // All four begin with this letter, so the other 180 lines need no closer look.
         if !line.starts_with('p') {
             continue;
         }

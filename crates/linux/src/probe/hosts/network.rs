@@ -98,7 +98,7 @@ impl Network {
         })
     }
 
-    /// Puts the traffic since the last sample, and the number of connections.
+    /// Records the traffic since the last sample, and the number of connections.
     ///
     /// # Errors
     /// A file cannot be read or has an unknown format.
@@ -141,7 +141,7 @@ impl Network {
     }
 }
 
-/// Puts the readings of one interface. Use of the link is that of its busier direction, as sar
+/// Records the readings of one interface. Use of the link is that of its busier direction, as sar
 /// computes it for full-duplex links.
 fn figures(
     place: &str,
@@ -195,7 +195,7 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// Fills the counters that `text` has.
+/// Sets the counters that `text` contains.
 fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
     for (title, names, values) in pairs(text) {
         if !title.starts_with("Tcp") {

@@ -15,7 +15,7 @@ const KINDS: [(&str, [&str; 2]); 3] = [
     ("memory", ["psi.memory.some", "psi.memory.full"]),
 ];
 
-/// Stalled microseconds of some and of all tasks.
+/// Microseconds in which some tasks stalled, and in which all tasks stalled.
 type StalledMicros = [Option<u64>; 2];
 
 /// Probe of the pressure files of a machine or a cgroup.
@@ -40,7 +40,7 @@ impl Pressure {
         }
     }
 
-    /// Puts the share of time since the last sample.
+    /// Records the share of time since the last sample.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -55,8 +55,8 @@ impl Pressure {
                     continue;
                 };
                 if let Some(microseconds) = grown(before, now) {
-                    // The kernel updates its sums every two seconds at the latest, so a short
-                    // period may see more than has passed.
+                    // The kernel updates its sums at least every two seconds, so a short period may
+                    // show more time than has passed.
                     let share = (microseconds / seconds / 1e4).min(100.0);
                     out.put(name, &self.place, "%", share);
                 }

@@ -1,15 +1,15 @@
 //! Packets that the kernel received and those that it dropped, in the terms of `sar -n SOFT`: all
-//! CPUs together, from `/proc/net/softnet_stat`. On a machine whose network is virtual, this is
-//! where packets are lost.
+//! CPUs together, from `/proc/net/softnet_stat`. A machine with a virtual network loses packets at
+//! this point.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// The columns that are read, from the first on, by sar's names of their rates. They count packets
-/// received, and packets dropped because the queue of a CPU was full. The third counts the times
-/// that a CPU had work left at the end of its time slice.
+/// The columns that the probe reads, starting with the first, by sar's names of their rates. They
+/// count packets received, and packets dropped because the queue of a CPU was full. The third
+/// counts the times that a CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
 /// Probe of one file with a line per CPU.
@@ -32,7 +32,7 @@ impl Softnet {
         })
     }
 
-    /// Puts the rates since the last sample.
+    /// Records the rates since the last sample.
     ///
     /// # Errors
     /// The file cannot be read, or has an unknown format.

@@ -1,7 +1,7 @@
 //! Usage of the machine by a simulated host: its control groups, its network and its volume.
 //!
-//! Both versions of control groups are read by the names of their files. A machine may have either,
-//! or one for some controllers and the other for the rest.
+//! The probe reads both versions of control groups, by the names of their files. A machine may have
+//! either version, or one version for some controllers and the other for the rest.
 
 use super::disk::{Devices, Disks};
 use super::network::Network;
@@ -60,7 +60,7 @@ struct QuotaPeriods {
 struct Memory {
     used: KernelFile,
     stat: KernelFile,
-    /// Number of times that the limit was hit.
+    /// Number of times that the host reached the limit.
     hits: Option<(KernelFile, Last<u64>)>,
     version2: bool,
 }
@@ -106,7 +106,7 @@ impl StandIn {
             grown(before.periods, now.periods),
             grown(before.throttled, now.throttled),
         ) {
-            // Without periods the share is not a number, which the sink leaves out.
+            // Without periods, the share is not a number, which the sink leaves out.
             let share = 100.0 * throttled / periods;
             out.put("cgroup.throttled", &self.name, "%", share);
         }
@@ -117,8 +117,8 @@ impl StandIn {
         let Some((folder, device)) = &self.volume else {
             return Ok(());
         };
-        let context = || format!("ask for the room in {}", folder.display());
-        // While its host has no power, another file system is there.
+        let context = || format!("ask for the free space in {}", folder.display());
+        // While its host has no power, another file system is mounted in its place.
         if device_of(folder)? != *device {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl StandIn {
         let available = stat.f_bavail as f64 * block;
         out.put("volume.used", &self.name, "bytes", used);
         out.put("volume.available", &self.name, "bytes", available);
-        // As `df` computes it: reserved blocks belong to neither.
+        // As in `df`, reserved blocks count neither as used nor as available.
         let share = 100.0 * used / (used + available);
         out.put("volume.used_share", &self.name, "%", share);
         Ok(())
@@ -162,7 +162,7 @@ impl SampledSource for StandIn {
             None => Ok(()),
         };
         let volume = self.volume(out);
-        // A failure of one does not stop the others.
+        // A failure of one source does not stop the others.
         let results = [used, throttled, memory, pressure, network, disk, volume];
         let result: Result<()> = results.into_iter().collect();
         result.with_context(|| self.name.clone())
@@ -259,7 +259,7 @@ impl Memory {
     }
 }
 
-/// Returns the value of a line `key value`; `None` without such a line.
+/// Returns the value of a line `key value`. `None` without this line.
 fn value(text: &str, key: &str) -> Result<Option<u64>> {
     for line in text.lines() {
         if let Some((name, value)) = line.split_once(' ')
@@ -291,7 +291,7 @@ mod tests {
         ("netstat", "TcpExt: ListenDrops\nTcpExt: 0\n"),
     ];
 
-    /// Writes the files in their first state, then in that of the next sample, and returns the
+    /// Writes the files in their first state, then in the state of the next sample. Returns the
     /// readings of the second sample, 2 s after the first.
     fn figures(files: [&[(&str, &str)]; 2], version2: bool) -> BTreeMap<String, f64> {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Context switches of the threads of a process and their waiting time for a CPU. The kernel counts
-//! them for each thread and never sums them. Also finds the threads that are blocked within the
-//! kernel, by a disk that does not answer or a frozen file system.
+//! Context switches of the threads of a process, and their waiting time for a CPU. The kernel
+//! counts them for each thread, but never adds them up. Also finds the threads that are blocked
+//! within the kernel, by a disk that does not answer or a frozen file system.
 
 use crate::probe::Out;
 use crate::probe::source::Last;
@@ -14,12 +14,12 @@ use std::os::fd::{AsFd, OwnedFd};
 /// CPU, ten times the rest of a sample.
 const THREADS_PERIOD_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Interval after a thread was found waiting within the kernel: a file system may be frozen for a
-/// few seconds only.
+/// Interval after a thread was found waiting within the kernel. A file system may be frozen for
+/// only a few seconds.
 const SUSPECT_PERIOD_NS: u64 = clock::SECOND_NS;
 
 /// Series of the number of blocked threads: in uninterruptible sleep at this sample and at the one
-/// before, without a context switch between them. No reading if there are none.
+/// before, without a context switch between them. There is no reading if there are no such threads.
 pub const BLOCKED: &str = "status.blocked";
 
 /// Counters that the kernel keeps only for each thread of a process.
@@ -33,13 +33,13 @@ pub(super) struct Threads {
 /// Counts of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Switches {
-    /// Voluntary context switches: the thread waited for something.
+    /// Voluntary context switches, in which the thread waited.
     voluntary: u64,
     /// Involuntary context switches: the thread was preempted.
     involuntary: u64,
     /// Time in the run queue without a CPU, ns. `None` if the kernel does not count it.
     waited_ns: Option<u64>,
-    /// True in state `D`: it waits within the kernel and takes no signal.
+    /// True in state `D`: the thread waits within the kernel and takes no signal.
     in_kernel: bool,
 }
 
@@ -59,7 +59,7 @@ impl Threads {
         })
     }
 
-    /// Puts the activity of the threads since the last reading.
+    /// Records the activity of the threads since the last reading.
     ///
     /// # Errors
     /// They cannot be listed.
@@ -67,7 +67,7 @@ impl Threads {
         if now_ns < self.due_ns {
             return Ok(());
         }
-        // Samples come late by varying amounts: half a second of tolerance adds no sample.
+        // Samples are late by varying amounts. Half a second of tolerance adds no sample.
         self.due_ns = now_ns + THREADS_PERIOD_NS - clock::SECOND_NS / 2;
         let now = self.read()?;
         self.due_ns = now_ns + period_ns(&now) - clock::SECOND_NS / 2;
@@ -111,7 +111,7 @@ impl Threads {
             let Ok(id) = name.parse::<u32>() else {
                 continue;
             };
-            // A thread may end between these lines: it is left out then.
+            // If a thread ends between these lines, it is left out.
             let status = read_at(&self.folder, &format!("{name}/status"), &mut buffer);
             let Some(mut switches) = status.and_then(Switches::parse) else {
                 continue;
@@ -162,8 +162,8 @@ fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
     }
 }
 
-/// Returns the number of threads that still wait within the kernel since `before`: a thread that
-/// had run since would have counted a context switch.
+/// Returns the number of threads that have waited within the kernel since `before`. A thread that
+/// ran in between would have counted a context switch.
 fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usize {
     let is_blocked = |(id, thread): &(&u32, &Switches)| {
         let before = before.get(id).filter(|before| before.in_kernel);
@@ -173,8 +173,8 @@ fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usi
     now.iter().filter(is_blocked).count()
 }
 
-/// Returns the activity of all threads since `before`. A new thread counts with all its activity;
-/// one that has ended since is left out.
+/// Returns the activity of all threads since `before`. A new thread counts with all its activity. A
+/// thread that has ended since is left out.
 fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (id, thread) in now {
@@ -196,8 +196,7 @@ fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switche
     sum
 }
 
-/// Reads a small file below `folder`, up to the size of `buffer`; `None` if it does not exist any
-/// more.
+/// Reads a small file below `folder`, up to the size of `buffer`. `None` if it no longer exists.
 fn read_at<'a>(folder: &impl AsFd, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
     let file = rustix::fs::openat(
         folder,
@@ -231,7 +230,7 @@ mod tests {
             (2, of(99, 99, Some(99))),
             (3, of(50, 50, Some(500))),
         ]);
-        // 1 went on, 2 has ended, 3 is another thread by now, 4 is new.
+        // Thread 1 continued, 2 has ended, 3 is another thread by now, and 4 is new.
         let now = HashMap::from([
             (1, of(13, 21, Some(150))),
             (3, of(2, 1, Some(7))),
@@ -254,7 +253,7 @@ mod tests {
         let now = [of(disk, 5), of(disk, 6), of(disk, 5), of("R (running)", 5)];
         let threads = |all: [Switches; 4]| (1u32..).zip(all).collect::<HashMap<_, _>>();
         let mut now = threads(now);
-        // A thread that was not there before may just have begun.
+        // A thread that did not exist before may have just begun.
         now.insert(9, of(disk, 5));
         assert_eq!(blocked(&threads(before), &now), 1);
         assert_eq!(period_ns(&now), SUSPECT_PERIOD_NS);

@@ -170,7 +170,7 @@ impl Oracle {
         }
     }
 
-    /// Records that this try was answered first; the other one is no longer awaited.
+    /// Records that this try was answered first, so the worker abandons the other one.
     fn win(&mut self, stream: u16, made: Try) {
         let kind = self.begun[&made.number].kind;
         if std::mem::take(&mut self.stream(stream).is_second) {
@@ -204,7 +204,7 @@ impl Oracle {
         self.end_of(number, outcome, now_ns);
     }
 
-    /// Ends an operation that has failed for good, together with its current part.
+    /// Ends an operation that has finally failed, together with its current part.
     pub(super) fn end_of(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         self.say(|| format!("operation {number} ends: {outcome:?}"));
         let begun = self.begun.remove(&number).expect("a begun operation");

@@ -1,29 +1,30 @@
 //! Known error messages by the program that prints them, and their meanings.
 
-/// Words, and their meaning. `DEST` stands for the destination, `LINE` for the line that has them,
-/// `THERE` for the beginning of a command that runs there.
+/// Words, and their meaning. `DEST` represents the destination, `LINE` the line that contains the
+/// words, and `THERE` the start of a command that runs at the destination.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,
     pub(super) hint: &'static str,
 }
 
-/// Messages of `ssh`. The first match counts: a jump host's trouble comes with others after it.
+/// Messages of `ssh`. The first match counts, because an error of a jump host causes others after
+/// it.
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
-        cause: "its host key is not the one that this machine knows",
+        cause: "its host key differs from the one that this machine knows",
         hint: "if the machine was installed again, FORGET and then `ssh DEST` once; if it was \
                not, another machine may be answering",
     },
     Row {
         words: &["Host key verification failed"],
-        cause: "its host key is not known here",
+        cause: "its host key is unknown on this machine",
         hint: "run `ssh DEST` once, and compare the key that it shows with the machine's own",
     },
     Row {
         words: &["Too many authentication failures"],
-        cause: "it was offered more keys than it takes (LINE)",
+        cause: "ssh offered more keys than it accepts (LINE)",
         hint: "name the right one in ~/.ssh/config: IdentityFile, with `IdentitiesOnly yes`",
     },
     Row {
@@ -34,27 +35,28 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
     Row {
         words: &["Could not resolve hostname"],
-        cause: "its name is not known here (LINE)",
+        cause: "its name is unknown on this machine (LINE)",
         hint: "check the name, or give it an address in ~/.ssh/config: HostName",
     },
     Row {
         words: &["open failed:"],
         cause: "its jump host does not get through to it (LINE)",
-        hint: "try `ssh -v DEST`, and what the jump host says to that address and port",
+        hint: "try `ssh -v DEST`, and check the messages of the jump host about that address and \
+               port",
     },
     Row {
         words: &["Connection refused"],
-        cause: "nothing listens for ssh there (LINE)",
+        cause: "no sshd listens there (LINE)",
         hint: "check address and port, and that sshd runs there",
     },
     Row {
         words: &["No route to host"],
-        cause: "no way leads there (LINE)",
+        cause: "there is no route to it (LINE)",
         hint: "check that the machine runs, and the address",
     },
     Row {
         words: &["Network is unreachable"],
-        cause: "no way leads there (LINE)",
+        cause: "there is no route to it (LINE)",
         hint: "check the address, and the network of this machine",
     },
     Row {
@@ -64,12 +66,12 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
     Row {
         words: &["no matching", "found"],
-        cause: "it speaks only what this machine's ssh does not any more (LINE)",
-        hint: "allow it for this machine in ~/.ssh/config, or bring its sshd up to date",
+        cause: "it supports only algorithms that this machine's ssh no longer supports (LINE)",
+        hint: "allow it for this machine in ~/.ssh/config, or update its sshd",
     },
     Row {
         words: &["onfiguration option"],
-        cause: "ssh does not understand its configuration here (LINE)",
+        cause: "ssh cannot parse its configuration on this machine (LINE)",
         hint: "see `ssh -G DEST`",
     },
 ];
@@ -83,23 +85,23 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["must be logged in"],
-        cause: "the cluster does not know who asks (LINE)",
-        hint: "log in to it as its provider wants, until `kubectl auth whoami` answers",
+        cause: "the cluster does not recognize the user (LINE)",
+        hint: "log in to it as its provider requires, until `kubectl auth whoami` answers",
     },
     Row {
         words: &["is forbidden", "pods/exec"],
-        cause: "you may not start anything in its pods (LINE)",
+        cause: "the user may not start programs in its pods (LINE)",
         hint: "`cassay kubernetes rbac` prints the role that is needed",
     },
     Row {
         words: &["(Forbidden)"],
-        cause: "you may not do that there (LINE)",
+        cause: "the user may not do that in the cluster (LINE)",
         hint: "`cassay kubernetes rbac` prints the role that is needed",
     },
     Row {
         words: &["(NotFound)"],
-        cause: "it is not there any more (LINE)",
-        hint: "`kubectl get events` may say who deleted or evicted it",
+        cause: "it no longer exists (LINE)",
+        hint: "`kubectl get events` may show the reason for its deletion or eviction",
     },
     Row {
         words: &["container not found"],
@@ -128,13 +130,13 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["certificate"],
-        cause: "the cluster's certificate is not believed, or ours is not (LINE)",
-        hint: "bring the configuration of kubectl up to date, as the cluster's provider says",
+        cause: "the certificate of the cluster or of the client is not accepted (LINE)",
+        hint: "update the configuration of kubectl, as the cluster's provider describes",
     },
     Row {
         words: &["error dialing backend"],
         cause: "the API server does not get through to its node (LINE)",
-        hint: "see `kubectl get nodes`, and whether the kubelet there answers",
+        hint: "see `kubectl get nodes`, and check that the kubelet there answers",
     },
 ];
 
@@ -157,20 +159,20 @@ pub(super) const BEFORE_LOGIN: [&str; 4] = [
 pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["sudo: ", "password is required"],
-        cause: "sudo wants a password there, and cassay enters none (LINE)",
+        cause: "sudo requires a password there, and cassay enters none (LINE)",
         hint: "do without `sudo`; or let its user run the program without a password: NOPASSWD in \
                its sudoers",
     },
     Row {
         words: &["sudo: ", "a terminal is required"],
-        cause: "sudo wants a password there, and cassay enters none (LINE)",
+        cause: "sudo requires a password there, and cassay enters none (LINE)",
         hint: "do without `sudo`; or let its user run the program without a password: NOPASSWD in \
                its sudoers",
     },
     Row {
         words: &["sudo: ", "must have a tty"],
-        cause: "sudo wants a terminal there, and none is needed here (LINE)",
-        hint: "take `requiretty` out of its sudoers, or do without `sudo`",
+        cause: "sudo requires a terminal there, which cassay does not provide (LINE)",
+        hint: "remove `requiretty` from its sudoers, or do without `sudo`",
     },
     Row {
         words: &["sudo", "not found"],
@@ -195,7 +197,7 @@ pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["GLIBC"],
         cause: "its C library is older than the one that this program was built with (LINE)",
-        hint: "use the static program of a release, which needs none; of sources `cargo xtask \
-               dist` makes it",
+        hint: "use the static program of a release, which needs none; from source, `cargo xtask \
+               dist` builds it",
     },
 ];

@@ -1,4 +1,5 @@
-//! Tests of the messages for people about unreachable machines, by the output of the far side.
+//! Tests of the messages for people about unreachable machines, which depend on the output of the
+//! remote system.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +20,7 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
-        "its host key is not known here\nhint: run `ssh db3` once",
+        "its host key is unknown on this machine\nhint: run `ssh db3` once",
     ),
     (
         &[
@@ -37,15 +38,15 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["Received disconnect from ::1 port 22:2: Too many authentication failures"],
-        "offered more keys than it takes",
+        "offered more keys than it accepts",
     ),
     (
         &["ssh: connect to host db3 port 2222: Connection refused"],
-        "nothing listens for ssh there (ssh: connect to host db3 port 2222: Connection refused)",
+        "no sshd listens there (ssh: connect to host db3 port 2222: Connection refused)",
     ),
     (
         &["ssh: connect to host db3 port 22: No route to host"],
-        "no way leads there (ssh: connect to host db3 port 22: No route to host)",
+        "there is no route to it (ssh: connect to host db3 port 22: No route to host)",
     ),
     (
         &["ssh: connect to host db3 port 22: Network is unreachable"],
@@ -53,7 +54,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["ssh: Could not resolve hostname db3: Name or service not known"],
-        "its name is not known here",
+        "its name is unknown on this machine",
     ),
     (
         &["ssh: connect to host db3 port 22: Connection timed out"],
@@ -86,15 +87,15 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "Unable to negotiate with ::1 port 22: no matching host key type found. Their offer: \
              ssh-rsa",
         ],
-        "it speaks only what this machine's ssh does not any more",
+        "it supports only algorithms that this machine's ssh no longer supports",
     ),
     (
         &["/u/me/.ssh/config: line 3: Bad configuration option: foo"],
-        "ssh does not understand its configuration here",
+        "ssh cannot parse its configuration on this machine",
     ),
     (
         &["something that nobody has heard"],
-        "db3: ssh does not get in: something that nobody has heard\nhint: `ssh -v db3` says more",
+        "db3: ssh cannot log in: something that nobody has heard\nhint: `ssh -v db3` shows more",
     ),
 ];
 
@@ -126,7 +127,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         ],
         "the password of its user has expired",
     ),
-    // Only the status tells that these are not ssh's own.
+    // Only the status shows that these lines are not from ssh itself.
     (
         Stage::Login,
         1,
@@ -173,7 +174,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         127,
         &["sh: 1: exec: /x/agent-0: not found"],
-        "the C library that this program needs is not there",
+        "the C library that this program needs does not exist there",
     ),
     (
         Stage::Program,
@@ -185,7 +186,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         2,
         &["error: start its guard"],
-        "db3: the program ended at once there, with status 2: error: start its guard",
+        "db3: the program ended immediately there, with status 2: error: start its guard",
     ),
     (
         Stage::Script,
@@ -208,7 +209,7 @@ fn a_banner_is_neither_understood_nor_told_at_length() {
     let mut lines = vec!["ssh: connect to host db3 port 22: Connection refused"];
     lines.extend(["Everything that you do here is watched, and kept for years."; 100]);
     let told = sentences(Stage::Login, 255, &lines);
-    assert!(told.starts_with("db3: ssh does not get in: "), "{told}");
+    assert!(told.starts_with("db3: ssh cannot log in: "), "{told}");
     assert!(told.chars().count() < TOLD_CHARS_MAX + 100, "{told}");
 }
 
@@ -246,7 +247,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
         said.contains("into /u/me/.cache/cassay/agents (gzip: stdout: No space"),
         "{said}"
     );
-    assert!(said.contains("make room there"), "{said}");
+    assert!(said.contains("free some space there"), "{said}");
     let said = told("exec /u/me", &[]);
     assert!(
         said.contains("from /u/me, which is mounted with noexec"),
@@ -254,7 +255,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     );
     assert!(said.contains("(`folder`)"), "{said}");
     let said = told("else", &[]);
-    assert!(said.contains("of another form than ours"), "{said}");
+    assert!(said.contains("has another form than expected"), "{said}");
 }
 
 #[test]

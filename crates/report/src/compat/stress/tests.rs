@@ -1,12 +1,12 @@
-//! Tests byte for byte against the output of the classes of cassandra-stress 3.11.4 for the same
-//! numbers: they wrote `expected.txt`.
+//! Compares the output byte for byte with `expected.txt`, which the classes of cassandra-stress
+//! 3.11.4 wrote for the same numbers.
 
 use super::*;
 
 const EXPECTED: &str = include_str!("expected.txt");
 const SECOND: u64 = 1_000_000_000;
 
-/// Returns the part of the expected text behind `# name`.
+/// Returns the part of the expected text after `# name`.
 fn expected(name: &str) -> &'static str {
     let start = format!("# {name}\n");
     let at = EXPECTED.find(&start).expect(name) + start.len();
@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// Less than half a second long, with one idle kind.
+/// It is less than half a second long, with one idle kind.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);

@@ -46,7 +46,7 @@ fn the_lines_are_those_of_the_text_exporter() {
     );
     assert!(text.contains("[Intended-READ], Operations, 101"));
     assert_eq!(text.matches("Return=OK").count(), 1);
-    // Alone, the intended latencies have the operation's own name.
+    // Without other latencies, the intended latencies have the name of the operation.
     let text = end(
         (2.0, 100),
         (&series, &[]),
@@ -57,7 +57,7 @@ fn the_lines_are_those_of_the_text_exporter() {
     assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
 }
 
-/// As OneMeasurementHistogram, -TimeSeries and -Raw of YCSB write them.
+/// These are the formats of OneMeasurementHistogram, -TimeSeries and -Raw of YCSB.
 #[test]
 fn each_type_of_measurement_has_its_lines() {
     let mut service = Histogram::default();

@@ -127,7 +127,7 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     let gossip = seen.gossip_s.map(|gossip_s| {
         let away = seen.gossip_away_s.unwrap_or_default();
         format!(
-            "by {} after {} (nodes took one for dead for {})",
+            "by {} after {} (nodes considered it down for {})",
             seen.gossip_by,
             number::duration(gossip_s),
             number::duration(away)
@@ -140,8 +140,8 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     all.join(" · ")
 }
 
-/// For example `50 % less at worst (150 op/s, 4.97 s after the injection), below normal for 13 s,
-/// 79 requests short`.
+/// Describes an effect: `50 % less at worst (150 op/s, 4.97 s after the injection), below normal
+/// for 13 s, 79 requests short`.
 fn dip_of(dip: &DipRecord) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -184,7 +184,7 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// Says when it was back, from the healing and from the injection.
+/// Describes when it was back to normal, counted from the healing and from the injection.
 fn both(
     fault: &FaultRecord,
     of: fn(&Aftermath) -> Option<SeriesEnd>,
@@ -209,7 +209,7 @@ fn hints_of(hints: &HintsRecord) -> String {
     }
     let gone = match hints.drained_s {
         Some(drained_s) => format!(
-            "the last gone {} after the healing",
+            "the last one {} after the healing",
             number::duration(drained_s)
         ),
         None => "some were left".to_owned(),

@@ -1,5 +1,5 @@
-//! A table of the faults' effects, a row each, in the form of published ones, with the published
-//! claims.
+//! A table of the faults' effects, with a row for each, in the form of published tables and with
+//! the published claims.
 
 use super::{returned, trial};
 use crate::number;
@@ -29,9 +29,9 @@ impl<'a> Subject<'a> {
 /// Explanation of the columns.
 const FOOT: &str = "Before: the median of the seconds before it. Lowest: the worst second, from \
                     the injection until throughput was back to normal. After: the mean of all \
-                    seconds since it was seen whole. Errors: from the injection on.";
+                    seconds since the target was whole again. Errors: from the injection on.";
 
-/// Returns the table; claims without a matching fault have rows of their own.
+/// Returns the table. Claims without a matching fault have their own rows.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
@@ -101,7 +101,7 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns p99 of a stretch, ms. `None` if no response came in it.
+/// Returns the p99 of a stretch, ms. `None` without a response in it.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
@@ -127,7 +127,7 @@ fn service(found: &RecoveryRecord) -> Cell {
         _ => "errors",
     };
     let Some(dip) = found.dip else {
-        return Cell::new(format!("cannot be told, {errors}")).tone(Tone::Muted);
+        return Cell::new(format!("unknown, {errors}")).tone(Tone::Muted);
     };
     let for_long = number::duration(dip.seconds);
     match (dip.depth, dip.lowest_ops_per_s, failed) {

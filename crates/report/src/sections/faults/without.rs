@@ -1,4 +1,4 @@
-//! A table of the faults' effects compared with the same trials without them, a row for each
+//! A table that compares trials with faults and the same trials without them, with a row for each
 //! stretch.
 
 use crate::number;
@@ -16,7 +16,7 @@ const RATIOS: [(&str, &str); 3] = [
     ("latency_ms.p99", "p99"),
 ];
 
-/// Returns the table. `None` if the study did not ask for it.
+/// Returns the table. `None` if the study did not request it.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
     Table::from_records(caption, &view.findings.without_faults)
@@ -51,10 +51,10 @@ pub fn table(view: &RunView) -> Option<Table> {
         })
         .foot(
             "Each pair is from one block: the same load on the same data, and the same seconds of \
-             the window of both trials. Broken: from the injection until the target was seen \
-             whole. After: from then on until the next fault or the end of the window. Ratios are \
-             of geometric means over the pairs, with a 95 % interval; a side without operations \
-             has no ratio. Percentiles of a period come from the histograms of its seconds. \
+             the window of both trials. Broken: from the injection until the target was whole \
+             again. After: from then until the next fault or the end of the window. Ratios are of \
+             geometric means over the pairs, with a 95 % interval; a side without operations has \
+             no ratio. Percentiles of a period come from the histograms of its seconds. \
              Differences are coloured, as in comparisons of variants.",
         )
         .unless_empty()

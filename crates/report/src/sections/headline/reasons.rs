@@ -1,4 +1,4 @@
-//! Why a run is not valid, in few words each: the most serious first, each once.
+//! Reasons why a run is not valid, in a few words each, without duplicates, the most serious first.
 
 use crate::run_view::RunView;
 use analysis::rules::seriousness;
@@ -8,7 +8,7 @@ use store::record::{CauseKind, RuleOutcome, TrialFinding};
 /// Maximum number of reasons on a first screen.
 const REASONS_MAX: usize = 3;
 
-/// Short words for each rule.
+/// A short description of each rule.
 const SHORT_WORDS: [(&str, &str); 21] = [
     ("V18", "Other programs used the machine"),
     ("V20", "The clock was set"),
@@ -33,19 +33,19 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V16", "The ratio of data to memory is not stated"),
 ];
 
-/// Words for V14 if no read returned other data: it then mostly judges reads without a row, and
-/// must not sound as if data had been lost.
+/// Description of V14 if no read returned other data. In this case the rule mostly judges reads
+/// without a row, so the description must not say that data was lost.
 const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 
-/// Words for V14 if acknowledged data is missing, or is not as it was written.
+/// Description of V14 if acknowledged data is missing, or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
 /// A reason with its sort key: failures before warnings, and the more serious first.
 type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
-/// Returns at most three reasons. First come those of the whole run, then causes across trials, and
-/// rules that those causes do not explain, with their number of trials. Other programs are always
-/// included, since they may be the cause of all.
+/// Returns at most three reasons. First come reasons of the whole run, then causes across trials,
+/// and rules that these causes do not explain, with their number of trials. Other programs are
+/// always included, because they may be the cause of all problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -74,7 +74,7 @@ fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, 
     (Reverse(worst), seriousness(rule))
 }
 
-/// Returns the short words of a rule, with its number of trials. `None` if it speaks against none.
+/// Returns the short description of a rule, with its number of trials. `None` if it affects none.
 fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
     let mut of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| is_against(trial, rule)).collect();
@@ -115,14 +115,14 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
     }
 }
 
-/// Returns reasons that no trial has: that the run was stopped, that no trial was finished.
+/// Returns reasons that concern no single trial: the run was stopped, or no trial has finished.
 fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let records = view.findings.reasons_as_data().into_owned();
     let reasons = view.findings.reasons.iter().zip(records);
     reasons.filter(|(_, record)| record.trials.is_empty()).map(|(words, _)| words)
 }
 
-/// Returns the most serious reason for a trial's verdict, in few words. `None` for a valid one.
+/// Returns the most serious reason for a trial's verdict, in a few words. `None` for a valid trial.
 pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
     let one = std::slice::from_ref(trial);
     let mut against: Vec<&(&str, &str)> =
@@ -136,7 +136,7 @@ pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
     })
 }
 
-/// Returns true if any read returned other data than was written.
+/// Returns true if any read returned data that differs from the written data.
 fn has_other_data(trial: &TrialFinding) -> bool {
     let reads = &trial.verify;
     let differed = reads.missing + reads.stale + reads.wrong + reads.resurrected > 0;
@@ -153,7 +153,7 @@ fn is_against(trial: &TrialFinding, rule: &str) -> bool {
     trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
 }
 
-/// For example `: up to 33 % of its CPU`.
+/// Formats a share: `: up to 33 % of its CPU`.
 fn others(trials: &[&TrialFinding]) -> String {
     let shares = trials.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
     shares.reduce(f64::max).map_or_else(String::new, |most| {

@@ -1,5 +1,5 @@
-//! Compares variants: throughput and p99 of each, with intervals. At a rate that all kept up with,
-//! it shows the most different cost, or the median, and p99.
+//! Compares variants: throughput and p99 of each, with intervals. At a rate with which all variants
+//! kept up, it shows p99 and the most different cost or the median.
 
 use crate::number;
 use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow, Verdict};
@@ -43,8 +43,8 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     })
 }
 
-/// Returns the plot beside p99. At a rate that all kept up with, throughput is only the offered
-/// one, and is replaced.
+/// Returns the plot next to p99. At a rate with which all variants kept up, throughput equals the
+/// offered rate, and another plot replaces it.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
         return rows("op/s (more is better)".into(), view, shown, |point| {
@@ -103,7 +103,8 @@ fn rows(
         ValueRow {
             label: variant_name(point.variant, view).to_owned(),
             value,
-            // An interval from the spread between blocks may go below zero, which no value can.
+            // An interval from the spread between blocks may extend below zero, which is impossible
+            // for a value.
             ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
             other: None,
             text,

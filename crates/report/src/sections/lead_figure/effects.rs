@@ -1,5 +1,5 @@
-//! Plots the effects of settings as a forest plot: of a matrix with intervals, of a screening with
-//! its limits.
+//! Plots the effects of settings as a forest plot: those of a matrix with intervals, and those of a
+//! screening with its limits.
 
 use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow};
 use crate::run_view::RunView;
@@ -8,7 +8,7 @@ use crate::summary::place;
 use analysis::screening::Activity;
 use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 
-/// Maximum number of effects on a first screen: the largest.
+/// Maximum number of effects on a first screen. It shows the largest ones.
 const ROWS_MAX: usize = 12;
 
 /// Plots main effects at the primary point. `None` for a study without a matrix.
@@ -55,7 +55,7 @@ pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
     let row = |effect: &store::record::ScreenedRecord| ValueRow {
         label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
         value: Some(change(effect.ln_ratio)),
-        // Not an interval, but the range of a null effect by chance.
+        // This is not an interval, but the range of a null effect by chance.
         ci95: None,
         other: Some([change(-screen.sme), change(screen.sme)]),
         text: measure::number::change(effect.ln_ratio.exp()),

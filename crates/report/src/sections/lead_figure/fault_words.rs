@@ -1,5 +1,5 @@
-//! Describes a fault in few words: its duration, the lost throughput, failures, and the return to
-//! normal; and once for all, whether acknowledged data was lost.
+//! Describes a fault in a few words: its duration, the lost throughput, failures, and the return to
+//! normal. Also describes, once for all faults, if acknowledged data was lost.
 
 use crate::number;
 use crate::run_view::RunView;
@@ -8,7 +8,7 @@ use store::record::{
     read_back_words,
 };
 
-/// For example `node-kill of node2, broken for 45.0 s`.
+/// Describes a fault: `node-kill of node2, broken for 45.0 s`.
 pub(super) fn title(fault: &FaultRecord) -> String {
     let ends = fault.injected_s.zip(fault.whole_s.or(fault.healing_s));
     match ends {
@@ -26,7 +26,7 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
         return String::new();
     };
     let [throughput, p99] = [throughput(found), p99(fault)];
-    // At a rate the cost of a fault is its latency.
+    // At a rate, the cost of a fault is its latency.
     let costs = if is_at_rate {
         [p99, throughput]
     } else {
@@ -36,7 +36,8 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     said.flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// For example `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.`
+/// Describes an effect: `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations
+/// short.`
 fn throughput(found: &RecoveryRecord) -> Option<String> {
     let dip = found.dip?;
     if dip.depth == 0.0 {
@@ -55,7 +56,7 @@ fn throughput(found: &RecoveryRecord) -> Option<String> {
     Some(format!("{worst}, below normal for {seconds}{short}."))
 }
 
-/// For example `38 of 1,120,388 operations failed.`
+/// Describes failures: `38 of 1,120,388 operations failed.`
 fn errors(found: &RecoveryRecord) -> Option<String> {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     stretches().next()?;
@@ -71,12 +72,12 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
     })
 }
 
-/// For example `Throughput was back to normal 21.8 s after the healing; p99 was not within 90 s of
-/// it.`
+/// Describes the return to normal: `Throughput was back to normal 21.8 s after the healing; p99 was
+/// not within 90 s of it.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
     let said = Aftermath::from_fault(fault)?.words(fault)?;
     let is_name = |name: &String| said.starts_with(name.as_str());
-    // The name of a node and that of a percentile keep their small letters.
+    // The name of a node or of a percentile keeps its lower-case letter.
     Some(
         if said.starts_with("p99") || fault.place.as_ref().is_some_and(is_name) {
             said + "."
@@ -86,11 +87,11 @@ fn as_before(fault: &FaultRecord) -> Option<String> {
     )
 }
 
-/// For example `P99 51 → 1,040 ms while broken (× 20.4).`
+/// Describes an effect on latency: `P99 51 → 1,040 ms while broken (× 20.4).`
 fn p99(fault: &FaultRecord) -> Option<String> {
     let said = p99_words(fault)?;
     let first = said.chars().next()?;
-    // The percentile keeps its small letter.
+    // The percentile keeps its lower-case letter.
     Some(if first == 'p' {
         said + "."
     } else {
@@ -98,8 +99,8 @@ fn p99(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Says whether acknowledged data was lost in trials with a fault. It says that nothing was lost
-/// only about rows that were read back and could be judged.
+/// Describes the loss of acknowledged data in trials with a fault. The statement that no data was
+/// lost covers only rows that were read back and judged.
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();

@@ -1,5 +1,5 @@
 //! Plots faults: throughput and p99 in the window around each, with the outage shaded, its cost,
-//! and whether acknowledged data was lost.
+//! and any loss of acknowledged data.
 
 use super::{fault_words, trial_over_time};
 use crate::page::{
@@ -57,15 +57,15 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns true if load came at a rate during a fault.
+/// Returns true if the load during a fault had a rate.
 fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     let mut trials = view.findings.trials.iter();
     let trial = trials.find(|trial| Some(trial.index) == fault.trial);
     trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
 }
 
-/// Returns the panels of a fault. At a rate, p99, since that is its cost, and throughput if there
-/// is space for both; in a closed loop, throughput.
+/// Returns the panels of a fault. At a rate, the panels show p99, because latency is the cost, and
+/// throughput if there is space for both. In a closed loop, they show throughput.
 fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
     match (is_at_rate(view, fault), has_both) {
         (true, true) => [
@@ -84,8 +84,8 @@ enum Series {
     P99,
 }
 
-/// Returns one panel: the measured window around a fault. Reading back after it is not user load,
-/// and is on no panel. The first panel of a fault describes its effect.
+/// Returns one panel: the measured window around a fault. Reading back afterwards is not user load,
+/// and appears on no panel. The first panel of a fault describes its effect.
 fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;

@@ -7,7 +7,7 @@ use crate::summary::{ALL, Point, only_axis, variant_name, variants};
 
 /// Minimum number of loads for a curve.
 const PLACES_MIN: usize = 3;
-/// Number of curves that can be told apart at a glance.
+/// Number of curves that a reader can distinguish at a glance.
 const VARIANTS_MAX: usize = 6;
 
 /// Returns the figure. `None` with fewer than three loads, or with more than one axis.

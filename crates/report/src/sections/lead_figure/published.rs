@@ -7,7 +7,8 @@ use crate::run_view::RunView;
 /// Maximum number of ratios on a first screen.
 const ROWS_MAX: usize = 8;
 
-/// Returns a row for each ratio that was measured too. `None` for a study without published ratios.
+/// Returns a row for each published ratio that was also measured. `None` for a study without
+/// published ratios.
 pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
     let published = view.findings.published.as_ref()?;
     let ours = published.ratios.iter().filter(|ratio| ratio.ours.is_some()).take(ROWS_MAX);

@@ -12,8 +12,8 @@ use store::record::{
     SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
 };
 
-/// Maximum number of variants whose steps are drawn, side by side; with more, only the results are
-/// drawn.
+/// Maximum number of variants whose steps are drawn side by side. With more variants, only the
+/// results are drawn.
 const SEARCHES_MAX: usize = 2;
 /// Maximum number of variants on a first screen.
 const ROWS_MAX: usize = 10;
@@ -49,7 +49,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns the meaning of each colour that a dot has.
+/// Returns the meaning of each colour of a dot.
 fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> {
     let meanings = if is_band {
         [

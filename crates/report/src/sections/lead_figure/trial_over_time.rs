@@ -5,9 +5,9 @@ use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, P
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
-/// Number of places on the time axis: what a first screen can show.
+/// Number of places on the time axis: the number that a first screen can show.
 const PLACES_MAX: usize = 240;
-/// Minimum length of an interval for a rate: the last one of a window may be too short.
+/// Minimum length of an interval for a rate. The last interval of a window may be too short.
 const SECONDS_MIN: f64 = 0.5;
 /// Kind of the interval lines that are not of operations.
 const CLIENT: &str = "client";
@@ -73,8 +73,8 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
     };
     Some(LeadFigure {
         title: "Throughput and p99 latency over the measured window".into(),
-        what: "Left: operations per second. Right: p99 latency in milliseconds, of each second by \
-               itself."
+        what: "Left: operations per second. Right: p99 latency in milliseconds, of each second \
+               separately."
             .into(),
         plots: vec![
             curve("op/s", false, rates),
@@ -84,8 +84,8 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
     })
 }
 
-/// Returns the measured window of a trial, in seconds since its start line; everything if it is not
-/// recorded.
+/// Returns the measured window of a trial, in seconds since its start line. If it is not recorded,
+/// returns the whole trial.
 pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     let window = finding.phases.iter().find(|phase| phase.name == "measure");
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
@@ -101,7 +101,7 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// Returns p99 of the slowest kind, the worst of the joined intervals.
+/// Returns the p99 of the slowest kind, as the worst of the joined intervals.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let mut worst: Vec<(f64, f64)> = Vec::new();
     for record in in_window(trial, window) {

@@ -1,8 +1,8 @@
 //! Draws a machine as a picture: packages, the NUMA nodes in them, the L3 groups in these, and
 //! cores with their threads, in the colours of the nodes that may run there.
 //!
-//! Small machines show every core. On large ones, equal neighbouring cores are one tile, and if
-//! even that is too much, an L3 group is one.
+//! Small machines show every core. On large machines, equal neighbouring cores are one tile. If
+//! there are still too many tiles, a whole L3 group is one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
@@ -12,7 +12,7 @@ use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
 /// Maximum number of CPUs for which every core is shown.
 const CPUS_MAX: usize = 128;
-/// Number of colours; with more nodes, cores are not shown one by one, since names do not fit on
+/// Number of colours. With more nodes, cores are not shown one by one, because names do not fit on
 /// them.
 const COLORS: usize = 8;
 /// Maximum number of tiles in a picture.
@@ -167,7 +167,7 @@ impl Drawing<'_> {
     fn numa_node(&self, at: usize, package: usize) -> BoxGroup {
         let Some(node) = self.seen.record.numa_nodes.get(at) else {
             return BoxGroup {
-                label: "NUMA node not told".into(),
+                label: "NUMA node unknown".into(),
                 ..BoxGroup::default()
             };
         };
@@ -184,7 +184,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Describes its memory and the users of it, and the devices near it.
+    /// Describes its memory, the users of that memory, and nearby devices.
     fn about_numa(&self, node: &NumaNodeRecord) -> Vec<String> {
         let mut details = Vec::new();
         let memory = node
@@ -245,7 +245,8 @@ impl Drawing<'_> {
         cores.chunk_by(is_alike).map(|alike| self.tile(alike, detail)).collect()
     }
 
-    /// Draws cores as one tile: a part for the first threads of all, one for the second.
+    /// Draws cores as one tile, with a part for the first threads of all cores and a part for the
+    /// second ones.
     fn tile(&self, cores: &[&Cpus], detail: Detail) -> Leaf {
         let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
         let of_thread = |rank: usize| -> Cpus {
@@ -256,7 +257,7 @@ impl Drawing<'_> {
             Some(_) => Some("fast"),
             None => None,
         };
-        // The tile of many cores names their users, since colours repeat.
+        // The tile of many cores names their users, because colours repeat.
         let all: Cpus = cores.iter().copied().flatten().copied().collect();
         let users = self.users(&all).filter(|_| detail != Detail::Core);
         let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
@@ -386,7 +387,7 @@ pub fn summary(seen: &MachineView<'_>) -> String {
     }
     parts.push(of(record.numa_nodes.len(), "NUMA node", "NUMA nodes"));
     parts.push(match seen.l3.len() {
-        0 => "no L3 that is told of".to_owned(),
+        0 => "no known L3".to_owned(),
         count => of(count, "L3 group", "L3 groups"),
     });
     parts.push(of(seen.cores.len(), "core", "cores"));

@@ -65,8 +65,8 @@ impl<'a> MachineView<'a> {
     }
 }
 
-/// Returns the machine of a process: that of its host. A process outside the stand-ins of a machine
-/// is on that machine too.
+/// Returns the machine of a process: the machine of its host. A process outside of the simulated
+/// hosts of a machine is also on that machine.
 pub fn machine_of<'a>(
     placement: &PlacementRecord,
     of: &'a NodesRecord,

@@ -1,12 +1,13 @@
-//! Interprets a machine and its places in sentences: what the client shares with nodes, whether
-//! that could be avoided, and what a machine of this size cannot show. Pure functions.
+//! Interprets a machine and its places in sentences: the resources that the client shares with
+//! nodes, a way to avoid this, and the limits of a machine of this size. All functions are pure.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
 /// Maximum number of names; the others are counted.
 const NAMES_MAX: usize = 4;
 
-/// Says what the client shares with the nodes on its machine. Empty if either is missing.
+/// Describes the resources that the client shares with the nodes on its machine. Empty if either is
+/// missing.
 pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
@@ -75,7 +76,7 @@ fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
-/// Says whether it could have been avoided: some units were free, there is only one, or nodes have
+/// Explains if this could have been avoided. Some units were free, there is only one, or nodes have
 /// all.
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
@@ -106,35 +107,30 @@ fn names(all: &[&str]) -> String {
     }
 }
 
-/// Says what a machine of this size cannot show.
+/// Describes the results that a machine of this size cannot show.
 pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
-        said.push(
-            "It has one NUMA node: nothing here tells what it costs to cross from one to another."
-                .to_owned(),
-        );
+        said.push("It has one NUMA node, so the cost of access to another is unknown.".to_owned());
     } else if seen.packages.len() == 1 {
         said.push(
-            "It has one package: nothing here tells what it costs to cross from one socket to \
-             another."
-                .to_owned(),
+            "It has one package, so the cost of access to another socket is unknown.".to_owned(),
         );
     }
     match seen.l3.len() {
         0 => said.push(
-            "It does not say which cores share an L3: nothing here tells about L3 groups."
+            "It does not report which cores share an L3, so there is no result about L3 groups."
                 .to_owned(),
         ),
         1 => said.push(
-            "It has one L3: nothing here tells what it is worth to keep a node within an L3 group."
+            "It has one L3, so the advantage of keeping a node within an L3 group is unknown."
                 .to_owned(),
         ),
         _ => {}
     }
     if seen.threads_per_core() == 1 {
         said.push(
-            "Each core has one thread: nothing here tells about threads that share a core."
+            "Each core has one thread, so there is no result about threads that share a core."
                 .to_owned(),
         );
     }

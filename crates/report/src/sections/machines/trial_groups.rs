@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
         trials.filter_map(|(_, nodes)| nodes.placements.iter().find(is_it)).collect()
     }
 
-    /// Returns the notes on its places, each once, as sentences that name the process.
+    /// Returns the notes on its places, without duplicates, as sentences that name the process.
     pub fn notes(&self) -> Vec<String> {
         let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
         let notes = all.flat_map(|one| &one.notes);

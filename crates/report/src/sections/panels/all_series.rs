@@ -1,7 +1,7 @@
 //! Every recorded series, by group: the part of its name before the first point.
 //!
-//! Behind a fold, for readers who look for something specific. A page holds as many trials as its
-//! limit allows; the rest is on disk, which the page says.
+//! They are behind a fold, for readers who look for a particular series. The limit of the page
+//! determines the number of trials in it. The others are on disk, and the page says so.
 
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 /// Maximum bytes of all these charts on a page; see the limit of the panels.
 const EVERY_BYTES_MAX: usize = 500_000;
-/// Bytes of a row besides its series: its axis, its title, and its share of the phases' bands and
-/// names. Measured in a run of 30 trials: 840.
+/// Bytes of a row in addition to its series: its axis, its title, and its share of the phases'
+/// bands and names. In a run of 30 trials, this was 840.
 const ROW_BYTES: usize = 850;
-/// Buckets of a trial's time axis: small multiples are read for their shape.
+/// Buckets of a trial's time axis. Readers look only at the shape of small multiples.
 const BUCKETS: usize = 36;
 /// Maximum number of rows of one chart; a group with more has several.
 const ROWS_MAX: usize = 12;
@@ -28,7 +28,7 @@ const GAP_PX: u32 = 24;
 /// Space above the rows.
 const ABOVE_PX: u32 = 130;
 
-/// Returns the charts to choose from, behind a fold; `unread` is the number of series of other
+/// Returns the charts to choose from, behind a fold. `unread` is the number of series of other
 /// trials.
 pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Block> {
     let mut charts = Vec::new();
@@ -52,7 +52,7 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     let mut blocks = vec![Block::Choice("Trial and group".into(), charts)];
     if left_out > 0 {
         blocks.push(Block::Text(format!(
-            "{} more series, of this or of other trials, are on disk only: trials/*/probes.",
+            "{} more series, of this or of other trials, are only on disk: trials/*/probes.",
             number::count(left_out as u64)
         )));
     }
@@ -62,7 +62,7 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     ))
 }
 
-/// Returns how many bytes a series takes on the page.
+/// Returns the number of bytes that a series takes on the page.
 fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
@@ -79,7 +79,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the first trial of every variant, then the others: a reader compares variants.
+/// Returns the first trial of every variant, then the others, because readers compare variants.
 fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
     let variant = |trial: &TrialView| {
         let planned = view.plan.trials.iter().find(|t| t.index == trial.index);

@@ -1,7 +1,7 @@
 //! The rows of one trial before they are drawn: every line with all its values.
 //!
-//! They are made twice for a figure: once to count its traces, since the page has a limit, once to
-//! draw.
+//! They are made twice for a figure: once to count its traces, because the page has a limit, and
+//! once to draw.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -15,9 +15,9 @@ use crate::sections::panels::panel;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{IntervalRecord, TrialFinding};
 
-/// Maximum number of hosts with a row for their CPU each; more share a row.
+/// Maximum number of hosts that each have a row for their CPU. More hosts share a row.
 const CPU_ROWS_MAX: usize = 3;
-/// Height of a row that only says what is missing.
+/// Height of a row that only names the missing data.
 const NOTE_PX: u32 = 16;
 
 /// All rows of a trial.
@@ -32,7 +32,7 @@ pub struct Draft {
 pub struct DraftRow {
     /// Title with its unit.
     pub title: String,
-    /// Why it is empty; empty if it is not.
+    /// Reason why it is empty. Empty if it is not.
     pub note: String,
     /// Height in CSS pixels.
     pub height_px: u32,
@@ -57,7 +57,7 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
-        // Only places with a line are named: imported files have hundreds of places.
+        // Only places with a line have names: imported files have hundreds of places.
         let lines = rows.iter().flat_map(|row| &row.lines);
         let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
         let mut legend = places.legend();
@@ -68,7 +68,7 @@ impl Draft {
         }
     }
 
-    /// Returns how many traces the figure will have.
+    /// Returns the number of traces of the figure.
     pub fn traces(&self) -> usize {
         self.places.len() + self.rows.iter().map(|row| row.lines.len()).sum::<usize>()
     }
@@ -128,7 +128,7 @@ impl DraftRow {
         all
     }
 
-    /// Returns the height of the stack at every look.
+    /// Returns the height of the stack at every reading.
     fn total(&self) -> Vec<(f64, f64)> {
         let first = self.lines.first().map_or(&[][..], |line| &line.values);
         let height = |(at, (t_s, _)): (usize, &(f64, f64))| {
@@ -150,7 +150,7 @@ impl DraftRow {
     }
 }
 
-/// Returns throughput and p99 of the load, with kinds distinguished by dashes.
+/// Returns throughput and p99 of the load. Dashes distinguish the kinds.
 fn load(trial: &TrialView) -> Vec<DraftRow> {
     const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dash, Dash::Dot, Dash::DashDot];
     let mut kinds: Vec<&str> = Vec::new();
@@ -203,14 +203,15 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
     ]
 }
 
-/// Returns the CPU of each host by its use; with many hosts, only how busy each was.
+/// Returns the CPU of each host, divided by use. With many hosts, returns only the total use of
+/// each.
 fn cpu(
     trial: &TrialView,
     places: &PlaceColors<'_>,
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // A host by itself, not its CPUs.
+    // This is a host itself, not one of its CPUs.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
@@ -245,7 +246,7 @@ fn cpu(
     hosts.iter().enumerate().map(stack).collect()
 }
 
-/// Returns the parts of one host's CPU. All have the looks of the first, so that they can be
+/// Returns the parts of one host's CPU. All use the times of the first part, so that they can be
 /// stacked.
 fn stacked(
     parts: &[(&str, &[&str]); 4],
@@ -348,7 +349,7 @@ fn row(
     }
 }
 
-/// For example `Network, MiB/s: solid received, dashed sent`.
+/// Formats a title: `Network, MiB/s: solid received, dashed sent`.
 fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) -> String {
     let mut title = spec.title.to_owned();
     if !unit.is_empty() && unit != "count" {
@@ -365,7 +366,7 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free differently; the available ones are enough.
+        // Tools define used, cached and free differently, and the available ones are enough.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }
@@ -424,14 +425,14 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Returns true if it is the total of parts that exist too: `host1` beside `host1/vda`.
+/// Returns true if it is the total of existing parts: `host1` of `host1/vda`.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
     all.iter().any(|s| part(&s))
 }
 
-/// Returns the names with the highest values anywhere; names that were never above 0 only if there
-/// are no others.
+/// Returns the names with the highest values anywhere. It includes names that were never above 0
+/// only if there are no others.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {
@@ -446,7 +447,7 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Explains the absence of the series `about`, as far as the records tell.
+/// Explains the absence of the series `about`, as far as the records show the reason.
 fn why_missing(
     probe: &str,
     about: &str,
@@ -460,8 +461,8 @@ fn why_missing(
         return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
-                "no value: the probe {probe} ran and read none. Nothing of the kind happened, or \
-                 this version does not have the figure."
+                "no value: the probe {probe} ran and read none. There was no event of this kind, \
+                 or this version does not have the figure."
             ),
         };
     }

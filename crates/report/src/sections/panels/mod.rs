@@ -1,8 +1,8 @@
 //! Hosts, JVMs and database below the load, on one time axis with the phases: one figure per trial.
 //!
 //! A place (host or node) has one colour in all rows of a figure; its lines differ by dashes. Long
-//! series are thinned by [`crate::downsample`], so that peaks survive. A row without series says
-//! what is missing.
+//! series are thinned by [`crate::downsample`], so that peaks survive. A row without series names
+//! the missing data.
 
 mod all_series;
 mod draft;
@@ -18,15 +18,16 @@ use draft::Draft;
 
 /// Maximum bytes of all panels on a page. The page also has the chart library (0.5 MB), the trial
 /// charts, the list of all series (0.5 MB) and the tables. With this limit, the page of an ordinary
-/// run stays under 2.5 MB.
+/// run remains below 2.5 MB.
 const PANELS_BYTES_MAX: usize = 800_000;
 /// Bytes of a trace without its values: names, colours, its axis.
 pub const TRACE_BYTES: usize = 380;
 /// Bytes of a value; positions are shared.
 pub const VALUE_BYTES: usize = 9;
-/// Buckets of a trial's time axis: half as many as a screen has pixels, each with two values.
+/// Buckets of a trial's time axis: half the number of pixels of a screen, each with two values.
 const BUCKETS_MAX: usize = 400;
-/// Minimum number of buckets for a readable series; below it, fewer trials have panels.
+/// Minimum number of buckets for a readable series. If the limit leaves fewer, fewer trials have
+/// panels.
 const BUCKETS_MIN: usize = 24;
 /// Space above the panels: the legend, the buttons and the names of the phases.
 const ABOVE_PX: u32 = 150;
@@ -65,7 +66,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let left_out = with_series().count() - shown;
     if left_out > 0 {
         lead = format!(
-            "{lead} {left_out} more trials have their series on disk only (trials/*/probes)."
+            "{lead} {left_out} more trials have their series only on disk (trials/*/probes)."
         );
     }
     Some(Section {
@@ -76,7 +77,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns how many trials have panels, with how many buckets each.
+/// Returns the number of trials that have panels, and the number of buckets of each.
 fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     let frame = |traces: usize| traces * TRACE_BYTES;
     let values = |traces: usize, buckets: usize| traces * 2 * buckets * VALUE_BYTES;
@@ -84,7 +85,8 @@ fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     for trial in trials {
         let more = Draft::new(view, trial).traces();
         taken += frame(more) + values(more, BUCKETS_MIN);
-        // The first is always shown: a page without panels would look like a run without probes.
+        // The first trial always has panels: a page without panels would look like a run without
+        // probes.
         if shown > 0 && taken > PANELS_BYTES_MAX {
             break;
         }

@@ -1,7 +1,7 @@
 //! The rows of the panels, and the series that they show: a table.
 //!
 //! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives
-//! for missing tools. A row whose series are missing says so.
+//! for missing tools. A row without series says that they are missing.
 
 use crate::page::{Dash, Shape};
 
@@ -13,7 +13,7 @@ pub struct RowSpec {
     pub probe: &'static str,
     /// Height in CSS pixels.
     pub height_px: u32,
-    /// True if only zeros are good news, which is said in words instead of drawn.
+    /// True if only zeros are good news. A sentence states them instead of a chart.
     pub quiet: bool,
     /// Quantities of the row.
     pub parts: &'static [Part],
@@ -21,7 +21,7 @@ pub struct RowSpec {
 
 /// One quantity of a row, at every place.
 pub struct Part {
-    /// Name beside the place; empty if the title has it.
+    /// Name next to the place. Empty if the title contains it.
     pub label: &'static str,
     /// Patterns of its series' names; the first one with any series is used.
     pub names: &'static [&'static str],
@@ -75,7 +75,7 @@ impl Part {
     }
 }
 
-/// Stacked parts of the CPU time, with their series. Interrupts are the kernel's work too.
+/// Stacked parts of the CPU time, with their series. Interrupts are also the kernel's work.
 pub const CPU_PARTS: [(&str, &[&str]); 4] = [
     ("usr", &["mpstat.%usr", "mpstat.%nice"]),
     ("sys", &["mpstat.%sys", "mpstat.%irq", "mpstat.%soft"]),
@@ -184,7 +184,7 @@ pub const NODES: &[RowSpec] = &[
         ],
     },
     RowSpec {
-        title: "Nodes that a node takes for dead",
+        title: "Nodes that a node considers down",
         probe: "cassandra",
         height_px: 60,
         quiet: true,

@@ -84,13 +84,13 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
     }
 }
 
-/// Returns the throughput of one unit: as measured, or else by the curve.
+/// Returns the throughput of one unit: the measured one, or else that of the curve.
 fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
     let unit = measured.iter().find(|point| point.units == 1);
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// Returns the best curve, or else the one that predicts best, or the only one.
+/// Returns the best curve. If there is none, returns the one that predicts best, or the only one.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());
@@ -110,7 +110,7 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
 type Places = Vec<(f64, Option<f64>)>;
 
 /// Returns the lines of a curve: one over all units, or one for each number of sockets. They go
-/// from the first to the last measured point; one point gives no line.
+/// from the first to the last measured point. A single point gives no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();
@@ -147,7 +147,7 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // Sockets filled one after the other scale differently from full ones.
+            // If sockets are filled one after the other, they scale differently from full ones.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };

@@ -1,10 +1,10 @@
-//! The rows of the machines of an attached cluster.
+//! The rows for the machines of an attached cluster.
 
 use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};
 use target_spec::ProcessControl;
 
-/// Rows of the nodes' addresses.
+/// Rows for the addresses of the nodes.
 pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",
@@ -19,12 +19,12 @@ pub(super) const ADDRESSES: &[Field] = &[
                 d.attach.addresses.add(said, reached);
             }
         })),
-        "Reachable addresses of nodes that the cluster knows by other addresses, as in containers \
-         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the node \
-         at any port. A value with a port is the address of its CQL. Other ports, such as those of \
-         agents, stay the same at that address unless they have entries of their own. Nodes \
-         without an entry are reached at their own addresses. With TLS, a certificate must contain \
-         the cluster's address of the node.",
+        "Reachable addresses of nodes that have other addresses in the cluster, as in containers \
+         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the \
+         node at any port. A value with a port is the address of its CQL. Other ports, such as \
+         those of agents, remain the same at that address unless they have their own entries. \
+         Nodes without an entry are reached at their own addresses. With TLS, a certificate must \
+         contain the cluster's address of the node.",
     ),
 ];
 

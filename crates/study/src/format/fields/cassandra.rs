@@ -1,4 +1,4 @@
-//! The rows of the Cassandra version and the Java version of local nodes.
+//! The rows for the Cassandra version and the Java version of local nodes.
 
 use super::row::{SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -56,7 +56,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
 ];
 
-/// Returns a major version of Java, or a Java home folder.
+/// Returns a major version of Java, or the home folder of a Java.
 fn java(text: &str) -> JavaChoice {
     match text.parse() {
         Ok(major) => JavaChoice::Major(major),

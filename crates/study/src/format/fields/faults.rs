@@ -1,4 +1,4 @@
-//! The rows of faults.
+//! The rows for faults.
 
 use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -43,7 +43,7 @@ pub(super) const FIELDS: &[Field] = &[
         SECTION,
         "{}",
         "Place of the fault. Default: a random node, or a random host for kinds that hit hosts. \
-         Kinds that take all nodes in turn have no place.",
+         Kinds that affect all nodes one after the other have no place.",
     ),
     optional(
         "faults.where.node",
@@ -196,15 +196,15 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.drain",
         Type::Bool(|d, on| d.fault().options.drain = Some(on)),
         "true",
-        "Flush each node's memtables before it stops (`nodetool drain`), so that it replays \
-         nothing when it starts again.",
+        "Flush each node's memtables before it stops (`nodetool drain`), so that it replays no \
+         commit log when it starts again.",
     ),
     with(
         "faults.upgrade_sstables",
         choice!(|d| d.fault().options.upgrade_sstables; "never" => false, "after" => true),
         "never",
         "Rewrite SSTables of older formats when all nodes are upgraded (`nodetool \
-         upgradesstables`). 5.0 writes the format of 4.0 and 4.1 and has nothing to rewrite, \
+         upgradesstables`). 5.0 writes the format of 4.0 and 4.1 and has no files to rewrite, \
          unless `storage_compatibility_mode` differs.",
     ),
     optional(
@@ -219,12 +219,12 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.fault().options.back;
             "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
         "never",
-        "Rollback of an upgrade. `never`: none. `snapshot`: each node gets the files back that it \
-         had before, kept as hard links after it drained and stopped. The upgrade then holds for \
-         `for` after its end. Then each node drains, stops, gets its files and starts as its old \
-         release, the last one first. Afterwards each node is repaired (all client keyspaces), \
-         because its files lack the writes since the upgrade. Refused if as many nodes go back as \
-         acknowledge a write.",
+        "Rollback of an upgrade. `never`: none. `snapshot`: each node gets its earlier files \
+         back, which cassay kept as hard links after the node drained and stopped. The upgrade \
+         then lasts for `for` after its end. Then each node drains, stops, gets its files and \
+         starts as its old release, the last one first. Afterwards each node is repaired (all \
+         client keyspaces), because its files lack the writes since the upgrade. Refused if the \
+         number of nodes that go back is at least the number that acknowledge a write.",
     ),
     optional(
         "faults.ha",

@@ -1,10 +1,10 @@
-//! The rows of `guard`: limits that end the load to protect a cluster that others use.
+//! The rows for `guard`, which are limits that end the load to protect a cluster with other users.
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::GuardedClusters;
 
-/// Maximum length of a rise, ns: a rise of an hour is a study of its own.
+/// Maximum length of a rise, ns. A rise of an hour would need its own study.
 const RISE_MAX: u64 = 3600 * S;
 
 /// The rows.
@@ -18,7 +18,7 @@ pub const FIELDS: &[Field] = &[
             ],
             &Type::Section(|d| d.guard.when = GuardedClusters::Always),
         ),
-        "Limits that end the load, and the run, if the load is too much for the target. The load \
+        "Limits that end the load, and the run, if the load is too high for the target. The load \
          starts with a ramp, and ends after the first second that exceeds a limit. With `auto` \
          (default), the limits below apply on a cluster that cassay did not start and that has \
          connections from other clients. With keys, they apply on every target. With `off`, they \

@@ -1,4 +1,4 @@
-//! The rows of an attached cluster that Kubernetes describes.
+//! The rows for an attached cluster that Kubernetes describes.
 
 use super::row::{SECTION, optional};
 use crate::format::field::{Field, Type};
@@ -65,7 +65,7 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "Start this program in the nodes' containers with `exec`. It reads processes, container \
          usage and garbage collection logs, and pauses nodes if `--allow signal` permits it. It \
-         ends with the run. Default: nothing is started there; only CQL is used.",
+         ends with the run. Default: cassay starts no program there and uses only CQL.",
     ),
     optional(
         "target.attach.kubernetes.agents.container",

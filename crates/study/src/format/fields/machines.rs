@@ -1,4 +1,4 @@
-//! The rows of the machines that local hosts run on.
+//! The rows for the machines that local hosts run on.
 
 use super::row::{optional, required, with};
 use crate::format::LOCAL_NODES_MAX;
@@ -17,8 +17,8 @@ pub(super) const FIELDS: &[Field] = &[
         )),
         "Machines to use as hosts, reached over ssh, which needs `--trust` in a study. Uses the \
          first `hosts` of them, or all if `hosts` is absent. A list, or a file with such a list \
-         under the key `machines`, beside the study or named on the command line. The file's key \
-         `clients` may also name the `client.machines`. Default: hosts are stand-ins.",
+         under the key `machines`, in the study's folder or named on the command line. The file's \
+         key `clients` may also name the `client.machines`. Default: hosts are simulated.",
     ),
     required(
         "target.local.machines.ssh",

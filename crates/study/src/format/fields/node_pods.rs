@@ -1,4 +1,4 @@
-//! The rows of the pods that local hosts run in.
+//! The rows for the pods that local hosts run in.
 
 use super::row::{optional, required, with};
 use crate::format::field::{Field, Type};

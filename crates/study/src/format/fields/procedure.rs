@@ -1,4 +1,4 @@
-//! The rows of the procedures.
+//! The rows for the procedures.
 
 use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::checked_tree::Tree;
@@ -8,11 +8,11 @@ use crate::settings::draft::{Draft, Range};
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Range of latencies that may be given, ms: up to an hour.
+/// Permitted range of latencies, ms: up to an hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 
-/// Minimum length of an endurance run: twenty blocks of a second show a trend.
+/// Minimum length of an endurance run. Twenty blocks of a second are enough to show a trend.
 const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =
@@ -280,8 +280,8 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.endurance",
         Type::Section(|d| d.procedure = Some(Draft::endurance)),
         "One load for hours, for each variant, in each block. Shows drift and changes of \
-         throughput and latency, periodic effects of compaction, and resources that grow towards a \
-         limit. Also shows whether shorter windows of the same load gave the same results. Either \
+         throughput and latency, periodic effects of compaction, and resources that grow towards \
+         a limit. Also shows if shorter windows of the same load give the same results. Either \
          `threads` or `rate`.",
     ),
     optional(
@@ -331,8 +331,8 @@ pub(super) const FIELDS: &[Field] = &[
             "cores" => Some(Units::Cores), "l3" => Some(Units::L3),
             "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
         ),
-        "Unit that divides the machine. All units of one socket come before those of the next. \
-         Sets `target.local.topology.units` and `count`.",
+        "Unit that divides the machine. cassay uses all units of one socket before the next \
+         socket. Sets `target.local.topology.units` and `count`.",
     ),
     required(
         "procedure.scale_up.counts",

@@ -1,4 +1,4 @@
-//! The rows of `workload.recorded`.
+//! The rows for `workload.recorded`.
 
 use super::row::{DAY, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -16,8 +16,8 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "workload.recorded.files",
         Type::List(&Type::Text(|d, text| d.recorded().files.push(text.into()))),
-        "Folders or log files beside or below the study, one per node, which are merged by time. A \
-         folder of folders has the logs of several nodes.",
+        "Folders or log files in the study's folder or below it, one per node. cassay merges them \
+         by time. A folder of folders has the logs of several nodes.",
     ),
     optional(
         "workload.recorded.speed",
@@ -65,7 +65,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "workload.recorded.schema",
         Type::Text(|d, text| d.recorded().schema = Some(text.into())),
-        "File beside or below the study with the statements that create keyspace and tables, as \
-         from cqlsh's DESCRIBE KEYSPACE. Default: they exist already.",
+        "File in the study's folder, or below it, with the statements that create keyspace and \
+         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: they exist already.",
     ),
 ];

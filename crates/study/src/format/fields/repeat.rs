@@ -1,11 +1,11 @@
-//! The rows of repetitions, and of the primary comparison.
+//! The rows for repetitions, and for the primary comparison.
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::PrimaryMetric;
 use analysis::sequential::{BLOCKS_LEAST, BLOCKS_MOST};
 
-/// Minimum number of blocks of a study that ends when it is answered.
+/// Minimum number of blocks of a study that ends when its question is answered.
 const LEAST: u64 = BLOCKS_LEAST as u64;
 const MOST: u64 = BLOCKS_MOST as u64;
 

@@ -1,4 +1,4 @@
-//! The rows of `require`: requirements of a variant.
+//! The rows for `require`: requirements of a variant.
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};

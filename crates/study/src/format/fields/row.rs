@@ -7,19 +7,20 @@ use target_spec::NODES_COUNT_MAX;
 pub(super) const S: u64 = 1_000_000_000;
 pub(super) const DAY: u64 = 86_400 * S;
 
-/// Maximum number of threads: more need more stream ids than the connections of one client have.
+/// Maximum number of threads. More threads would need more stream ids than the connections of one
+/// client have.
 pub(super) const THREADS_MAX: u64 = 1_000_000;
-/// Maximum rate, op/s, beyond any machine: a higher one is a typing error.
+/// Maximum rate, op/s. It exceeds the speed of any machine, so a higher value is a typing error.
 pub(super) const RATE_MAX: u64 = 1_000_000_000;
 /// Maximum number of local nodes.
 pub const LOCAL_NODES_MAX: u64 = NODES_COUNT_MAX as u64;
-/// Minimum period of a probe, ns: below 100 ms the probe itself would affect the measurement.
+/// Minimum period of a probe, ns. With a shorter period, the probe would affect the measurement.
 pub(super) const PERIOD_MIN: u64 = S / 10;
 pub(super) const PERIOD_MAX: u64 = 3_600 * S;
-/// Maximum number of rows that fit the 63 bits of a partition key's number.
+/// Maximum number of rows, so that row numbers fit into the 63 bits in a partition key.
 pub(super) const ROWS_MAX: u64 = 1 << 62;
 
-/// Consistency levels at which rows may be read back.
+/// Consistency levels for reading rows back.
 pub(super) const READS: [Consistency; 9] = [
     Consistency::One,
     Consistency::Two,
@@ -46,7 +47,7 @@ pub(super) const LEVELS: [Consistency; 9] = [
 ];
 pub(super) const SERIAL: [Consistency; 2] = [Consistency::Serial, Consistency::LocalSerial];
 
-/// A section with keys and nothing else.
+/// A section that has only keys.
 pub(super) const SECTION: Type = Type::Section(|_| {});
 
 pub(super) const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {

@@ -1,4 +1,4 @@
-//! The rows of the system under test.
+//! The rows for the system under test.
 
 use super::row::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -29,7 +29,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.hosts",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts_count = n as usize),
-        "Number of hosts for the nodes. A host is a stand-in for a machine, with its own network, \
+        "Number of hosts for the nodes. A host is a simulated machine with its own network, \
          limits and data volume, or a machine of `machines`. Default: no hosts; the nodes share \
          this machine.",
     ),
@@ -45,9 +45,9 @@ pub(super) const FIELDS: &[Field] = &[
             &[("per-host", |_| {})],
             &Type::List(&Type::Name(|d, text| d.racks.push(text.into()))),
         ),
-        "Racks, assigned to hosts in turn (without hosts, to nodes). `per-host`: each host is a \
-         rack, so that replicas are on different hosts. Default: `per-host` with hosts, else \
-         `[rack1]`.",
+        "Racks, assigned to hosts one after the other (without hosts, to nodes). `per-host`: each \
+         host is a rack, so that replicas are on different hosts. Default: `per-host` with hosts, \
+         else `[rack1]`.",
     ),
     with(
         "target.local.isolation",
@@ -162,16 +162,17 @@ pub(super) const FIELDS: &[Field] = &[
             "g1" => Some(Collector::G1), "zgc" => Some(Collector::Z),
             "shenandoah" => Some(Collector::Shenandoah), "parallel" => Some(Collector::Parallel)
         ),
-        "Garbage collector of each node's JVM. Default: that of Cassandra's own options, `g1`.",
+        "Garbage collector of each node's JVM. Default: the collector in Cassandra's own options, \
+         `g1`.",
     ),
     optional(
         "target.local.yaml",
         Type::Map(&Type::Any(|d, tree| {
             d.local.yaml.insert(d.key.clone(), tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from the defaults. `use: latest` takes the values \
-         of the line's cassandra_latest.yaml, `use: shipped` those of its cassandra.yaml; other \
-         keys in this mapping override them.",
+        "Settings of cassandra.yaml that differ from the defaults. `use: latest` uses the values \
+         of the line's cassandra_latest.yaml, `use: shipped` the values of its cassandra.yaml; \
+         other keys in this mapping override them.",
     ),
     optional(
         "target.local.jvm",
@@ -202,15 +203,15 @@ pub(super) const FIELDS: &[Field] = &[
         "Authentication of clients. `none`: every user of this machine can connect. `password`: \
          cassay generates a password, and only its readers can connect. Roles and permissions are \
          Cassandra's (`PasswordAuthenticator`, `CassandraAuthorizer`). The load logs in as an \
-         ordinary user (`cassay_load`), so that guardrails apply. The port between nodes stays \
+         ordinary user (`cassay_load`), so that guardrails apply. The port between nodes remains \
          open to all users of this machine.",
     ),
     // An attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = TargetKind::Attach),
-        "Existing cluster. cassay starts and stops nothing there that the command line does not \
-         allow, and writes only to the keyspace.",
+        "Existing cluster. cassay starts and stops only processes that the command line allows, \
+         and writes only to the keyspace.",
     ),
     optional(
         "target.attach.contact_points",
@@ -480,7 +481,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            // An unknown name is a mistake that the rules report.
+            // The rules report an unknown name as a mistake.
             let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),

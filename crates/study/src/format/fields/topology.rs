@@ -1,4 +1,4 @@
-//! The rows of the placement of local nodes on their machine.
+//! The rows for the placement of local nodes on their machine.
 
 use super::row::optional;
 use super::row::with;
@@ -6,7 +6,7 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of which only one half is given so far; the rules require both.
+/// Default for a part of which only one half is given yet. The rules require both halves.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -53,8 +53,8 @@ pub(super) const FIELDS: &[Field] = &[
             "numa" => Units::Numa, "sockets" => Units::Sockets
         ),
         "Unit of the part of the machine that all nodes together may use: cores, groups of cores \
-         under one L3, NUMA nodes or sockets. All units of one socket come before those of the \
-         next. Needs `count`.",
+         under one L3, NUMA nodes or sockets. cassay uses all units of one socket before the next \
+         socket. Needs `count`.",
     ),
     optional(
         "target.local.topology.count",

@@ -1,4 +1,4 @@
-//! Tests of which faults a study may have.
+//! Tests of the faults that a study may have.
 
 use super::*;
 use crate::settings::GrantedPermissions;
@@ -64,7 +64,7 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
-/// Everything that a study may state, and the result.
+/// All settings that a study may state, and the result.
 #[test]
 fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let text = broken(
@@ -167,7 +167,7 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
         expect![[r#"
             s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 hosts
               hint: they are counted from 1
-            s.yaml:9:34: `faults.ha.after` is 24h, but the host is back after 9s
+            s.yaml:9:34: `faults.ha.after` is 24h, but the host is up again after 9s
               hint: raise `for`, or lower `after`
             s.yaml:10:81: host 2 is off and cannot start its own nodes
               hint: name another host, or `other-host`
@@ -194,8 +194,8 @@ fn nodes_of_machines_are_not_started_on_others() {
         &text,
         &overrides,
         expect![[r#"
-            s.yaml:9:68: `faults.ha` moves volumes to another host, and those of machines cannot
-              hint: leave it out, or its variant: `--set variants.NAME=none`
+            s.yaml:9:68: `faults.ha` moves volumes between hosts, which is impossible for machines
+              hint: remove it, or its variant: `--set variants.NAME=none`
         "#]],
     );
 }
@@ -289,7 +289,7 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
           hint: name a node, or skew the rows: `workload: {params: {distribution: zipf}}`
     "#]],
     );
-    // The node is not known yet: it may be that of the other fault.
+    // The node is still unknown, and may be that of the other fault.
     let other = uneven + "  - {at: 25s, kind: node-pause, where: {node: 3}, for: 10s}\n";
     mistakes(
         &other,
@@ -350,7 +350,7 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
         &text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:8:44: rolling-restart takes all nodes, one after the other
+        s.yaml:8:44: rolling-restart affects all nodes, one after the other
           hint: remove `where`
         s.yaml:9:21: rolling-restart performs a task: its time limit `faults.for` is missing
           hint: add it, or `until: end`
@@ -385,7 +385,7 @@ fn only_nodes_of_our_own_are_broken() {
         let expected = "s.yaml:8:3: `faults` need nodes to break, but this target has none";
         assert!(said.contains(expected), "{said}");
     }
-    // Looking at a study without its nodes adds a note.
+    // Reading a study without its nodes adds a note.
     let overrides = Overrides {
         target: Some("null".to_owned()),
         ..Overrides::default()
@@ -395,7 +395,7 @@ fn only_nodes_of_our_own_are_broken() {
     assert!(study.notes.iter().any(|note| note.contains("faults are omitted")));
 }
 
-/// The machines of an attached cluster are hosts; which nodes they have is not known yet.
+/// The machines of an attached cluster are hosts, but their nodes are still unknown.
 #[test]
 fn machines_of_others_lose_packets() {
     let target = "attach: {contact_points: [a, b, c], hosts: {ssh: [m1, m2, m3]}}";

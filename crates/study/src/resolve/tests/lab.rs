@@ -1,5 +1,5 @@
-//! Tests of how a study's text is read, and of each mistake with its message: here hosts and table
-//! options.
+//! Tests of reading the text of a study, and of each mistake with its message. This file contains
+//! hosts and table options.
 
 mod states;
 
@@ -200,8 +200,8 @@ fn settings_that_no_machine_can_start_are_a_mistake() {
     check(&[(
         "local: {gc: zgc, class_sharing: true}",
         "",
-        "class data sharing is asked for, but not possible with ZGC: objects, or pointers to \
-         them, are of another form there than in the archive",
+        "class data sharing is requested, but not possible with ZGC: objects, or pointers to \
+         them, have another form than in the archive",
     )]);
 }
 
@@ -322,14 +322,14 @@ fn options_of_tables_are_read_and_judged() {
     );
 }
 
-/// They used to be refused only when the nodes were about to start.
+/// They used to be refused only shortly before the nodes started.
 #[test]
 fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
     let cases = [
         (
             "local: {yaml: {listen_address: 1.2.3.4}}",
             "",
-            "listen_address of cassandra.yaml cannot be set: every node has an address of its own, \
+            "listen_address of cassandra.yaml cannot be set: every node has a separate address, \
              chosen by cassay",
         ),
         (
@@ -407,7 +407,7 @@ fn a_window_between_two_intervals_is_refused() {
     ]);
 }
 
-/// It was one second in one document and two in another.
+/// It was one second in one document, and two in another.
 #[test]
 fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     let warmup = settings("null: {}", "").window.warmup;

@@ -1,5 +1,5 @@
 //! Tests of machines as hosts: a list, or a file of one, trust in it, and the limits that only
-//! stand-ins have.
+//! simulated hosts have.
 
 use super::*;
 use std::net::Ipv4Addr;
@@ -44,7 +44,7 @@ fn a_file_names_the_machines_of_hosts_and_a_study_their_number() {
     assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
     // If the study states no price, it is that of the used machines.
     assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
-    // Without a number, all machines are used, and the file's clients if the study names none.
+    // Without a number, all machines are used, and the clients in the file if the study names none.
     let all = settings("{local: {}}");
     assert_eq!(all.target.local().unwrap().nodes, 3);
     assert_eq!(
@@ -80,7 +80,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
               hint: remove it, or `target.local.machines`: machines are isolated already
             s.yaml:3:62: `target.local.host.link` is not available with `isolation: loopback`
               hint: loopback only gives a host an address; use `isolation: hosts`, as root
-            s.yaml:3:62: `target.local.host.link` only applies to stand-ins: machines have their own
+            s.yaml:3:62: `target.local.host.link` is for simulated hosts: machines have their own
               hint: remove it, or `target.local.machines`
             --set:1:23: `target.local.hosts` is 4, but `target.local.machines` names 3 machines
               hint: name more machines, or lower target.local.hosts

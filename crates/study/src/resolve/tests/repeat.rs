@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Conflicting keys for the number of blocks, and a study with nothing to answer.
+/// There are conflicting keys for the number of blocks, and a study without a question.
 #[test]
 fn blocks_added_until_answered_are_refused_without_a_question() {
     let study = |rest: &str| {

@@ -1,4 +1,4 @@
-//! Tests of how a study's requirements are read.
+//! Tests of reading the requirements of a study.
 
 use super::*;
 

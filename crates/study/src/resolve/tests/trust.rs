@@ -1,4 +1,5 @@
-//! Tests of a stranger's study: what it may do, what it may not, and who may permit more.
+//! Tests of a study from a stranger: the permitted and forbidden actions, and the users who may
+//! permit more.
 
 use super::*;
 use std::path::PathBuf;
@@ -196,10 +197,10 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
         why.contains("pass --secret db=file:PATH or --secret db=env:NAME"),
         "{why}"
     );
-    // For a resumed run only the record is there.
+    // For a resumed run, only the record exists.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
-        why.contains("the study's folder is only known from its record"),
+        why.contains("the study's folder only from its record"),
         "{why}"
     );
 }
@@ -222,7 +223,8 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
     );
 }
 
-/// A study is stored with its runs, and shown. So would be a password in another tool's words.
+/// A study is stored with its runs, and shown. A password in the words of another tool would be
+/// shown too.
 #[test]
 fn a_password_in_the_words_of_an_import_is_refused() {
     let mistakes = |words: &str| {

@@ -63,9 +63,9 @@ fn a_line_means_its_pinned_release_and_others_are_refused() {
     for (version, says) in [
         (
             "3.11.19",
-            "Cassandra 3.11.19 is asked for, and nodes can be started of 4.0, 4.1",
+            "Cassandra 3.11.19 is requested, but nodes can be started of 4.0, 4.1",
         ),
-        ("4.2", "Cassandra 4.2 is asked for"),
+        ("4.2", "Cassandra 4.2 is requested"),
         ("5.0.x", "5.0.x is not a name of a release"),
     ] {
         let said = refused(&format!("cassandra: {version}"));
@@ -93,11 +93,11 @@ fn settings_have_the_lines_names_and_absent_ones_are_refused() {
         ),
         (
             "cassandra: 6.0, yaml: {reject_out_of_token_range_requests: true}",
-            "is gone: Cassandra 5.0 was the last that had it",
+            "was removed: Cassandra 5.0 was the last release with it",
         ),
         (
             "cassandra: 4.1, yaml: {storage_compatibility_mode: NONE}",
-            "is there since Cassandra 5.0",
+            "exists since Cassandra 5.0",
         ),
         (
             "yaml: {concurent_reads: 8}",
@@ -131,7 +131,7 @@ fn a_java_is_a_version_or_a_folder_and_must_fit() {
     assert!(!unsupported("cassandra: 4.1, java: 11") && !unsupported("cassandra: 5.0"));
     let said = refused("java: 25");
     assert!(
-        said.contains("Java 25 is asked for, and Cassandra 5.0.9 starts on 17 or 11"),
+        said.contains("Java 25 is requested, but Cassandra 5.0.9 starts on 17 or 11"),
         "{said}"
     );
     let folder = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ fn ones_own_is_named_by_what_it_is_and_needs_trust() {
         "{words}"
     );
     assert!(words.contains(", sha256 "), "{words}");
-    // It has the settings of its line, and may have further ones.
+    // It has the settings of its line, and may have others.
     let own = "cassandra: {home: c}, yaml: {our_own: 1, accord: {enabled: true}}";
     assert!(read_in(folder.path(), own, true).is_ok());
     let build = "cassandra: {build: {command: [ant, jar], home: c}}";
@@ -236,7 +236,7 @@ fn a_settings_file_is_one_word_and_keys_beside_it_win() {
     assert!(!yaml.contains_key("use"));
     assert_eq!(yaml["sstable"]["selected_format"], "bti");
     assert_eq!(yaml["storage_compatibility_mode"], "NONE");
-    // The setting is written with its name in another line.
+    // The setting has its name from another release line.
     assert_eq!(yaml["column_index_size"], "8KiB");
     assert_eq!(yaml["concurrent_reads"], 16);
     let noted = |part: &str| study.notes.iter().any(|note| note.contains(part));
@@ -255,7 +255,7 @@ fn a_settings_file_is_one_word_and_keys_beside_it_win() {
     for (local, says) in [
         (
             "cassandra: 4.1, yaml: {use: latest}",
-            "cassay does not know cassandra_latest.yaml of Cassandra 4.1",
+            "cassay does not have cassandra_latest.yaml of Cassandra 4.1",
         ),
         (
             "yaml: {use: newest}",
@@ -317,7 +317,7 @@ fn a_release_that_no_repository_has_is_refused() {
     );
     assert!(said.contains("s:3:"), "{said}");
     assert!(read("5.0.98", "").is_ok());
-    // Nobody could be asked.
+    // No registry could be asked.
     assert!(read("5.0.97", "").is_ok());
     let upgrade = "faults: [{at: 1s, kind: rolling-upgrade, to: 5.0.99, for: 3s}]\n";
     let said = read("4.1", upgrade).expect_err("nobody has it");
@@ -331,7 +331,7 @@ fn a_release_that_no_repository_has_is_refused() {
 fn an_option_that_sets_another_heap_is_refused_at_its_place() {
     let said = refused("heap: 512MiB, jvm: ['-Xss512k', '-Xmx2G']");
     assert!(
-        said.contains("`heap` is 512 MiB, and `-Xmx2G` says another heap"),
+        said.contains("`heap` is 512 MiB, but `-Xmx2G` sets another heap"),
         "{said}"
     );
     assert!(said.contains("write the size in `heap`"), "{said}");

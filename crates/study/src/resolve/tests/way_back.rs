@@ -1,4 +1,4 @@
-//! Tests of which upgrades can be rolled back: those that lose no acknowledged write.
+//! Tests of upgrades that can be rolled back, which are those that lose no acknowledged write.
 
 use super::*;
 use ::target_spec::fault::{Length, Rollback};
@@ -113,7 +113,6 @@ fn counters_do_not_go_back() {
     assert!(read_with(3, 3, counts, ("4.1", &fault(""))).is_ok());
 }
 
-/// Both lines exist as releases. The name of a newer 6.0 release does not matter.
 /// `4.0` was once left out of the check.
 #[test]
 fn an_upgrade_names_nodes_that_exist_in_any_form() {
@@ -124,6 +123,7 @@ fn an_upgrade_names_nodes_that_exist_in_any_form() {
     assert!(said.contains("has 2 twice"), "{said}");
 }
 
+/// Both lines have releases. The name of a newer 6.0 release is not important.
 #[test]
 fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");

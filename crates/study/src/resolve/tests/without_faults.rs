@@ -47,7 +47,7 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
         assert_eq!(shared(one), shared(other));
         assert_ne!(one.variant, other.variant);
     }
-    // In a counterbalanced order.
+    // They are in a counterbalanced order.
     assert_ne!(a.variant, c.variant);
 }
 
@@ -58,7 +58,7 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
     let shared = study(&format!("{FIXED}{ASKED}{sides}")).unwrap();
     assert_eq!(names(&shared), ["pause", "kill", "without-faults"]);
     assert_eq!(shared.contenders(), 1);
-    // A variant of the study itself can serve, and remains a side.
+    // A variant in the study can be used for this, and remains a side.
     let own = format!("variants: {{none: {{}}, pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
     let own = study(&format!("{FIXED}{ASKED}{own}")).unwrap();
     assert_eq!(names(&own), ["none", "pause", "kill"]);
@@ -91,10 +91,10 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
 #[test]
 fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     for (rest, expected) in [
-        (FIXED.to_owned() + ASKED, "nothing has `faults`"),
+        (FIXED.to_owned() + ASKED, "no variant has `faults`"),
         (
             format!("{PAUSE}\nprocedure: {{peak: {{rate: {{from: 100}}, p99_ms: 5}}}}\n{ASKED}"),
-            "`procedure.peak` decides points",
+            "`procedure.peak` chooses points",
         ),
         (
             format!("{PAUSE}\n{FIXED}repeat: {{without_faults: true, order: sequential}}\n"),

@@ -1,4 +1,4 @@
-//! Tests that every row of the table sets something.
+//! Tests that every row of the table sets a value.
 
 use super::*;
 use crate::settings::LADDER_POINTS_MAX;
@@ -25,13 +25,14 @@ fn points_come_from_lists_steps_and_factors() {
         assert_eq!(range(text), expected, "{text}");
     }
     assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
-    // Without an upper limit, it ends at the limit of the table: no client has more in flight.
+    // Without an upper limit, it ends at the limit of the table, since no client has more
+    // operations in flight.
     let thousands = vec![1, 1_000, 1_000_000];
     assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
 }
 
-/// Returns values that a type accepts. A mapping by names has one name that the null target knows,
-/// and an address as another.
+/// Returns values that a type accepts. A mapping by names has one name that exists on the null
+/// target, and an address as another name.
 fn samples(typ: &Type) -> Vec<Tree> {
     let words = |typ: &Type| typ.words().into_iter().map(|word| Tree::Text(word.to_owned()));
     let text = Tree::Text("some".to_owned());
@@ -71,7 +72,7 @@ fn samples(typ: &Type) -> Vec<Tree> {
 #[test]
 fn every_key_but_those_of_sections_sets_something() {
     let mut before = Draft::default();
-    // The upper limit of `uniform` is set on top of this.
+    // The upper limit of `uniform` is set in addition to this.
     before.null.latency = Latency::Uniform {
         from_ns: 1,
         to_ns: 1,

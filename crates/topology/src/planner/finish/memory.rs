@@ -1,5 +1,5 @@
-//! Computes the memory of instances: the memory taken while placing or, if the request names none,
-//! as much as each can have of the nodes of its CPUs.
+//! Computes the memory of instances. It is the memory taken during the placement. If the request
+//! names none, it is the largest amount that each can have on the nodes of its CPUs.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Returns the memory assumed for an instance if the request names none. It is an equal share of
-/// the machine's memory, limited to what its nodes have for the instances on them. It is in whole
-/// GiB, or in MiB if it is smaller or if whole GiB do not fit. `None` if the machine's memory is
-/// not known.
+/// the machine's memory, limited to the memory of its nodes for the instances on them. It is in
+/// whole GiB, or in MiB if it is smaller or if whole GiB do not fit. `None` if the memory of the
+/// machine is unknown.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,
@@ -39,15 +39,16 @@ pub(super) fn assumed(
     let bytes = of_nodes.min()?.min(equal);
     let unit = if bytes < GIB { MIB } else { GIB };
     let mut bytes = bytes / unit * unit;
-    // The last part of an instance has the remainder of its split, for which a node that is full to
-    // the byte has no room.
+    // The last part of an instance has the remainder of its division, for which a completely full
+    // node has no space.
     while bytes > 0 && !fits(machine, attempt, bytes) {
         bytes = bytes.saturating_sub(MIB);
     }
     Some(bytes).filter(|&bytes| bytes > 0)
 }
 
-/// Returns true if each node has the memory for its parts of all instances, of `bytes` each.
+/// Returns true if each node has enough memory for its parts of all instances, which have `bytes`
+/// each.
 fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
     let mut taken: BTreeMap<usize, u64> = BTreeMap::new();
     for placed in &attempt.instances {
@@ -61,8 +62,8 @@ fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
         .all(|(&node, &part)| attempt.pool.memory[node].is_none_or(|has| part <= has))
 }
 
-/// Returns an instance's memory by node: as taken while placing, or `assumed` in proportion to its
-/// CPUs there. The sum is exact.
+/// Returns the memory of an instance by node. It is the memory taken during the placement, or
+/// `assumed` in proportion to its CPUs on each node. The sum is exact.
 pub(super) fn by_node(
     machine: &Machine,
     attempt: &Attempt,
@@ -84,8 +85,8 @@ pub(super) fn by_node(
     parts.into_iter().map(part).collect()
 }
 
-/// Counts the CPUs of a cell by the node that provides their memory: their own, or the nearest that
-/// has any.
+/// Counts the CPUs of a cell by the node that provides their memory. It is their own node, or the
+/// nearest one with memory.
 fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &PlacedCell) -> BTreeMap<usize, u64> {
     let pool = &attempt.pool;
     let units = cell.units.iter().map(|&unit| &pool.units[unit]);

@@ -1,4 +1,4 @@
-//! Describes the plan in sentences: the reason for each choice, and the arguments against it.
+//! Describes the reason for each choice in the plan, and the arguments against it.
 
 use crate::draw::size;
 use crate::guest_shape::VNUMA_VCPUS_MIN;
@@ -6,6 +6,7 @@ use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::planner::{Attempt, feasible};
 use crate::request::{Profile, Smt, Unit};
+use crate::warnings::{EVERY_CPU, MEMORY_AWAY, SHARED_CORES, SPLIT_PART};
 
 pub(super) fn explain(machine: &Machine, attempt: &Attempt, plan: &mut Plan) {
     plan.reasons = reasons(machine, attempt, plan);
@@ -19,7 +20,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
     said.push(match (cells.len(), attempt.memory_cells) {
         (_, Some(parts)) => format!(
-            "each instance is in {parts} parts, since its memory is more than that of one node"
+            "each instance is in {parts} parts, since its memory exceeds the memory of one node"
         ),
         (1, _) => format!(
             "{} vCPUs fit on one NUMA node, so each instance is in one part",
@@ -33,21 +34,22 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     });
     said.push(match wish.smt {
         Smt::Pack if attempt.shares_cores => {
-            "whole cores do not suffice, so threads are given out one by one".to_owned()
+            "whole cores do not suffice, so threads are assigned one by one".to_owned()
         }
         Smt::Pack => format!(
-            "whole cores are given out, so that none serves two instances: {} cores for {} vCPUs",
+            "the plan assigns whole cores, so that no core serves two instances: {} cores for {} \
+             vCPUs",
             first.cores.len(),
             wish.vcpus
         ),
-        Smt::OnePerCore => "of each core one thread is given out; the others idle".to_owned(),
+        Smt::OnePerCore => "one thread of each core is assigned; the others are idle".to_owned(),
     });
     for instance in &plan.instances {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
         let groups = instance.l3.len();
         let why = match instance.nodes.len() {
-            1 => "of the nodes with room the one with the most left",
-            _ => "the first with the most room left, the others nearest to it",
+            1 => "of the nodes with space, the node with the most free memory",
+            _ => "the first with the most free memory, the others nearest to it",
         };
         said.push(format!(
             "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
@@ -60,7 +62,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     said
 }
 
-/// Describes how many instances cross nodes, and the hardware that guests see.
+/// Describes the number of instances that cross nodes, and the hardware that guests see.
 fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
@@ -69,7 +71,7 @@ fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     said.push(format!("vSphere 8 shows each VM {}", plan.vsphere8));
     if wish.profile == Profile::Pinned {
         said.push(format!(
-            "pinned like this, a guest is to see {}",
+            "with this pinning, a guest should have {}",
             first.pinned
         ));
     }
@@ -100,7 +102,7 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     let threads = first.jvm.parallel_gc_threads * wish.instances;
     let unbound = crate::parallel_gc_threads(machine.pus.len() as u32) * wish.instances;
     said.push(format!(
-        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; left alone \
+        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; otherwise \
          they would start {unbound}"
     ));
     said.push(first.jvm.numa_reason.clone());
@@ -116,7 +118,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let wish = &plan.wish;
     let mut said = Vec::new();
     if attempt.gave_up_housekeeping {
-        let mut text = "one core in 16 for interrupts does not fit beside the instances and was \
+        let mut text = "one core in 16 for interrupts does not fit next to the instances and was \
                         given up"
             .to_owned();
         if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
@@ -126,18 +128,15 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     }
     let given = (wish.instances * wish.vcpus) as usize;
     if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
-        said.push(
-            "every CPU is given out: none is left for hypervisor, interrupts and host".to_owned(),
-        );
-    }
-    if attempt.shares_cores {
         said.push(format!(
-            "{} cores are shared by several instances",
-            plan.costs.shared_cores
+            "{EVERY_CPU}: none remains for hypervisor, interrupts and host"
         ));
     }
+    if attempt.shares_cores {
+        said.push(format!("{} {SHARED_CORES}", plan.costs.shared_cores));
+    }
     if attempt.mixes_kinds {
-        said.push("the fast cores do not suffice; slower ones are used as well".to_owned());
+        said.push("the fast cores do not suffice, so slower ones are also used".to_owned());
     }
     if wish.vcpus > wish.max_cpus_per_instance {
         said.push(format!(
@@ -164,15 +163,15 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         && matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8)
     {
         said.push(
-            "ESXi does not consider memory: the guest sees a node larger than any, and part of its \
-             memory is remote unseen. Cure: cores per socket and virtual NUMA nodes set by hand \
-             (vSphere 8), numa.consolidate=FALSE (7)"
+            "ESXi does not consider memory: the guest has a node larger than any real node, and \
+             does not detect that a part of its memory is remote. Remedy: cores per socket and \
+             virtual NUMA nodes set by hand (vSphere 8), numa.consolidate=FALSE (7)"
                 .to_owned(),
         );
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest sees one NUMA node, and here it is on several".to_owned(),
+            "with CPU hot-add the guest has one NUMA node, but here it is on several".to_owned(),
         );
     }
     let split: Vec<u32> = plan
@@ -182,9 +181,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .map(|one| one.index)
         .collect();
     if !split.is_empty() {
-        said.push(format!(
-            "no node had room for a part of instances {split:?}; it is on several"
-        ));
+        said.push(format!("{SPLIT_PART} {split:?}; it is on several"));
     }
     let away: Vec<u32> = plan
         .instances
@@ -193,9 +190,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .map(|one| one.index)
         .collect();
     if !away.is_empty() {
-        said.push(format!(
-            "instances {away:?} have memory on nodes that they have no CPUs on"
-        ));
+        said.push(format!("instances {away:?} {MEMORY_AWAY}"));
     }
     said
 }

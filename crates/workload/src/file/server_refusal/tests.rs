@@ -94,11 +94,11 @@ fn a_refusal_stands_at_its_statement_and_a_type_at_its_marker() {
     assert_eq!(places, [(4, 5), (11, 7), (14, 26), (11, 7)], "{out}");
     assert_eq!(
         out.list[2].message,
-        "the server takes text here, and `b` is made as int"
+        "the server requires text here, but `b` is generated as int"
     );
     assert_eq!(
         out.list[3].message,
-        "the server takes 0 values here, and 1 are made"
+        "the server requires 0 values here, but 1 are generated"
     );
     let mut none = checked.no_mistakes();
     checked.compare(2, &[CqlType::Bigint, CqlType::Int], &mut none);

@@ -87,9 +87,9 @@ fn a_mistake_in_a_csv_is_reported_with_its_line() {
             "csv: keys.csv\n",
             "",
             CSV,
-            "column takes its values from a CSV, and the file names none",
+            "column reads its values from a CSV, but the file names none",
         ),
-        ("(id)", "(a, b)", CSV, "column takes the name of one column"),
+        ("(id)", "(a, b)", CSV, "column needs the name of one column"),
     ] {
         let wrong = made(&KEYED.replacen(from, to, 1), csv).unwrap_err().to_string();
         assert!(wrong.contains(said), "{said} is not in\n{wrong}");

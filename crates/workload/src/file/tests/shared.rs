@@ -1,5 +1,5 @@
-//! Tests values that rows share, and reads that must not be checked: a check that fails by design
-//! would accuse a correct server.
+//! Tests values that rows share, and reads that must not be checked, because the check would always
+//! fail on a correct server.
 
 use super::{mistakes, program, spec, values};
 use crate::file::{compile_file, no_files};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const INBOX: &str = include_str!("../../../../../workloads/inbox.yaml");
 
-/// Messages of users, ten each, with values that a user's messages share.
+/// There are messages of users, ten for each, with values that the messages of a user share.
 const SHARED: &str = "\
 schema:
   - CREATE TABLE t (u bigint, m int, name text STATIC, v text, PRIMARY KEY (u, m))
@@ -94,17 +94,17 @@ fn rows_changed_by_others_or_by_time_are_not_checked() {
         (
             "statements:\n",
             "statements:\n  s: UPDATE t SET v = :v WHERE u = :other AND m = :m\n",
-            "s writes rows of other keys: u is another value there",
+            "s writes rows of other keys: u has another value",
         ),
         (
             "statements:\n",
             "statements:\n  s: UPDATE t SET v = :v WHERE u = :u AND m = 3\n",
-            "s writes rows of other keys: m is another value there",
+            "s writes rows of other keys: m has another value",
         ),
         (
             "statements:\n",
             "statements:\n  s: UPDATE t SET name = :name WHERE u = :other\n",
-            "s writes rows of other keys: u is another value there",
+            "s writes rows of other keys: u has another value",
         ),
     ] {
         let found = reason(from, to);
@@ -191,7 +191,7 @@ fn a_mistake_of_the_schema_is_not_said_again_by_each_statement() {
     assert!(!found.contains("no table"), "{found}");
     let found = mistakes("(a, b, v) VALUES (:a, :b, :v)", "(a, b, v) VALUES (:a, :b)");
     assert!(
-        found.contains("3 columns are named here, and 2 values"),
+        found.contains("there are 3 columns here, but 2 values"),
         "{found}"
     );
 }

@@ -1,5 +1,5 @@
-//! Tests five existing tables under every kind of study that we could think of. Changes that are
-//! not allowed do not happen: rows, their timestamps and the definitions stay the same.
+//! Tests five existing tables under all known kinds of studies. Changes that are not allowed do not
+//! happen: rows, their timestamps and the definitions remain the same.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said};
@@ -318,7 +318,12 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
     let mut let_in = Vec::new();
     let mut refused = |what: String, said: Said| {
         same(&what, &said);
-        if said.code != Some(2) || !said.stderr.contains("hint: if that is meant, add --allow ") {
+        if said.code != Some(2)
+            || !said.stderr.contains(
+                "hint: if that is intended, add \
+                                                          --allow ",
+            )
+        {
             let_in.push(format!("{what}\n{said}"));
         }
     };

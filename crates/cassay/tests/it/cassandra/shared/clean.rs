@@ -44,7 +44,7 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
         "--allow",
         "create=made_again",
     ];
-    let left = format!("made_again.kv stays on {node}; to drop it: cassay clean --target {target}");
+    let left = format!("made_again.kv remains on {node}; to drop it: cassay clean --target {target}");
     lab.cassay(&run).measured(&lab).says(&[&left]);
     lab.cassay(&run).measured(&lab).says(&[&left, "exists since the run again/"]);
     // In another results folder, the study's name shows that they belong to it. Another study's
@@ -63,7 +63,7 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
     let theirs = "CREATE TABLE made_again.theirs (id bigint PRIMARY KEY)";
     session.execute_schema(theirs).expect("their table");
     let clean = ["clean", "--target", &target];
-    lab.cassay(&clean).ended_with(2).says(&["nothing was dropped", "--yes"]);
+    lab.cassay(&clean).ended_with(2).says(&["cassay dropped no table", "--yes"]);
     assert_eq!(tables(&mut session, "made_again"), ["kv", "theirs"]);
     let from_elsewhere = [&clean[..], &["--yes", "--out", "third"]].concat();
     lab.cassay(&from_elsewhere).ended_with(0);

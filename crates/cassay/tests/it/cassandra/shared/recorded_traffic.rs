@@ -119,7 +119,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
     assert!(written.len() > 20, "{written:?}");
 
     session.query("TRUNCATE taped.users").expect("an empty table");
-    // Nobody has allowed it to write.
+    // The command line does not allow it to write.
     lab.cassay(&["plan", "again.yaml"])
         .ended_with(2)
         .says(&["--allow write=taped.users"]);

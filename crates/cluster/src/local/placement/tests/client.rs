@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Only the JVMs' CPU counts were lower: nothing kept the nodes off the client's CPUs.
+/// Only the CPU counts of the JVMs were lower, but the nodes could still use the client's CPUs.
 #[test]
 fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
     for placing in [Placing::OneSocketPerVcpu, Placing::None] {
@@ -24,7 +24,7 @@ fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
         ..placed(Placing::OneSocketPerVcpu)
     };
     let error = format!("{:#}", Layout::plan(&spec(1, all), &small()).unwrap_err());
-    assert!(error.contains("none is left for nodes"), "{error}");
+    assert!(error.contains("no CPU remains for nodes"), "{error}");
 }
 
 /// The reservation was lost if hosts may use only a part of the machine.
@@ -34,7 +34,7 @@ fn client_cpus_outside_the_hosts_allowance_can_be_assigned() {
         cpus: Some((0..110).collect()),
         ..HostSpec::default()
     };
-    // The rest of the last two cores is one thread each.
+    // The remaining part of the last two cores is one thread each.
     for (client, nodes) in [(1, 110), (2, 110), (3, 109), (4, 108), (5, 106)] {
         let topology = Topology {
             client: Some(client),
@@ -64,7 +64,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `auto`"), "{error}");
 }
 
-/// If the machine reports no L3 caches, NUMA nodes replace them, and were called L3.
+/// If the machine reports no L3 caches, NUMA nodes replace them. They were called L3.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
@@ -74,7 +74,7 @@ fn nothing_is_said_of_an_l3_that_nobody_tells() {
         (
             2,
             false,
-            "on cores that no node has; this machine does not tell",
+            "on cores that no node has; this machine does not report",
         ),
     ] {
         let mut machine = xeon();

@@ -1,5 +1,5 @@
-//! Verifies the complete replication of a keyspace: copies in a further data center are a
-//! difference, too.
+//! Verifies the complete replication of a keyspace. Copies in an additional data center are also a
+//! difference.
 
 use super::super::{Effect, Proof};
 use crate::local::compare_settings::plain;

@@ -1,4 +1,4 @@
-//! Tests with files as the tool, Windows and spreadsheets write them.
+//! Tests files in the formats of the tool, Windows and spreadsheets.
 
 use super::*;
 
@@ -111,7 +111,7 @@ fn a_file_in_another_language_has_the_same_series() {
     );
 }
 
-/// VMs named after a host, an address or a version were taken for processes of the hypervisor.
+/// VMs named after a host, an address or a version were treated as processes of the hypervisor.
 #[test]
 fn vms_whose_names_end_in_digits_are_not_hypervisor_processes() {
     let column = |object: &str| format!(",\"\\\\esx1\\{object}\\% Used\"");
@@ -176,7 +176,7 @@ fn a_broken_file_is_refused_with_the_line_and_the_cell() {
     let good = "\"05/15/2018 02:13:06\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
     for (text, words) in [
         (String::new(), "is empty"),
-        ("time,a\n".to_string(), "is not what `esxtop -b` writes"),
+        ("time,a\n".to_string(), "is not the output of `esxtop -b`"),
         (
             "\"(PDH-CSV 4.0) (UTC)\",\"x\"\n".to_string(),
             "minutes that UTC is ahead",
@@ -204,7 +204,7 @@ fn a_broken_file_is_refused_with_the_line_and_the_cell() {
 proptest::proptest! {
     #[test]
     fn no_text_panics(rows in "[ -~\n]{0,200}") {
-        // The text may be accepted or refused: it must not panic.
+        // The text may be accepted or refused, but must not cause a panic.
         let _ = imported(&rows, &[]);
         let _ = imported(&format!("{HEADER}{rows}"), &[]);
     }

@@ -1,4 +1,4 @@
-//! Parses one line of Prometheus's text format: a name with labels, a value, perhaps a time.
+//! Parses one line of Prometheus's text format: a name with labels, a value, and perhaps a time.
 
 use crate::series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 pub(super) enum MetricKind {
     Gauge,
     Counter,
-    /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, quantiles are not.
+    /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, but quantiles are not.
     Distribution,
     Unknown,
 }
@@ -71,7 +71,7 @@ impl Sample {
         };
         let unix_ns = words.next().map(time).transpose()?;
         if let Some(word) = words.next() {
-            bail!("{word:?} is too much: a line has a value and a time");
+            bail!("{word:?} is superfluous: a line has a value and a time");
         }
         labels.sort();
         Ok(Sample {
@@ -83,7 +83,7 @@ impl Sample {
         })
     }
 
-    /// Returns the name with its labels, except the one that is the place.
+    /// Returns the name with its labels, except the label for the place.
     pub fn labelled(&self) -> String {
         let labels: Vec<String> = self
             .labels
@@ -98,7 +98,8 @@ impl Sample {
     }
 }
 
-/// Checks a metric's name, of this version or of version 3, which allows any text in quotes.
+/// Checks a metric's name. It may be of this version, or of version 3, which allows any text in
+/// quotes.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
@@ -106,8 +107,8 @@ fn is_name(name: &str) -> bool {
 /// Labels in an order that can be compared.
 type Labels = Vec<(String, String)>;
 
-/// Parses labels behind `{`, and returns what follows `}`. In version 3, a name that is not a plain
-/// word is a quoted string among them.
+/// Parses labels behind `{`, and returns the text after `}`. In version 3, a name that is not a
+/// plain word is a quoted string among the labels.
 fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
     let mut found = Vec::new();
     loop {
@@ -146,7 +147,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
     }
 }
 
-/// Parses a text behind its opening quote, and returns what follows the closing one.
+/// Parses a text behind its opening quote, and returns the rest after the closing quote.
 fn quoted(rest: &str) -> Result<(String, &str)> {
     let mut text = String::new();
     let mut characters = rest.char_indices();

@@ -13,7 +13,7 @@ fn an_amount_of_bytes_becomes_an_estimate_of_rows() {
     };
     let once = whole(1, "bytes_per_node: 200MB");
     assert!((1_000_000..4_000_000).contains(&once), "{once}");
-    // Each copy takes space: three copies fill all space on three nodes.
+    // Each copy needs space, so three copies fill the whole space on three nodes.
     assert_eq!(whole(3, "bytes_per_node: 200MB"), once / 3);
     let full = whole(3, "fraction: 0.3");
     assert!(
@@ -77,7 +77,7 @@ fn mistakes_about_data_are_said() {
         (
             "null: {}",
             "data: {load: {bytes_per_node: 2GiB}}",
-            "`data.load.bytes_per_node` is not possible: the null target stores nothing",
+            "`data.load.bytes_per_node` is not possible: the null target stores no data",
         ),
         (
             volume,
@@ -115,13 +115,13 @@ fn a_data_state_that_the_settings_prevent_is_refused() {
             "local: {}",
             "data: {page_cache: drop}",
             "`data.page_cache: drop` is not possible: the nodes map their files, and mapped pages \
-             stay in memory",
+             remain in memory",
         ),
         (
             "local: {hosts: 2, isolation: loopback, yaml: {disk_access_mode: mmap}}",
             "data: {page_cache: drop}",
             "`data.page_cache: drop` is not possible: the nodes map their files, and mapped pages \
-             stay in memory",
+             remain in memory",
         ),
         (
             "local: {}",
@@ -290,12 +290,14 @@ fn mistakes_about_probes_are_said() {
         (
             "local: {}",
             "probes: {import: [{esxtop: ../a.csv}]}",
-            "../a.csv is outside the study's folder /studies; put the file beside the study",
+            "../a.csv is outside the study's folder /studies; put the file into the folder of the \
+             study",
         ),
         (
             "local: {}",
             "probes: {import: [{prometheus: /etc/passwd}]}",
-            "/etc/passwd is outside the study's folder /studies; put the file beside the study",
+            "/etc/passwd is outside the study's folder /studies; put the file into the folder of \
+             the study",
         ),
         (
             "local: {}",
@@ -310,7 +312,7 @@ fn mistakes_about_probes_are_said() {
         (
             "null: {}",
             "probes: {jvm: 2s}",
-            "`probes.jvm` cannot read anything on the null target",
+            "`probes.jvm` cannot read metrics on the null target",
         ),
     ]);
 }
