@@ -4,9 +4,9 @@
 //! A slow build is a distribution with an additional jar, which delays requests before they are
 //! handled.
 
-use crate::line::Fetched;
 use crate::process::{self, cargo};
 use crate::tree;
+use crate::version_line::Fetched;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fmt::Write as _;

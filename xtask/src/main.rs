@@ -20,7 +20,6 @@ mod docs;
 mod guest;
 mod kills;
 mod kubernetes;
-mod line;
 mod long;
 mod modules;
 mod mutate;
@@ -34,6 +33,7 @@ mod stress;
 mod tidy;
 mod topology_formats;
 mod tree;
+mod version_line;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -67,7 +67,7 @@ enum Command {
     /// Build a real Kubernetes on this machine, and run the tests that need one
     Kubernetes(kubernetes::Options),
     /// Write the lock and settings of a Cassandra line from one of its releases
-    Line(line::Options),
+    Line(version_line::Options),
     /// Measure the cost of viewing large runs: time, memory and size of the page
     Long(long::Options),
     /// Repeat the gate's mutation run many times, with another seed
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         Command::Guest(options) => guest::run(&options),
         Command::Kills(options) => kills::run(&options),
         Command::Kubernetes(options) => kubernetes::run(&options),
-        Command::Line(options) => line::run(&options),
+        Command::Line(options) => version_line::run(&options),
         Command::Long(options) => long::run(&options),
         Command::Mutate(options) => mutate::run(&options),
         Command::Release(options) => release::run(&options),

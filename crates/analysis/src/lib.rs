@@ -21,7 +21,6 @@
 
 pub mod autocorrelation;
 pub mod bisect;
-pub mod blocks;
 pub mod capacity;
 pub mod compare;
 pub mod curves;
@@ -32,6 +31,7 @@ pub mod history;
 pub mod least_squares;
 pub mod linearizability;
 pub mod multiple_comparisons;
+pub mod percentile_interval;
 pub mod procedure;
 pub mod recovery;
 pub mod require;
@@ -48,7 +48,7 @@ pub mod trend_over_trials;
 pub mod variant;
 pub mod warmup_end;
 
-pub use blocks::{Blocks, QUANTILES};
+pub use percentile_interval::{Blocks, QUANTILES};
 // Statistics of a series that is too long to be kept.
 pub use autocorrelation::{Estimate, mean_estimate};
 pub use compare::{

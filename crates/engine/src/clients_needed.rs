@@ -20,7 +20,7 @@ use study::compile_workload::Work;
 use study::payload::Payload;
 use study::plan::Plan;
 use study::settings::{Client, ClientMachine, Split, Study, Variant};
-use study::targets;
+use study::target_differences;
 use target_spec::Target;
 
 /// Client machines that the highest point of a variant needs.
@@ -117,7 +117,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))
     });
-    let only_here = targets::only_reached_from_here(&settings.target).is_some();
+    let only_here = target_differences::only_reached_from_here(&settings.target).is_some();
     Some(Facts {
         point,
         reached: known.reached(variant, point),

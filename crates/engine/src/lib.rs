@@ -14,6 +14,7 @@ mod event;
 mod event_loop;
 mod expected_blocks;
 mod fleet_use;
+mod imported_series;
 mod load_guard;
 mod load_run;
 pub mod missing_capabilities;
@@ -21,21 +22,20 @@ mod next_trials;
 mod nodes;
 pub mod own_table;
 mod phase_schedule;
+mod phase_times;
 pub mod plan_record;
 pub mod preflight;
-mod prepare;
 mod probe_collector;
 mod record_check;
 mod resume;
 mod running_target;
 mod schema_check;
-mod series;
 mod table_definition;
-mod timeline;
 mod trial;
 mod trial_name;
 mod trial_setup;
 mod window_counts;
+mod workload_check;
 
 pub use clients_needed::{ClientsNeeded, clients_needed, clients_words};
 pub use confirm::confirming;
@@ -45,13 +45,13 @@ pub use event::{
 pub use expected_blocks::expected;
 pub use findings::{may_be_believed, misses_a_requirement};
 pub use fleet_use::StudyMaker;
+pub use imported_series::{import_file, series_names};
 pub use load_run::workers_auto;
-pub use prepare::{PrepareResult, prepare};
 pub use resume::InterruptedRun;
 pub use sentences::place::point_words;
-pub use series::{import_file, series_names};
 pub use table_definition::{Definition, TableDescription, describe};
 pub use trial_name::trial_name;
+pub use workload_check::{PrepareResult, prepare};
 
 use anyhow::Result;
 use ceiling::Ceilings;
@@ -234,7 +234,7 @@ impl<'a> Engine<'a> {
         let ended: Vec<(String, &TrialFinding)> = findings
             .map(|(index, finding)| (self.plan.trials[*index].slug.clone(), finding))
             .collect();
-        for said in series::lay_beside(self.study, &ended, &mut self.writer) {
+        for said in imported_series::lay_beside(self.study, &ended, &mut self.writer) {
             let imported = JournalEvent::Imported(said.clone());
             self.writer.journal(None, imported)?;
             (self.events)(Event::Said(said));

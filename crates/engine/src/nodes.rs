@@ -5,7 +5,7 @@
 //! still a number.
 
 mod machines;
-mod places;
+mod process_placement;
 mod table_options;
 
 use self::table_options::SchemaAsked;
@@ -67,7 +67,8 @@ pub fn record(
     );
     note(
         "where nodes run",
-        places::records(running, settings, places).map(|places| record.placements = places),
+        process_placement::records(running, settings, places)
+            .map(|places| record.placements = places),
     );
     note(
         "machines of the hosts",

@@ -2,7 +2,7 @@
 //! server.
 
 use analysis::autocorrelation;
-use analysis::blocks::Blocks;
+use analysis::percentile_interval::Blocks;
 use analysis::rules::{PresentRows, Window};
 use measure::interval::CheckCounts;
 use measure::outcome::OutcomeCounts;
@@ -289,7 +289,7 @@ mod tests {
         assert!(!tally.kinds[0].is_empty());
     }
 
-    /// Histograms do not grow, and there are 64 blocks: see `analysis::blocks`.
+    /// Histograms do not grow, and there are 64 blocks: see `analysis::percentile_interval`.
     #[test]
     fn of_a_day_a_few_numbers_a_second_are_kept() {
         const DAY_S: usize = 86_400;

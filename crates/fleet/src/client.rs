@@ -3,8 +3,8 @@
 //! Invariants: a client stops its load if its controller has ended, or is silent for longer than
 //! its lease. After its end, it leaves nothing on its machine.
 
+use crate::client_figures::throttled_ns;
 use crate::codec::{pack_client, pack_kinds};
-use crate::health::throttled_ns;
 use crate::wire::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, HeardAt, IntervalNote, IsArmed,
     KeptNote, KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, Steer, TakeLarge,

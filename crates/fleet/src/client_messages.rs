@@ -3,8 +3,8 @@
 //! Invariants: each interval is returned once, in order, when no client can add to it any longer.
 //! Every message is part of an interval.
 
+use crate::client_figures::{ClientEnd, ClientSecond, SecondNow};
 use crate::codec::{add_kinds, unpack_client};
-use crate::health::{ClientEnd, ClientSecond, SecondNow};
 use crate::wire::{EndNote, IntervalNote, KeptNote, Note};
 use anyhow::{Context, Result};
 use base64::Engine as _;

@@ -1,7 +1,7 @@
 //! The controller's side of clients: connects to all of them in parallel, keeps them from load to
 //! load, and tracks their clocks.
 
-use crate::health::ClockReading;
+use crate::client_figures::ClockReading;
 use crate::on_all_clients::{all_or_failures, at_once};
 use crate::wire::{
     Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeLarge, TakeSources,

@@ -2,9 +2,9 @@
 
 mod steering;
 
+use crate::client_figures::{ClientEnd, ClientNow, ClientSecond, ClockReading};
 use crate::client_messages::{ClientCourse, Merging};
 use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
-use crate::health::{ClientEnd, ClientNow, ClientSecond, ClockReading};
 use crate::wire::{Disarm, EndNote, Note, their_time};
 use anyhow::{Context, Result, bail};
 use load::failures::NodeFailures;

@@ -15,16 +15,16 @@
 
 mod client;
 mod client_arrivals;
+mod client_figures;
 mod client_messages;
 mod clients;
 mod codec;
 mod fleet_load;
-mod health;
 mod on_all_clients;
 mod start;
 mod wire;
 
 pub use client::{CompiledSources, Maker, answer};
+pub use client_figures::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};
 pub use clients::{Client, Clients, Seat};
 pub use fleet_load::{Fleet, FleetSummary, Next};
-pub use health::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};

@@ -7,9 +7,9 @@
 mod disk;
 
 use crate::cgroup::{self, CgroupDir, Hierarchy};
-use crate::message::Message;
 use crate::net::{self, Namespace, Netlink};
 use crate::packet_filter::{Filter, HostLoss, Link, Lose, Loss, PacketDirection, PortEnd};
+use crate::rtnetlink_message::Message;
 use crate::sockets::Sockets;
 use crate::volume;
 use anyhow::{Context, Result};

@@ -12,12 +12,12 @@ pub mod disk_work;
 pub mod links;
 pub mod listener;
 pub mod memory;
-mod message;
 pub mod mounts;
 pub mod net;
 pub mod packet_filter;
 pub mod ports;
 pub mod probe;
+mod rtnetlink_message;
 pub mod settings;
 #[cfg(test)]
 mod skip_report;

@@ -5,7 +5,7 @@
 //! the namespace in which it was opened. A separate thread enters the namespace, opens the socket
 //! and ends. No other thread ever changes its namespace.
 
-use crate::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
+use crate::rtnetlink_message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue};
 use anyhow::{Context, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -16,7 +16,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 use std::net::Ipv4Addr;
 use target_spec::LinkSpec;
 
-pub use crate::message::{LinkState, Subnet};
+pub use crate::rtnetlink_message::{LinkState, Subnet};
 
 /// Size of the largest answer that the kernel sends at once.
 const ANSWER_BYTES: usize = 32 << 10;
@@ -330,11 +330,11 @@ impl Netlink {
                 return Err(error).with_context(|| format!("free the link {name} of limits"));
             }
         }
-        let mut parent = message::ROOT;
+        let mut parent = rtnetlink_message::ROOT;
         if let Some(delay) = link.delay {
             self.ask(Message::delay(index, delay))
                 .with_context(|| format!("delay the link {name} by {delay:?} (netem)"))?;
-            parent = message::OUTER_CLASS;
+            parent = rtnetlink_message::OUTER_CLASS;
         }
         if let Some(rate) = link.rate_bits_per_s {
             self.ask(Message::rate(index, parent, rate))
@@ -384,7 +384,7 @@ impl Netlink {
             Err(Errno::NOBUFS) => return Ok(()),
             received => received.context("receive changes of links")?,
         };
-        let answers = message::answers(&buffer[..length]);
+        let answers = rtnetlink_message::answers(&buffer[..length]);
         answers.iter().filter_map(Answer::link).for_each(&mut take);
         Ok(())
     }
@@ -405,7 +405,7 @@ impl Netlink {
         let mut buffer = vec![0; ANSWER_BYTES];
         loop {
             let length = self.receive(&mut buffer)?;
-            for answer in message::answers(&buffer[..length]) {
+            for answer in rtnetlink_message::answers(&buffer[..length]) {
                 if answer.sequence != self.sequence {
                     // This message answers an earlier request that was abandoned.
                     continue;

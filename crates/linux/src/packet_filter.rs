@@ -13,9 +13,9 @@ pub use host::{HostLoss, PacketDirection, PortEnd};
 pub use rules::Lose;
 pub use switch::{Link, Loss};
 
-use crate::message::Message;
-use crate::message::filter::Table;
 use crate::net::Netlink;
+use crate::rtnetlink_message::Message;
+use crate::rtnetlink_message::filter::Table;
 use anyhow::{Context, Result};
 use rules::Rules;
 use rustix::io::Errno;

@@ -1,8 +1,8 @@
 //! TCP connections of a network namespace, read from its kernel.
 
-use crate::message::Message;
-use crate::message::sockets::{FAMILIES, Socket};
 use crate::net::Netlink;
+use crate::rtnetlink_message::Message;
+use crate::rtnetlink_message::sockets::{FAMILIES, Socket};
 use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::net::netlink;

@@ -2,9 +2,9 @@
 
 use crate::earlier_writes::EarlierWrites;
 use crate::failures::NodeFailures;
-use crate::history::History;
 use crate::ledger::{Ledger, LedgerMode};
 use crate::missed_rows::MISSED_ROWS_MAX;
+use crate::register_history::History;
 use crate::schedule::Schedule;
 use cql::{Compression, Version};
 use measure::{Outcome, WriteMismatch};

@@ -11,8 +11,8 @@
 //! write is acknowledged, no read may return the first one. Writes are not judged if their times
 //! overlap or are unknown. A write of unknown outcome may be applied at any time, or never.
 
-use crate::history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 use crate::ledger::{Ledger, WriteState};
+use crate::register_history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -8,7 +8,6 @@
 
 mod answer;
 mod build;
-mod check;
 mod config;
 mod connect;
 mod connection;
@@ -16,14 +15,15 @@ mod connection_limits;
 mod control;
 mod earlier_writes;
 pub mod failures;
-mod history;
 mod inflight;
 mod ledger;
 mod merge;
 mod missed_rows;
 mod node_moved;
+mod read_check;
 mod record_pieces;
 mod recorder;
+mod register_history;
 mod router;
 mod run;
 mod schedule;
@@ -46,10 +46,10 @@ pub use config::{
 pub use connection_limits::{Connections, Room, stream_ids_refusal};
 pub use cql::{Compression, Version};
 pub use earlier_writes::{EarlierWrites, Lost, MissedRow, Outcomes, RegisterOperation};
-pub use history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, LedgerMode, TIMED_OPERATIONS_MAX, WriteState};
 pub use measure::WriteMismatch;
 pub use missed_rows::MISSED_ROWS_MAX;
 pub use record_pieces::{ClientRecords, ClockConversion, KeptRecords, RecordKind, RecordPiece};
+pub use register_history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 pub use run::{ArmedLoad, Load, Next, Steering, run};
 pub use schedule::Schedule;

@@ -2,8 +2,8 @@
 //! records of all clients of a run.
 
 use crate::config::Summary;
-use crate::history::History;
 use crate::ledger::{Ledger, LedgerMode};
+use crate::register_history::History;
 use std::sync::Arc;
 
 measure::word_enum! {

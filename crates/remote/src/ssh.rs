@@ -8,8 +8,8 @@
 //! begins.
 
 mod destination;
-mod far_side;
 mod refusal;
+mod remote_shell;
 mod upload;
 
 pub use destination::{Destination, Fate, Pod, is_context_name};
@@ -20,9 +20,9 @@ use crate::process::{self, Identity, Life};
 use crate::stderr_tail::{LAST_WORDS_LIMIT, LastWords};
 use anyhow::anyhow;
 use destination::DestinationKind;
-use far_side::{FarSide, Unheard};
 use measure::clock::{self, Deadline};
 use refusal::{End, Stage, Trouble};
+use remote_shell::{FarSide, Unheard};
 use rustix::process::Signal;
 use serde::Serialize;
 use std::net::IpAddr;

@@ -13,12 +13,12 @@ mod side;
 
 pub use side::Side;
 
+use crate::merged_points::{Point, place, points, variant_name};
 use crate::number;
 use crate::page::{Figure, Fold, Headline, Page, Section, Verdict};
 use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, multiplicity, ratio_words, verdict_words};
 use crate::sections::results::metric_name;
-use crate::summary::{Point, place, points, variant_name};
 use analysis::TENFOLD;
 use pairs::Pair;
 use serde_json::{Value, json};

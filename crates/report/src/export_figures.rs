@@ -3,10 +3,10 @@
 //! The code for the figure of a page's first screen also draws these figures. It has a light
 //! background and its legend, and needs no other file.
 
+use crate::merged_points::{ALL, Point, points, variant_name, variants};
 use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Page, Plot, Verdict};
 use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
-use crate::summary::{ALL, Point, points, variant_name, variants};
 use crate::svg;
 
 /// Minimum number of values above a point of a curve. Otherwise, the point is not drawn.

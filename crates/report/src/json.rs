@@ -1,10 +1,10 @@
 //! Builds the output of `--json`: the findings in the form that they have on disk, and a summary.
 
+use crate::merged_points::{ALL, Point, best, variants};
 use crate::page::Page;
 use crate::probe_series;
 use crate::run_view::{RunView, TrialView};
 use crate::sections::{effective, host_settings, machines, spread};
-use crate::summary::{ALL, Point, best, variants};
 use serde_json::{Value, json};
 use store::record::{ProofOutcome, left_out};
 

@@ -5,10 +5,10 @@
 //! cases are skipped. The format has no standard, so this module uses the elements and attributes
 //! that Jenkins, GitLab and GitHub's reporters have in common.
 
+use crate::merged_points::{place, variant_name};
 use crate::page::Verdict;
 use crate::run_view::RunView;
 use crate::sections::requirements::words;
-use crate::summary::{place, variant_name};
 use anyhow::{Context, Result};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;

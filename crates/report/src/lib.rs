@@ -17,6 +17,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
+mod merged_points;
 mod number;
 mod page;
 mod plotly;
@@ -27,7 +28,6 @@ mod read;
 mod run;
 mod run_view;
 mod sections;
-mod summary;
 mod svg;
 mod text;
 #[cfg(not(feature = "png"))]

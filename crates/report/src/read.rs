@@ -7,8 +7,8 @@
 mod long;
 
 use crate::history::History;
+use crate::merged_points::{ALL, points};
 use crate::run_view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
-use crate::summary::{ALL, points};
 use anyhow::Result;
 use measure::Times;
 use std::collections::BTreeMap;

@@ -1,14 +1,15 @@
 //! The page of one run, in reading order: the answer; then question, evidence, trust and set-up,
 //! each in a fold.
 
+use crate::merged_points::{Point, points};
 use crate::page::{Fold, Page, Verdict};
 use crate::run_view::RunView;
 use crate::sections::{
     cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid, growth,
     headline, host_settings, instrument, latency, machines, panels, price_performance, published,
-    question, requirements, results, rules, scale_up, screening, search, setup, spread, time,
+    question, requirements, results, rules, scale_up, screening, search, setup, spread,
+    trial_series,
 };
-use crate::summary::{Point, points};
 
 /// Makes the page of a run. Parts without records are left out.
 pub fn page(view: &RunView) -> Page {
@@ -58,7 +59,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         growth::section(view),
         curves::section(view, points),
         latency::section(view, points),
-        time::section(view),
+        trial_series::section(view),
         panels::section(view),
         spread::section(view),
     ];

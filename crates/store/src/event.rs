@@ -6,7 +6,7 @@
 
 use crate::file_digests::{FileSum, Sums};
 use crate::fleet::ClientMachineRecord;
-use crate::gap::GapRecord;
+use crate::missing_records::GapRecord;
 use crate::nodes_record::{NodeRecord, ProofRecord};
 use analysis::rules::Verdict;
 use serde::{Deserialize, Serialize};

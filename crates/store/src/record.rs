@@ -28,8 +28,8 @@ use crate::file_digests::Sums;
 pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
-pub use crate::gap::{GapKind, GapRecord};
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
+pub use crate::missing_records::{GapKind, GapRecord};
 pub use crate::nodes_record::{
     DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
     MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,

@@ -2,7 +2,7 @@
 //! can reach, and commands that run on several clients of another tool at the same time.
 
 use crate::settings::{Settings, Study};
-use crate::targets;
+use crate::target_differences;
 use measure::number::counted;
 use std::collections::BTreeSet;
 use target_spec::Target;
@@ -23,7 +23,7 @@ pub fn warnings(study: &Study) -> Vec<String> {
 }
 
 fn cannot_reach(settings: &Settings) -> Option<String> {
-    let what = targets::only_reached_from_here(&settings.target)?;
+    let what = target_differences::only_reached_from_here(&settings.target)?;
     let machines = settings.client.machines.iter();
     if settings.client.kubernetes.is_some() {
         return Some(format!(
@@ -34,7 +34,7 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     }
     let others: Vec<&str> = machines
         .filter_map(|machine| machine.ssh.as_deref())
-        .filter(|ssh| !targets::is_loopback(ssh))
+        .filter(|ssh| !target_differences::is_loopback(ssh))
         .collect();
     let remedy = remedy(&settings.target);
     (!others.is_empty()).then(|| {

@@ -8,7 +8,7 @@ use crate::settings::{
     GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
     Settings, Study, StudyFault, Variant,
 };
-use crate::targets;
+use crate::target_differences;
 use crate::units;
 use measure::number::counted;
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
         return vec![format!("none: {nodes} on loopback addresses"), racks];
     };
     let apart = match (hosts.isolation, &hosts.pods) {
-        (_, Some(pods)) => &targets::pods_words(pods),
+        (_, Some(pods)) => &target_differences::pods_words(pods),
         _ if hosts.are_machines() => &format!("on the machines {}", hosts.names().join(" ")),
         (Isolation::Auto, None) => "kept apart where this machine allows it, else on loopback",
         (Isolation::Hosts, None) => "kept apart",

@@ -7,7 +7,7 @@
 use crate::compile_workload::Work;
 use crate::plan::{PhaseKind, Turn};
 use crate::settings::{IfInconclusive, Load, Reset, RestoreMethod, Settings, Study, Warmup};
-use crate::targets;
+use crate::target_differences;
 use crate::units;
 use analysis::autocorrelation::{SHORT_WINDOW_S, is_short_window};
 use analysis::procedure::Point;
@@ -107,7 +107,7 @@ pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Load => settings.data.load_rows as f64 / LOAD_ROWS_PER_S,
         PhaseKind::Settle => SETTLE_S,
         PhaseKind::Snapshot => SNAPSHOT_S,
-        PhaseKind::Restart => match targets::restarts(settings) {
+        PhaseKind::Restart => match target_differences::restarts(settings) {
             Restarts::InTurn => RESTART_S * nodes_count(settings),
             // The seed node starts first, then all the others.
             Restarts::Together => RESTART_S * nodes_count(settings).min(2.0),

@@ -39,7 +39,7 @@ pub mod compile_workload;
 pub mod settings;
 mod sizes;
 mod storage_warnings;
-pub mod targets;
+pub mod target_differences;
 pub mod timeline;
 mod upgrade_warnings;
 

@@ -21,7 +21,7 @@ use crate::inputs::Inputs;
 use crate::read_back;
 use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
 use crate::storage_warnings;
-use crate::targets;
+use crate::target_differences;
 use crate::units;
 use crate::upgrade_warnings;
 use analysis::procedure::{Ask, Point, ProcedureEstimate, Role};
@@ -327,7 +327,11 @@ impl<'a> PlannedState<'a> {
         match self.target {
             None => self.add(PhaseKind::Target, settings, target_words(target)),
             Some(there) if there != target => {
-                let what = targets::difference_words(there, target, targets::restarts(settings));
+                let what = target_differences::difference_words(
+                    there,
+                    target,
+                    target_differences::restarts(settings),
+                );
                 self.add(PhaseKind::Restart, settings, what);
             }
             Some(_) => {}

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::ReadError;
 use crate::machine::Machine;
-use crate::tree::Tree;
+use crate::machine_files::Tree;
 use crate::{lscpu, synthetic, sysfs, xml};
 
 /// Maximum length of a text. hwloc's XML of the largest machines has about 10 MB.

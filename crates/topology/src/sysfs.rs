@@ -14,7 +14,7 @@ use crate::cpu_sets::{Raw, RawCache};
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
 use crate::machine::Machine;
-use crate::tree::Tree;
+use crate::machine_files::Tree;
 
 /// A tree, with the paths of its sys and proc folders.
 pub(crate) struct Files<'a> {

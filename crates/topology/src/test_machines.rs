@@ -7,8 +7,8 @@ use std::fmt::Write;
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::machine::Machine;
+use crate::machine_files::Tree;
 use crate::sysfs;
-use crate::tree::Tree;
 
 /// A CPU of an invented machine. The numbers of core and L3 are those of the fixture, not of the
 /// OS.

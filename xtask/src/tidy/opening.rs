@@ -74,7 +74,7 @@ const OPENS: [(&str, &str); 27] = [
         "a file that it makes itself, past the page cache",
     ),
     (
-        "crates/fleet/src/health.rs",
+        "crates/fleet/src/client_figures.rs",
         "the control group that it is in",
     ),
     (

@@ -39,7 +39,7 @@ const EXCEPTIONS: [(&str, &str); 21] = [
         "what /proc says of the machine",
     ),
     (
-        "crates/engine/src/nodes/places.rs",
+        "crates/engine/src/nodes/process_placement.rs",
         "what the kernel says of CPUs and memory",
     ),
     (

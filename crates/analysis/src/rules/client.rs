@@ -6,7 +6,7 @@ use super::limits::Limits;
 use super::measurement::Quantity;
 use super::rule_outcome::{RuleOutcome, RuleResult, below};
 use super::statement::Statement;
-use crate::blocks::VALUES_ABOVE_MIN;
+use crate::percentile_interval::VALUES_ABOVE_MIN;
 use crate::warmup_end::SteadyState;
 use measure::ClientCount;
 use measure::Outcome;

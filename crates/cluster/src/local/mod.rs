@@ -8,6 +8,7 @@
 mod added_node;
 pub(crate) mod assign_hosts;
 mod class_archive;
+mod cluster_spec_record;
 mod compare_settings;
 mod fault_handles;
 mod host_info;
@@ -23,7 +24,6 @@ mod ports;
 pub(crate) mod process_tags;
 mod program;
 mod ready;
-mod record;
 mod remote_class_archive;
 mod reopen;
 mod restart;

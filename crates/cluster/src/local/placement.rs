@@ -14,7 +14,7 @@ use target_spec::{LocalSpec, Placing, Topology, memory_bytes};
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Smt, Units};
 
 mod client_cpus;
-mod display;
+mod cluster_placement;
 mod machine_part;
 mod machines;
 mod sentences;

@@ -2,9 +2,9 @@
 //! Nodes restart one after the other to keep the ring available, or all together if it is not
 //! needed.
 
+use super::cluster_spec_record::SpecState;
 use super::node::LocalNode;
 use super::nodes::Nodes;
-use super::record::SpecState;
 use super::start::check;
 use super::{memory_and_disk, ready, settings};
 use crate::cluster::Cluster;

@@ -1,12 +1,12 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
 //! parallel. This is safe because their tokens are given and no data is streamed.
 
+use super::cluster_spec_record::SpecState;
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::placement::Layout;
 use super::ports::{self, Ports};
 use super::program::{Classes, Program, made_absolute};
-use super::record::SpecState;
 use super::state::{self, NodeState, State};
 use super::{assign_hosts, class_archive, jvm, machines, memory_and_disk, ready, roles, settings};
 use crate::dirs::Dirs;

@@ -8,9 +8,9 @@
 //! be the name of the folder, and everything of the cluster is named after it. cassay leaves the
 //! clusters of other machines that share the folder alone.
 
+use super::cluster_spec_record::SpecState;
 use super::ports::Ports;
 use super::process_tags::{mark, processes};
-use super::record::SpecState;
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;

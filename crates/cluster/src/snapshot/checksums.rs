@@ -9,8 +9,8 @@
 //! same size and ctime. Hard links share the ctime, so the check also notices a change through a
 //! table's own link. Reading leaves no pages in the page cache, which belongs to the measurement.
 
-use super::layout::{self, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
+use super::sstables::{self, TableFiles};
 use anyhow::{Result, bail};
 use host::process::Identity;
 use host::{Agent, Entry, FileId};
@@ -54,7 +54,7 @@ pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Resul
     let mut sums = host.sums(folder, &names)?.into_iter();
     let mut problems = Vec::new();
     let ids = &files.ids;
-    let mut give = |file: &mut layout::File| {
+    let mut give = |file: &mut sstables::File| {
         file.crc32 = sums.next();
         if let (Some(crc), Some(id)) = (file.crc32, ids.get(&file.name)) {
             remember(CheckedFile {
@@ -67,7 +67,7 @@ pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Resul
     };
     for sstable in &mut files.sstables {
         let digest = sstable.identity.digest;
-        let data = format!("{}{}", sstable.prefix, layout::DATA);
+        let data = format!("{}{}", sstable.prefix, sstables::DATA);
         for file in &mut sstable.files {
             give(file);
             let other = file.crc32.filter(|crc| file.name == data && *crc != digest);
@@ -87,7 +87,7 @@ pub(super) fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     let mut problems = Vec::new();
     for table in &manifest.tables {
         let at = manifest::table_folder(folder, &manifest.keyspace, &table.name);
-        let found = layout::entries(host, &at)?;
+        let found = sstables::entries(host, &at)?;
         let unread = compare(host, &at, table, &found, which, &mut problems);
         let names: Vec<String> = unread.iter().map(|(name, _)| name.clone()).collect();
         for ((name, seen), crc) in unread.into_iter().zip(host.sums(&at, &names)?) {
@@ -112,7 +112,7 @@ fn compare(
     problems: &mut Vec<String>,
 ) -> Vec<(String, CheckedFile)> {
     let mut unread = Vec::new();
-    let mut look = |file: &layout::File, crc: Option<u32>| {
+    let mut look = |file: &sstables::File, crc: Option<u32>| {
         let path = at.join(&file.name);
         let Some(entry) = found.get(&file.name) else {
             return Some(format!("{} is missing", path.display()));
@@ -139,9 +139,9 @@ fn compare(
     for sstable in &table.sstables {
         let named = |end: &str| format!("{}{end}", sstable.prefix);
         // The digest file must be the one of the snapshot.
-        match found.get(&named(layout::DIGEST)).map(|one| layout::read_digest(at, one)) {
+        match found.get(&named(sstables::DIGEST)).map(|one| sstables::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
-                let path = at.join(named(layout::DIGEST));
+                let path = at.join(named(sstables::DIGEST));
                 problems.push(format!("the digest in {} differs", path.display()));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
@@ -149,7 +149,7 @@ fn compare(
             _ => {}
         }
         for file in &sstable.files {
-            let is_data = file.name == named(layout::DATA);
+            let is_data = file.name == named(sstables::DATA);
             let crc = if is_data {
                 Some(sstable.digest)
             } else {
@@ -208,10 +208,10 @@ mod tests {
         let host = agent::in_thread(root).unwrap();
         let folder = manifest::folder(root, "s");
         let table = manifest::table_folder(&folder, "k", "t");
-        layout::tests::write(&table, "nb-1-big-", b"some rows");
-        layout::tests::write(&table.join(".index"), "nb-1-big-", b"an index");
+        sstables::tests::write(&table, "nb-1-big-", b"some rows");
+        sstables::tests::write(&table.join(".index"), "nb-1-big-", b"an index");
         let mut manifest = Manifest::new("s", "k", "5.0.8", Vec::new());
-        let mut files = layout::scan(&host, &table).unwrap();
+        let mut files = sstables::scan(&host, &table).unwrap();
         seal(&host, &table, &mut files).unwrap();
         manifest.tables.push(TableRecord::new("t".into(), "00".into(), None, files));
         host.change(vec![manifest.write(&folder).unwrap()]).unwrap();
@@ -231,7 +231,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (folder, host, table) = snapshot(root.path());
         assert_eq!(why(&host, &folder, Reading::Once), "whole");
-        let files = layout::scan(&host, &table).unwrap();
+        let files = sstables::scan(&host, &table).unwrap();
         let names: Vec<String> = files.all().map(|file| file.name.clone()).collect();
         assert_eq!(names.len(), 6, "{names:?}");
         for name in names {
@@ -282,10 +282,10 @@ mod tests {
     #[test]
     fn data_that_is_damaged_before_it_is_put_away_is_refused() {
         let root = tempfile::tempdir().unwrap();
-        layout::tests::write(root.path(), "nb-1-big-", b"some rows");
+        sstables::tests::write(root.path(), "nb-1-big-", b"some rows");
         std::fs::write(root.path().join("nb-1-big-Digest.crc32"), "7").unwrap();
         let host = agent::in_thread(root.path()).unwrap();
-        let mut files = layout::scan(&host, root.path()).unwrap();
+        let mut files = sstables::scan(&host, root.path()).unwrap();
         let error = format!("{:#}", seal(&host, root.path(), &mut files).unwrap_err());
         assert!(error.contains("instead of 7"), "{error}");
     }

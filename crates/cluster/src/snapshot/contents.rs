@@ -6,8 +6,8 @@
 //! snapshot that no server has loaded has them too.
 
 use super::hard_links::TableNow;
-use super::layout::{DATA, Sstable, TableFiles};
 use super::manifest::{self, Manifest};
+use super::sstables::{DATA, Sstable, TableFiles};
 use super::statistics::{self, Counts};
 use anyhow::Result;
 use host::Agent;
@@ -173,18 +173,18 @@ mod tests {
         let host = agent::in_thread(root.path()).unwrap();
         let folder = root.path().join("t");
         for (prefix, format) in [("nb-1-big-", "nb"), ("da-3gr5_0abc-bti-", "da")] {
-            layout::tests::write(&folder, prefix, &[b'x'; 100]);
+            sstables::tests::write(&folder, prefix, &[b'x'; 100]);
             let put = |name: &str, bytes: Vec<u8>| {
                 std::fs::write(folder.join(format!("{prefix}{name}")), bytes).unwrap();
             };
             put(STATISTICS, statistics::tests::statistics(format, 4, 10));
             put(COMPRESSION, statistics::tests::compression(400));
         }
-        layout::tests::write(&folder, "nb-2-big-", &[b'x'; 50]);
+        sstables::tests::write(&folder, "nb-2-big-", &[b'x'; 50]);
         let plain = statistics::tests::statistics("nb", 2, 5);
         std::fs::write(folder.join(format!("nb-2-big-{STATISTICS}")), plain).unwrap();
         let of = || {
-            let files = layout::scan(&host, &folder).unwrap();
+            let files = sstables::scan(&host, &folder).unwrap();
             read_table(&host, &folder, &files, Some(vec![3, 0])).unwrap()
         };
         let found = of();

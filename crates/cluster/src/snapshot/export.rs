@@ -6,9 +6,9 @@
 
 use super::contents;
 use super::export_json::{Export, ExportedNode, FILE};
-use super::layout::{DATA, File};
 use super::manifest::{self, Manifest, TableRecord};
 use super::progress::{Counter, with_progress};
+use super::sstables::{DATA, File};
 use super::unfinished_folder::Making;
 use super::{hard_links, on_each};
 use crate::attach;

@@ -6,9 +6,9 @@
 //! the statements only create tables of the export's keyspace.
 
 use super::contents::{NodeContents, format_of};
-use super::layout::{DATA, DIGEST, File};
 use super::manifest::{Manifest, TableRecord, check_name};
 use super::schema;
+use super::sstables::{DATA, DIGEST, File};
 use crate::node::NodeInfo;
 use crate::ring::Replication;
 use crate::statement_change::{Change, Sort, changes};

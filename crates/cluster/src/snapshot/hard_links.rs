@@ -5,9 +5,9 @@
 //! DROP and `nodetool clearsnapshot`. Then it removes the server's snapshot.
 
 use super::checksums::{self, Reading};
-use super::layout::{self, Fingerprint, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
 use super::schema::Tables;
+use super::sstables::{self, Fingerprint, TableFiles};
 use super::{NodeSnapshot, Snapshot, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;
@@ -64,7 +64,7 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     let levels = mbeans::levels(agent, &keyspace, &names)?;
     for ((table, id), levels) in tables.iter().zip(levels) {
         let from = place.table_folder(&keyspace, table, id).join("snapshots").join(&tag);
-        let mut files = layout::scan(place.host, &from)?;
+        let mut files = sstables::scan(place.host, &from)?;
         if files.incomplete > 0 {
             bail!(
                 "{} has SSTables without Data.db or Digest.crc32",
@@ -179,7 +179,7 @@ pub(super) fn tables_now(
         let folder = place.table_folder(keyspace, table, id);
         Ok(TableNow {
             name: table.clone(),
-            files: layout::scan(place.host, &folder)?,
+            files: sstables::scan(place.host, &folder)?,
             folder,
             levels,
         })

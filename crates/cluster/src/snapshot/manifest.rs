@@ -3,7 +3,7 @@
 //! The manifest is written last, and then the folder gets its name. So a snapshot with a manifest
 //! is complete. A node's manifest is self-contained: it includes the table definitions.
 
-use super::layout::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
+use super::sstables::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
 use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, bail, ensure};
 use host::{Agent, Entry, FileStep};
@@ -217,9 +217,9 @@ mod tests {
         let host = agent::in_thread(root.path()).unwrap();
         let snapshot = folder(root.path(), "s1");
         let table = table_folder(&snapshot, "k", "t");
-        layout::tests::write(&table, "nb-1-big-", b"one");
+        sstables::tests::write(&table, "nb-1-big-", b"one");
         let mut manifest = Manifest::new("s1", "k", "5.0.8", vec!["CREATE KEYSPACE k".into()]);
-        let files = layout::scan(&host, &table).unwrap();
+        let files = sstables::scan(&host, &table).unwrap();
         let record = TableRecord::new("t".into(), "00ff".into(), Some(vec![1, 0]), files);
         manifest.tables.push(record);
         let place = NodeFiles::for_test(&host, root.path());

@@ -8,7 +8,7 @@ use super::hard_links;
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
 use super::schema::Tables;
-use super::{RestoreHow, RestoreResult, checksums, layout, on_all, schema};
+use super::{RestoreHow, RestoreResult, checksums, on_all, schema, sstables};
 use crate::cluster::CONTROL_TIMEOUT;
 use crate::local::{LocalNode, Nodes};
 use crate::mbeans;
@@ -156,7 +156,7 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
         let from = manifest::table_folder(&snapshot, keyspace, &table.name);
         let link = hard_links::link(&table.files(), from, live.clone());
         place.host.change(vec![clear(live.clone(), &KEPT_FOLDERS), link])?;
-        let found = layout::scan(place.host, &live)?.layout(None);
+        let found = sstables::scan(place.host, &live)?.layout(None);
         if let Some(difference) = found.difference(&table.files().layout(None)) {
             bail!(
                 "{keyspace}.{} {difference}: verify the snapshot",
@@ -185,8 +185,8 @@ fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::layout::tests::write;
     use crate::snapshot::manifest::TableRecord;
+    use crate::snapshot::sstables::tests::write;
 
     #[test]
     fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
@@ -197,7 +197,7 @@ mod tests {
         write(&put_away, "nb-1-big-", b"then");
         write(&put_away.join(".index"), "nb-1-big-", b"index");
         let mut manifest = Manifest::new("s", "k", "5.0.8", Vec::new());
-        let files = layout::scan(&host, &put_away).unwrap();
+        let files = sstables::scan(&host, &put_away).unwrap();
         manifest.tables.push(TableRecord::new("t".into(), "00".into(), None, files));
         let live = place.table_folder("k", "t", "ff");
         write(&live, "nb-2-big-", b"since");
@@ -211,7 +211,7 @@ mod tests {
         swap(&place, &manifest, &tables).unwrap();
         let found = hard_links::fingerprint(&place, "k", &tables).unwrap();
         assert_eq!(found.difference(&manifest.fingerprint()), None);
-        assert_eq!(layout::scan(&host, &live).unwrap().indexes.len(), 3);
+        assert_eq!(sstables::scan(&host, &live).unwrap().indexes.len(), 3);
         assert!(live.join("backups/nb-3-big-Data.db").is_file());
         for name in MEMORIES {
             assert_eq!(

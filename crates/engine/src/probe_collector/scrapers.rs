@@ -1,7 +1,7 @@
 //! Scrapes external endpoints during a trial: those that a study names, and those of the nodes'
 //! pods.
 
-use crate::series::import::Scrape;
+use crate::imported_series::import::Scrape;
 use anyhow::Result;
 use cluster::Cluster;
 use host::probe::{Sampler, Task};

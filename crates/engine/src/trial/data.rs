@@ -26,7 +26,7 @@ use store::record::{DataRecord, JournalEvent, LoadRecord, SettleEnd};
 use study::data_state::Preparation;
 use study::plan::PhaseKind;
 use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle};
-use study::{compile_workload, targets, units};
+use study::{compile_workload, target_differences, units};
 use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
@@ -165,8 +165,8 @@ impl TrialRun<'_> {
             return Ok(());
         }
         self.begin_phase(PhaseKind::Restart, state)?;
-        let restarts = targets::restarts(self.settings);
-        let what = targets::difference_words(&running.settings, target, restarts);
+        let restarts = target_differences::restarts(self.settings);
+        let what = target_differences::difference_words(&running.settings, target, restarts);
         let restarting = JournalEvent::NodesRestarting { what };
         self.writer.journal(Some(self.trial.index), restarting)?;
         state.gather.stop(&mut state.writer)?;

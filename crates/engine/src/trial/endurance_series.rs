@@ -4,11 +4,11 @@
 //! kinds of events are kept, and only the longest pauses.
 
 use analysis::autocorrelation;
-use analysis::blocks::{self, Blocks};
 use analysis::endurance::{
     self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_WITHIN, changes, cycles, drift,
     growth, joined,
 };
+use analysis::percentile_interval::{self, Blocks};
 use host::probe::Reading;
 use measure::number::{round, whole};
 use measure::{Bins, SummedInterval};
@@ -286,10 +286,11 @@ impl LongWindow<'_> {
         let of_latency = self.within.max(LATENCY_WITHIN);
         let width_s = self.latency.intervals_per_block() as f64;
         let latency = |of, values: Vec<f64>| one(of, of_latency, &values, width_s);
-        let quantile = |q: f64| self.latency.each(|block| blocks::quantile_ms(block, q));
+        let quantile =
+            |q: f64| self.latency.each(|block| percentile_interval::quantile_ms(block, q));
         vec![
             one(RATE, self.within, &rate, self.courses.rate.width_s()),
-            latency(MEAN, self.latency.each(blocks::mean_ms)),
+            latency(MEAN, self.latency.each(percentile_interval::mean_ms)),
             latency("latency_ms.p50", quantile(0.5)),
             latency(P99, quantile(0.99)),
         ]

@@ -2,7 +2,7 @@
 //! connections with named ports. It never drops its own traffic with itself.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
-use crate::message::filter::{End, Family, Hook, Match};
+use crate::rtnetlink_message::filter::{End, Family, Hook, Match};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;

@@ -1,7 +1,7 @@
 //! Turns a loss into rules of a table, and checks the limits of every loss.
 
-use crate::message::Message;
-use crate::message::filter::{
+use crate::rtnetlink_message::Message;
+use crate::rtnetlink_message::filter::{
     ADDRESS_KEY_BYTES, Drop, End, Family, Hook, Match, PORT_KEY_BYTES, SHARES, Table,
 };
 use anyhow::Result;

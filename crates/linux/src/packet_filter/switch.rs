@@ -2,7 +2,7 @@
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::links;
-use crate::message::filter::{End, Family, Hook, LINK_KEY_BYTES, Match, link_key};
+use crate::rtnetlink_message::filter::{End, Family, Hook, LINK_KEY_BYTES, Match, link_key};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

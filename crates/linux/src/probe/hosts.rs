@@ -9,8 +9,8 @@ mod foreign_load;
 mod memory;
 mod network;
 mod pressure;
+mod simulated_host;
 mod softnet;
-mod stand_in;
 
 pub(super) use foreign_load::ForeignLoad;
 pub use foreign_load::STOPPED;
@@ -26,8 +26,8 @@ use memory::Memory;
 use network::Network;
 use pressure::Pressure;
 use serde::{Deserialize, Serialize};
+use simulated_host::StandIn;
 use softnet::Softnet;
-use stand_in::StandIn;
 use std::path::{Path, PathBuf};
 
 /// Place of the readings of this machine.
@@ -108,7 +108,7 @@ pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
     let unified = sources.groups.iter().find(|place| place.unified);
     let rate = sources.link_bits_per_s;
     let speed = move |interface: &str| rate.filter(|_| interface != "lo");
-    let places = stand_in::HostFiles {
+    let places = simulated_host::HostFiles {
         name,
         cpu: group("cpu"),
         cpuacct: group("cpuacct"),

@@ -1,8 +1,8 @@
 //! Tests that the joined records of several clients equal those of a single client.
 
 use super::*;
-use crate::history::HistoryPart;
 use crate::ledger::{LedgerPart, Numbers, WriteState};
+use crate::register_history::HistoryPart;
 use proptest::prelude::*;
 
 const START_NS: u64 = 5_000_000_000;
@@ -14,7 +14,7 @@ fn summary(first: u64, workers: u64, own: std::ops::Range<u64>, writes: &[(u64, 
         part.start(START_NS);
         part
     };
-    let room = crate::history::HISTORY_OPERATIONS_MAX / workers;
+    let room = crate::register_history::HISTORY_OPERATIONS_MAX / workers;
     let mut ledgers: Vec<LedgerPart> = own.clone().map(part).collect();
     let mut histories: Vec<HistoryPart> = own
         .clone()

@@ -2,10 +2,10 @@
 
 use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
-use crate::check::{ReadValue, note_check};
 use crate::config::VerifyReads;
 use crate::connection::{ANSWER_BYTES_USUAL, Connection, ReadEnd};
 use crate::inflight::{Slot, State};
+use crate::read_check::{ReadValue, note_check};
 use crate::statement_facts::NO_KIND;
 use crate::worker::operation_state::StartTimes;
 use crate::worker_io::World;

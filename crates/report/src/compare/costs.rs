@@ -1,10 +1,10 @@
 //! Compares the costs of the operations of two runs.
 
 use super::pairs::{MatchedPoints, Pair};
+use crate::merged_points::{Point, variant_name};
 use crate::page::{Block, Section, Verdict};
 use crate::run_view::RunView;
 use crate::sections::cost::comparison_table;
-use crate::summary::{Point, variant_name};
 use analysis::multiple_comparisons::differing;
 use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};

@@ -3,11 +3,11 @@
 use super::pairs::Pair;
 use super::side::Side;
 use crate::flatten_json::flatten;
+use crate::merged_points::Point;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::sections::effective;
 use crate::sections::setup::difference_table;
-use crate::summary::Point;
 use data_encoding::HEXLOWER;
 use serde_json::json;
 use sha2::{Digest, Sha256};

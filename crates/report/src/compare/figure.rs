@@ -3,13 +3,13 @@
 use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
 use super::side::Side;
+use crate::merged_points::{ALL, Point, only_axis, variant_name};
 use crate::page::{
     AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
     Verdict,
 };
 use crate::sections::comparisons::ratio_words;
 use crate::sections::results::metric_name;
-use crate::summary::{ALL, Point, only_axis, variant_name};
 use analysis::procedure;
 use store::record::{ComparisonRecord, Finding};
 

@@ -1,8 +1,8 @@
 //! Matches the points of two runs, and compares them.
 
+use crate::merged_points::Point;
 use crate::page::Verdict;
 use crate::run_view::RunView;
-use crate::summary::Point;
 use analysis::{Comparison, Metric, procedure};
 use measure::Known;
 use store::record::{ComparisonRecord, CostComparisonRecord, MultiplicityRecord, TrialFinding};

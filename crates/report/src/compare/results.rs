@@ -3,6 +3,7 @@
 
 use super::pairs::Pair;
 use super::side::Side;
+use crate::merged_points::{ALL, Point, bound_labels, variant_name};
 use crate::number;
 use crate::page::{
     Axis, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Verdict, XValues,
@@ -10,7 +11,6 @@ use crate::page::{
 use crate::run_view::RunView;
 use crate::sections::comparisons::comparison_table;
 use crate::sections::latency::curve_series;
-use crate::summary::{ALL, Point, bound_labels, variant_name};
 use analysis::Metric;
 
 /// Maximum number of charts of distributions on a page.

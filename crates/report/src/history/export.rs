@@ -6,7 +6,7 @@
 //! out.
 
 use super::{History, Line};
-use crate::summary::place;
+use crate::merged_points::place;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,12 +1,12 @@
 //! Shows the history as a page, and as a section of the newest run's page.
 
 use super::{Change, ChangeKind, History, Line};
+use crate::merged_points::place;
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Fold, Headline, Page, Panel, Scale, Section, Series,
     Shape, Table, Tone, Verdict, XValues,
 };
-use crate::summary::place;
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
 /// Steps of a series in text.

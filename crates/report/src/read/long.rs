@@ -7,7 +7,7 @@
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};
-use crate::sections::time::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
+use crate::sections::trial_series::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use store::record::TrialFinding;

@@ -1,9 +1,9 @@
 //! Checks of acknowledged writes: by reading all rows back, and by histories of registers.
 
+use crate::merged_points::trial_table;
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::trial_table;
 use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 
 /// Maximum number of wrong rows that are named.

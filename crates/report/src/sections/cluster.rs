@@ -3,11 +3,11 @@
 //!
 //! Trials whose clusters differ only in sizes share a table, with sizes as ranges.
 
+use crate::merged_points::variant_name;
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::probe_series::natural;
 use crate::run_view::{RunView, TrialView};
-use crate::summary::variant_name;
 use std::collections::BTreeSet;
 use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 

@@ -1,11 +1,11 @@
 //! The comparisons: each ratio with its interval and its verdict.
 
+use crate::merged_points::{place, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
 use crate::run_view::RunView;
 use crate::sections::results::metric_name;
 use crate::sections::verdict_tone;
-use crate::summary::{place, variant_name};
 use analysis::TENFOLD;
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 

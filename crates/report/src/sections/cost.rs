@@ -1,10 +1,10 @@
 //! The costs of operations: at each point, and compared between variants.
 
+use crate::merged_points::{place, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
 use crate::run_view::RunView;
 use crate::sections::capital;
-use crate::summary::{place, variant_name};
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 

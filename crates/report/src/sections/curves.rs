@@ -1,11 +1,11 @@
 //! The curve through the points of each variant, and its coefficients.
 
+use crate::merged_points::{Point, variant_name, variants};
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Verdict, XValues,
 };
 use crate::run_view::RunView;
-use crate::summary::{Point, variant_name, variants};
 use analysis::curves::Coefficients;
 use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};

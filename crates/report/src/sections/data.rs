@@ -1,11 +1,11 @@
 //! The data: its existence, its correctness, and the server's counts.
 
+use crate::merged_points::trial_table;
 use crate::number;
 use crate::page::{Block, Cell, Column, Section, Table, Tone};
 use crate::run_view::RunView;
 use crate::sections::rules::rule_tone;
-use crate::sections::{acknowledged_writes, sides, state};
-use crate::summary::trial_table;
+use crate::sections::{acknowledged_writes, initial_data, sides};
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
@@ -28,7 +28,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.push(Block::Table(load_table(view)));
     }
     blocks.extend(sides::blocks(view));
-    blocks.extend(state::data(view));
+    blocks.extend(initial_data::data(view));
     (!blocks.is_empty()).then(|| Section {
         id: "data",
         title: "The data".into(),

@@ -4,11 +4,11 @@
 //! A node's own address, name or host in a value is not a difference, because every node has its
 //! own.
 
+use crate::merged_points::{variant_name, variants};
 use crate::page::{Block, Cell, Section, Table};
 use crate::probe_series::natural;
 use crate::run_view::{RunView, TrialView};
 use crate::sections::proofs;
-use crate::summary::{variant_name, variants};
 use analysis::VariantName;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::NodeRecord;

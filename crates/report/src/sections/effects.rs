@@ -1,5 +1,6 @@
 //! The effects of a matrix's axes: a table, a forest plot, an interaction plot, a half-normal plot.
 
+use crate::merged_points::place;
 use crate::number;
 use crate::page::{
     Axis, Band, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Tone, XValues,
@@ -7,7 +8,6 @@ use crate::page::{
 use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
-use crate::summary::place;
 use analysis::effects::Interaction;
 use store::record::{
     AxisRecord, Bound, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding,

@@ -9,7 +9,7 @@ use crate::page::{
 use crate::probe_series;
 use crate::run_view::RunView;
 use crate::sections::faults;
-use crate::sections::time::label;
+use crate::sections::trial_series::label;
 use analysis::autocorrelation::NORMAL_975;
 use analysis::endurance::{DriftDirection, Growing, MarginResult};
 use analysis::procedure::Role;

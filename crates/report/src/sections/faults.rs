@@ -7,7 +7,7 @@ mod without;
 use crate::number;
 use crate::page::{Band, Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
-use crate::sections::time::label;
+use crate::sections::trial_series::label;
 use store::record::{Aftermath, FaultRecord, FaultVerdict, ReturnsRecord, SeriesEnd, since};
 
 /// Maximum number of faults with their own card. Every fault has a row in the tables.

@@ -1,10 +1,10 @@
 //! Every combination of a matrix or a grid: rows and columns for two axes, and a table for each
 //! combination of the other axes.
 
+use crate::merged_points::axis_value;
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::axis_value;
 use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
@@ -57,7 +57,7 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
             places.push(place);
         }
     }
-    places.sort_by(|a, b| crate::summary::compare_places(Some(*a), Some(*b)));
+    places.sort_by(|a, b| crate::merged_points::compare_places(Some(*a), Some(*b)));
     let name = places.first().map(|place| place.axis());
     let load = AxisLabels {
         name: name.unwrap_or_default().to_owned(),

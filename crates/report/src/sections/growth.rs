@@ -1,6 +1,7 @@
 //! The growth of the evidence: the interval of each primary comparison after each look. It is for
 //! studies that end at their answer, or to which blocks were added.
 
+use crate::merged_points::{place, variant_name};
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, XValues,
@@ -8,7 +9,6 @@ use crate::page::{
 use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
-use crate::summary::{place, variant_name};
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
 /// Returns a chart and a table for each comparison with looks. `None` if there are none.

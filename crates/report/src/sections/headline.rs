@@ -4,16 +4,16 @@ mod reasons;
 
 pub use reasons::cause;
 
+use crate::merged_points::{
+    ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
+    variant_name, variants,
+};
 use crate::number;
 use crate::page::{Figure, Headline, NextStep, Verdict};
 use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead_figure;
 use crate::sections::results::metric_name;
-use crate::summary::{
-    ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
-    variant_name, variants,
-};
 use store::record::RequirementOutcome;
 use store::record::{
     ComparisonRecord, CostComparisonRecord, CostKind, Finding, NextStepRecord, SearchRangeRecord,
@@ -178,7 +178,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     };
     format!(
         "At {}, {} has {} times the {} of {}{ci}: {}.",
-        crate::summary::place(c.point),
+        crate::merged_points::place(c.point),
         variant_name(&c.contender, view),
         ratio_words(c),
         metric_name(&c.metric),
@@ -243,10 +243,10 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             detail: match interval_words(c) {
                 Some(interval) => format!(
                     "95 % interval {interval} · {} · {}",
-                    crate::summary::place(c.point),
+                    crate::merged_points::place(c.point),
                     verdict_words(c.verdict)
                 ),
-                None => crate::summary::place(c.point),
+                None => crate::merged_points::place(c.point),
             },
             variant: None,
         }),

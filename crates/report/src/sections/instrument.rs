@@ -1,10 +1,10 @@
 //! The client's own figures, which show if the client could have been the limit.
 
+use crate::merged_points::{Point, best, trial_table, variants};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
 use crate::run_view::RunView;
 use crate::sections::rules::rule_tone;
-use crate::summary::{Point, best, trial_table, variants};
 use measure::Known;
 use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 

@@ -1,11 +1,11 @@
 //! Percentile curves: the whole distribution, with the unreliable part marked.
 
+use crate::merged_points::{ALL, Point, variant_name, variants};
 use crate::number;
 use crate::page::{
     Axis, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Verdict, XValues,
 };
 use crate::run_view::{Curve, RunView};
-use crate::summary::{ALL, Point, variant_name, variants};
 use analysis::VariantName;
 
 /// Returns one chart per variant, kind and clock, to choose from. `None` without curves.

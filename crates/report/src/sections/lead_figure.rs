@@ -12,9 +12,9 @@ mod scale_up;
 mod search;
 mod trial_over_time;
 
+use crate::merged_points::Point;
 use crate::page::{LeadFigure, Plot, RowsPlot};
 use crate::run_view::RunView;
-use crate::summary::Point;
 
 pub use load::figure as load_figure;
 pub use trial_over_time::trial_figure as course_of;

@@ -22,7 +22,7 @@ pub mod sweep;
 
 pub mod latency;
 pub mod panels;
-pub mod time;
+pub mod trial_series;
 
 mod acknowledged_writes;
 pub mod cluster;
@@ -30,6 +30,7 @@ pub mod data;
 pub mod effective;
 pub mod faults;
 pub mod host_settings;
+pub mod initial_data;
 pub mod instrument;
 pub mod machines;
 pub mod proofs;
@@ -37,7 +38,6 @@ pub mod requests;
 pub mod setup;
 mod sides;
 pub mod spread;
-pub mod state;
 
 use crate::page::Tone;
 use store::record::{ComparisonRecord, Finding};

@@ -1,9 +1,9 @@
 //! The value of throughputs: for their price, and in nodes.
 
+use crate::merged_points::{place, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::{place, variant_name};
 
 /// Returns the section. `None` for a study without a price and a capacity.
 pub fn section(view: &RunView) -> Option<Section> {

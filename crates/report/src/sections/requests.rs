@@ -3,10 +3,10 @@
 //! They come from `requests` of the plan. Equal variants and statements share a row. A property has
 //! a column only if rows differ in it. Otherwise, a sentence below states it.
 
+use crate::merged_points::{variant_name, variants};
 use crate::number;
 use crate::page::{Block, Cell, Column, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::{variant_name, variants};
 use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::RequestRecord;

@@ -1,9 +1,9 @@
 //! The requirements of the study: each with its number, the error that decides, and the outcome.
 
+use crate::merged_points::{place, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::{place, variant_name};
 use store::record::RequirementOutcome;
 use store::record::{Bound, RequiredMetric, RequirementRecord};
 

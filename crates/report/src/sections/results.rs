@@ -1,10 +1,10 @@
 //! The numbers: one row per point, the same as charts, and the results of comparisons.
 
+use crate::merged_points::{ALL, Point, axis_value, trial_table, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
-use crate::summary::{ALL, Point, axis_value, trial_table, variant_name};
 use analysis::autocorrelation::{FEW_INCIDENTS, SHORT_WINDOW_S};
 use store::record::{QuantilesRecord, TrialFinding};
 

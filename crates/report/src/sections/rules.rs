@@ -1,8 +1,8 @@
 //! The validity rules: one mark each, with the numbers behind it.
 
+use crate::merged_points::trial_table;
 use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
-use crate::summary::trial_table;
 use store::record::{RuleOutcome, RuleRecord, TrialFinding};
 
 /// Returns the tone of a rule's result, and its severity.

@@ -1,12 +1,12 @@
 //! The settings of a screening that have an effect: a table, a half-normal plot, and the way to
 //! confirm them.
 
+use crate::merged_points::place;
 use crate::number;
 use crate::page::{Block, Section, Table, Tone};
 use crate::run_view::RunView;
 use crate::sections::effects::half_normal_chart;
 use crate::sections::results::metric_name;
-use crate::summary::place;
 use analysis::screening::Activity;
 use store::record::{ScreenRecord, ScreenedRecord};
 

@@ -1,12 +1,12 @@
 //! Searches: the path of each, and its end.
 
+use crate::merged_points::axis_value;
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone,
     XValues,
 };
 use crate::run_view::RunView;
-use crate::summary::axis_value;
 use analysis::procedure::Point;
 use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};

@@ -1,11 +1,11 @@
 //! The configuration of the run, its machines, and the way to repeat it.
 
 use crate::flatten_json::flatten;
+use crate::merged_points::{variant_name, variants};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table};
 use crate::run_view::RunView;
 use crate::sections::{effective, requests};
-use crate::summary::{variant_name, variants};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! Compares the data on disk of each side of a comparison: it must be the same for a fair
 //! comparison.
 
+use crate::merged_points::variant_name;
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::variant_name;
 use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::{CostKind, TrialFinding};

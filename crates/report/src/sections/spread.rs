@@ -8,7 +8,7 @@ use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::probe_series::{self, is_like, natural, owner, scaled};
 use crate::run_view::{ProbeSeries, RunView, TrialView};
-use crate::sections::time;
+use crate::sections::trial_series;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -236,7 +236,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = sentences(view, &all);
     blocks.push(Block::Table(widest(view, &all)));
     let table = |(trial, spreads): &(&TrialView, Vec<Spread>)| {
-        Block::Table(table(time::label(view, trial.index), spreads))
+        Block::Table(table(trial_series::label(view, trial.index), spreads))
     };
     let mut each: Vec<Block> = all.iter().take(TRIALS_MAX).map(table).collect();
     if all.len() > TRIALS_MAX {
@@ -264,7 +264,7 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
         let named = all.iter().flat_map(|(_, spreads)| spreads);
         let mine = || named.clone().filter(|s| s.name == measure.name);
         let uneven = mine().filter(|s| s.is_uneven()).count();
-        let label = time::label(view, index);
+        let label = trial_series::label(view, index);
         widest.is_uneven().then(|| {
             let (text, of) = (widest.sentence(), mine().count());
             format!("{text} That was in trial {label}; it was uneven in {uneven} of {of} trials.")
@@ -307,7 +307,7 @@ fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
         .number("Smallest", "", |(_, spread)| end(spread.low()))
         .number("Largest", "", |(_, spread)| end(spread.high()))
         .number("Ratio", "", |(_, spread)| ratio(spread))
-        .wide_text("In trial", |(index, _)| time::label(view, index))
+        .wide_text("In trial", |(index, _)| trial_series::label(view, index))
         .build()
 }
 

@@ -4,11 +4,11 @@
 //! leave out a saturated point: its throughput is the capacity of the target, but its latency
 //! depends on the length of the trial.
 
-use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, XValues};
-use crate::run_view::RunView;
-use crate::summary::{
+use crate::merged_points::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
 };
+use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, XValues};
+use crate::run_view::RunView;
 use measure::Known;
 use store::record::QuantilesRecord;
 

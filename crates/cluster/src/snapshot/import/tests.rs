@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::snapshot::export_json::tests::{SCHEMA, export};
-use crate::snapshot::{export as out, layout};
+use crate::snapshot::{export as out, sstables};
 use std::os::unix::fs::symlink;
 
 /// Creates a node's folder with a snapshot of one table with an index, and its agent.
@@ -11,15 +11,15 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
     // There are several pieces, of which the last is shorter.
-    layout::tests::write(
+    sstables::tests::write(
         &table,
         "nb-1-big-",
         &vec![7; 2 * host::files::PIECE_BYTES + 5],
     );
-    layout::tests::write(&table, "nb-2-big-", b"");
-    layout::tests::write(&table.join(".by_city"), "nb-1-big-", b"an index");
+    sstables::tests::write(&table, "nb-2-big-", b"");
+    sstables::tests::write(&table.join(".by_city"), "nb-1-big-", b"an index");
     let mut manifest = Manifest::new("s", "k", "5.0.8", SCHEMA.map(str::to_owned).to_vec());
-    let mut files = layout::scan(&host, &table).unwrap();
+    let mut files = sstables::scan(&host, &table).unwrap();
     checksums::seal(&host, &table, &mut files).unwrap();
     manifest.tables.push(TableRecord::new("t".into(), "0f".repeat(16), None, files));
     host.change(vec![manifest.write(&folder).unwrap()]).unwrap();

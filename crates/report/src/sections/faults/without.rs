@@ -1,12 +1,12 @@
 //! A table that compares trials with faults and the same trials without them, with a row for each
 //! stretch.
 
+use crate::merged_points::place;
 use crate::number;
 use crate::page::{Cell, Table, Tone};
 use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
-use crate::summary::place;
 use store::record::ComparisonRecord;
 
 /// Metrics of the ratios, with their columns.

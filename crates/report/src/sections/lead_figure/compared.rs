@@ -1,13 +1,13 @@
 //! Compares variants: throughput and p99 of each, with intervals. At a rate with which all variants
 //! kept up, it shows p99 and the most different cost or the median.
 
-use crate::number;
-use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow, Verdict};
-use crate::run_view::RunView;
-use crate::summary::{
+use crate::merged_points::{
     ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
     variant_name, variants,
 };
+use crate::number;
+use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow, Verdict};
+use crate::run_view::RunView;
 use measure::Known;
 use store::record::{CostKind, CostRecord, QuantilesRecord};
 

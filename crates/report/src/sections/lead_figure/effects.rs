@@ -1,10 +1,10 @@
 //! Plots the effects of settings as a forest plot: those of a matrix with intervals, and those of a
 //! screening with its limits.
 
+use crate::merged_points::place;
 use crate::page::{ColorRole, LeadFigure, Plot, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 use crate::sections::results::metric_name;
-use crate::summary::place;
 use analysis::screening::Activity;
 use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 

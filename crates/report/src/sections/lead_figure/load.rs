@@ -1,9 +1,9 @@
 //! Plots a sweep: throughput and p99 over the load, with the knee.
 
+use crate::merged_points::{ALL, Point, only_axis, variant_name, variants};
 use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
-use crate::summary::{ALL, Point, only_axis, variant_name, variants};
 
 /// Minimum number of loads for a curve.
 const PLACES_MIN: usize = 3;

@@ -1,11 +1,11 @@
 //! Plots a search: the percentile over the load, with its limit and the result.
 
+use crate::merged_points::{axis_value, variant_name, variants};
 use crate::number;
 use crate::page::{
     AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
 };
 use crate::run_view::RunView;
-use crate::summary::{axis_value, variant_name, variants};
 use analysis::procedure::Point;
 use measure::Known;
 use store::record::{

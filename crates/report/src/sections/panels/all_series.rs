@@ -9,7 +9,7 @@ use crate::number;
 use crate::page::{Block, Chart, Color, Panel, Series, XValues};
 use crate::probe_series::{natural, owner, scaled};
 use crate::run_view::{ProbeSeries, RunView, TrialView};
-use crate::sections::time;
+use crate::sections::trial_series;
 use std::collections::BTreeMap;
 
 /// Maximum bytes of all these charts on a page; see the limit of the panels.
@@ -42,7 +42,11 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
                 continue;
             }
             taken += mine;
-            let name = format!("{} · {}", time::label(view, trial.index), group.name);
+            let name = format!(
+                "{} · {}",
+                trial_series::label(view, trial.index),
+                group.name
+            );
             charts.push((name, chart(view, trial, &group.rows)));
         }
     }

@@ -13,7 +13,7 @@ use crate::downsample::Buckets;
 use crate::page::{Axis, Block, Chart, Panel, Scale, Section};
 use crate::probe_series;
 use crate::run_view::{RunView, TrialView};
-use crate::sections::{state, time};
+use crate::sections::{initial_data, trial_series};
 use draft::Draft;
 
 /// Maximum bytes of all panels on a page. The page also has the chart library (0.5 MB), the trial
@@ -42,14 +42,17 @@ pub fn section(view: &RunView) -> Option<Section> {
     let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
     let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
     let unread: usize = with_series().filter(|t| !has_values(t)).map(|t| t.probes.len()).sum();
-    let costs = state::probes(view);
+    let costs = initial_data::probes(view);
     if probed.is_empty() && costs.is_empty() {
         return None;
     }
     let (shown, buckets) = budget(view, &probed);
     let figure = |trial: &&TrialView| {
         let buckets = buckets_of(view, trial, buckets);
-        (time::label(view, trial.index), chart(view, trial, &buckets))
+        (
+            trial_series::label(view, trial.index),
+            chart(view, trial, &buckets),
+        )
     };
     let figures: Vec<(String, Chart)> = probed[..shown].iter().map(figure).collect();
     let mut blocks = Vec::new();
@@ -128,7 +131,7 @@ fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
 pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     Chart {
         x: Axis::new("seconds since the start line", Scale::Linear),
-        bands: time::bands(view, trial),
+        bands: trial_series::bands(view, trial),
         unified_hover: true,
         ..Chart::default()
     }

@@ -44,7 +44,8 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
         "--allow",
         "create=made_again",
     ];
-    let left = format!("made_again.kv remains on {node}; to drop it: cassay clean --target {target}");
+    let left =
+        format!("made_again.kv remains on {node}; to drop it: cassay clean --target {target}");
     lab.cassay(&run).measured(&lab).says(&[&left]);
     lab.cassay(&run).measured(&lab).says(&[&left, "exists since the run again/"]);
     // In another results folder, the study's name shows that they belong to it. Another study's

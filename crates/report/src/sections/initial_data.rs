@@ -1,9 +1,9 @@
 //! The initial state of the trials' data, and the cost of the probes.
 
+use crate::merged_points::trial_table;
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
-use crate::summary::trial_table;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
 

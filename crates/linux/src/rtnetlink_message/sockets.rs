@@ -79,7 +79,7 @@ impl Answer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{HEADER_BYTES, answers};
+    use crate::rtnetlink_message::{HEADER_BYTES, answers};
 
     #[test]
     fn a_connection_is_reset_by_what_it_was_told_by() {

@@ -95,7 +95,7 @@ impl Answer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{HEADER_BYTES, answers};
+    use crate::rtnetlink_message::{HEADER_BYTES, answers};
 
     #[test]
     fn a_link_is_read_as_the_kernel_tells_it() {

@@ -226,7 +226,7 @@ fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
 /// queries the server's class `Config`.
 fn settings(jars: &[PathBuf]) -> Result<String> {
     let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
-    let asks = tree::root().join("xtask/src/line/Settings.java").display().to_string();
+    let asks = tree::root().join("xtask/src/version_line/Settings.java").display().to_string();
     let said = process::output("java", &["-cp", &paths.join(":"), &asks])?;
     let (mut names, mut renamed) = (BTreeSet::new(), BTreeSet::new());
     // Other lines are logs of the server's classes.

@@ -401,7 +401,7 @@ impl Answer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{HEADER_BYTES, answers};
+    use crate::rtnetlink_message::{HEADER_BYTES, answers};
 
     const T: Table<'_> = Table {
         family: Family::Bridge,

@@ -3,13 +3,13 @@
 //! A long run is thinned so that the page stays small. Counts of joined intervals are added up. Of
 //! percentiles, the worst is kept, because percentiles cannot be averaged. The chart says so.
 
+use crate::merged_points::{place, variant_name};
 use crate::page::{
     Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Tone, XValues,
 };
 use crate::probe_series;
 use crate::run_view::{RunView, TrialView};
 use crate::sections::faults;
-use crate::summary::{place, variant_name};
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 

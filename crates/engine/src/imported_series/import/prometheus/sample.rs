@@ -1,6 +1,6 @@
 //! Parses one line of Prometheus's text format: a name with labels, a value, and perhaps a time.
 
-use crate::series::import::unix_ns;
+use crate::imported_series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
 
 /// Kind of a metric.
