@@ -165,7 +165,7 @@ pub(super) fn read_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeConte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::layout;
+    use crate::snapshot::sstables;
 
     #[test]
     fn sstables_of_two_formats_are_added_up_by_what_they_say() {

@@ -209,7 +209,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::layout;
+    use crate::snapshot::sstables;
 
     #[test]
     fn a_manifest_is_read_as_it_was_written_and_knows_its_files() {
