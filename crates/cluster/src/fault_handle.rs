@@ -106,7 +106,7 @@ pub struct OwnNode {
     pub conf: PathBuf,
     /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes to which the node is confined, however it is started.
+    /// CPUs and memory nodes to which the node is confined, with any way of starting it.
     pub confinement: Option<Confinement>,
 }
 

@@ -64,7 +64,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the begin and end of the last phase with that name.
+    /// Returns the start and end of the last phase with that name.
     pub fn last(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))

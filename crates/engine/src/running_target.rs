@@ -16,7 +16,7 @@ use study::settings::Client;
 use target_spec::{Capability, HostKind, Restarts, Target};
 use versions::Release;
 
-/// A running target. Dropping it stops the processes that were started for it.
+/// A running target. Dropping it stops its processes.
 pub struct Running {
     /// Requested target.
     pub settings: Target,
@@ -303,8 +303,8 @@ impl Running {
         }
     }
 
-    /// Collects the nodes' logs, then stops what was started. Returns the nodes whose logs could
-    /// not be read, and the result of stopping. Missing logs do not prevent it.
+    /// Collects the nodes' logs, then stops the started processes. Returns the nodes whose logs
+    /// could not be read, and the result of stopping. Missing logs do not prevent it.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) => self.collect_logs(into, LogsUntil::Now),

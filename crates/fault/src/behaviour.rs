@@ -29,7 +29,7 @@ pub(crate) trait Fault {
         true
     }
 
-    /// Returns true if healing makes progress, however long it takes.
+    /// Returns true if healing makes progress, regardless of its duration.
     fn is_healing(&mut self, _world: &mut dyn World) -> bool {
         false
     }

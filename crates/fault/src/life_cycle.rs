@@ -237,8 +237,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the fault's operation until it ends or healing is ordered, with observations in
-    /// between. Its traces prove afterwards that it was performed.
+    /// Continues the fault's operation until it ends or a heal is requested. Observes the fault
+    /// meanwhile. Its traces prove afterwards that it was performed.
     fn work(&mut self, planned: Duration) -> Option<bool> {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());

@@ -434,8 +434,8 @@ pub fn knock(folder: &Path) -> Result<UnixStream> {
     })
 }
 
-/// Opens the socket in `folder` by a path that fits into the kernel's 108 bytes, however deep the
-/// folder is.
+/// Opens the socket in `folder` by a path that fits into the kernel's 108 bytes, for a folder at
+/// any depth.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
     let open = foreign::folder(folder).with_context(|| format!("open {}", folder.display()))?;

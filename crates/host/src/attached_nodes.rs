@@ -52,8 +52,8 @@ pub struct UndoLeftovers {
 }
 
 impl Agent {
-    /// Returns those of these addresses that belong to the host of the agent, so that only it can
-    /// bind them.
+    /// Returns those of these addresses that belong to the host of the agent, so only it can bind
+    /// them.
     ///
     /// # Errors
     /// The agent has ended.

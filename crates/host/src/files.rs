@@ -1,8 +1,8 @@
 //! Files of a host, through its agent.
 //!
 //! Invariants: paths are those of the host, and below a folder that its agent received at its
-//! start. The module splits every request into parts that fit into a message, however many and
-//! however large the files are.
+//! start. The module splits every request into parts that fit into a message, for files of any
+//! number and size.
 
 use crate::agent::Agent;
 use crate::calls::calls;

@@ -1,5 +1,5 @@
 //! Runs a user's programs that inject, observe or heal faults where no agent runs. Each runs on
-//! this machine until it ends or its time is over.
+//! this machine until it ends or its time limit expires.
 
 use crate::agent;
 use crate::process::{self, Patience};

@@ -145,7 +145,7 @@ pub enum QueryAnswer {
     Link {
         /// True if it is administratively up.
         is_up: bool,
-        /// True if its other end is also up, so that its cable is plugged in.
+        /// True if its other end is also up, so its cable is plugged in.
         has_carrier: bool,
         /// Received packets since its creation.
         received_packets: u64,

@@ -29,7 +29,7 @@ const GUARD_LIMIT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Maximum size of a file. No list has ever been that long, so a larger file is not cassay's.
+/// Maximum size of a file. No list reaches this length, so a larger file is not cassay's.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// Undo list of an agent.

@@ -153,8 +153,8 @@ impl NodePod {
     }
 
     /// Blocks all traffic to and from it by a network policy, as long as the returned value is
-    /// held. It blocks new connections. Existing ones go on if the network plugin allows it, as
-    /// most do.
+    /// held. It blocks new connections. Existing connections continue if the network plugin allows
+    /// it, as most do.
     ///
     /// # Errors
     /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.

@@ -55,7 +55,7 @@ pub struct HostSettings {
     pub processes: Vec<ProcessSettings>,
     /// The mounts that hold the folders, without duplicates.
     pub mounts: Vec<Mount>,
-    /// Other facts that could not be read, a sentence each.
+    /// Other facts that could not be read, one sentence each.
     pub unseen: Vec<String>,
 }
 

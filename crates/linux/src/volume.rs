@@ -2,8 +2,8 @@
 //!
 //! Invariants: once it is mounted, the image has no name. The loop device releases it with its last
 //! user. The mount is only visible in the mount namespace of its host. So it disappears when no
-//! process is left in that namespace, however this program ends. The image is sparse, so the space
-//! for it is checked first.
+//! process is left in that namespace, after any end of this program. The image is sparse, so cassay
+//! checks the space for it first.
 //!
 //! An agent that has a volume holds it open, mounted or not, and another agent may then mount it.
 //! Only one agent mounts it at a time: it holds the lock of the device until it has unmounted the
@@ -449,8 +449,8 @@ pub fn thaw(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unmounts the volume at `folder` and removes the folder, which makes its contents vanish. A plain
-/// folder in its place is removed if it is empty.
+/// Unmounts the volume at `folder` and removes the folder, which makes its contents vanish. An
+/// empty plain folder at its path is removed.
 ///
 /// # Errors
 /// The kernel refuses.

@@ -258,7 +258,7 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // The start is read after the clock. If it is not known yet, it will be after `now_ns`.
+            // The start is read after the clock. If it is still unknown, it will be after `now_ns`.
             // So records of this turn cannot be on the wrong side of it.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
@@ -313,7 +313,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns true if responses may wait in their sockets until the loop turns anyway.
+    /// Returns true if responses may wait in their sockets, because the loop soon turns without
+    /// them.
     #[inline]
     fn may_rest(&self) -> bool {
         self.sockets.are_timed

@@ -32,7 +32,7 @@ pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 /// Lifetime of a child relative to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// The child is killed when this process ends, however that happens.
+    /// The kernel kills the child when this process ends for any reason.
     Ours,
     /// The child continues after this process ends: it has its own session and no death signal.
     Detached,

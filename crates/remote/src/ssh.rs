@@ -156,7 +156,7 @@ impl Link {
         }
         std::thread::scope(|scope| {
             for link in &links {
-                // An agent that does not end in time ends when its lease is over.
+                // An agent that does not end in time ends when its lease expires.
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });

@@ -487,7 +487,7 @@ pub enum Dash {
 /// A marked stretch of the horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Begin of the band.
+    /// Start of the band.
     pub from: f64,
     /// End of the band.
     pub to: f64,

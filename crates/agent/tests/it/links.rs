@@ -79,7 +79,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// A rate gives the minimum duration of a transfer, whatever else the machine does.
+/// A rate gives the minimum duration of a transfer, regardless of other load on the machine.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {

@@ -1,4 +1,4 @@
-//! The settings that cassandra-stress lists before it begins, as far as cassay has them.
+//! The settings that cassandra-stress lists before it begins, if cassay has them.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;

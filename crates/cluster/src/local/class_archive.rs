@@ -78,8 +78,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// Returns the name of the archive. It depends on the Java build and the jars, so that other builds
-/// and jars get another file.
+/// Returns the name of the archive. It depends on the Java build and the jars, so other builds and
+/// jars get another file.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {

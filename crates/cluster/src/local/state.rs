@@ -159,8 +159,8 @@ impl State {
         }
     }
 
-    /// Returns true if the command that started the cluster still runs, as far as this machine can
-    /// tell.
+    /// Returns true if the command that started the cluster still runs, as observed from this
+    /// machine.
     pub fn is_owned(&self) -> bool {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }

@@ -20,7 +20,7 @@ pub(super) const DATA: &str = "Data.db";
 pub(super) const DIGEST: &str = "Digest.crc32";
 
 /// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
-/// that a laboratory will ever have.
+/// of any laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
 /// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are

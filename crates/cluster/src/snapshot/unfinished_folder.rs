@@ -64,7 +64,7 @@ impl Making {
     }
 }
 
-/// Locks a folder. `None` if another process holds the lock, or the folder is gone.
+/// Locks a folder. `None` if another process holds the lock, or the folder does not exist.
 fn locked(path: &Path) -> Option<File> {
     let folder = foreign::folder(path).ok()?;
     flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;

@@ -47,7 +47,7 @@ struct Open {
 /// Message of a fault's thread.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault is over. Holds the present processes and releases of its nodes.
+    /// The fault has ended. Holds the present processes and releases of its nodes.
     Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 
@@ -192,7 +192,7 @@ impl<'a> Faults<'a> {
     }
 
     /// Records the messages since the previous call. Returns the event of a fault that has begun or
-    /// is over.
+    /// ended.
     pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<LoopEvent>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
@@ -201,7 +201,7 @@ impl<'a> Faults<'a> {
                     Ok(told) => told,
                     Err(TryRecvError::Empty) => break,
                     // The thread has panicked without healing. The fault's agent will heal the
-                    // fault when its time is over.
+                    // fault when its time limit expires.
                     Err(TryRecvError::Disconnected) => {
                         anyhow::bail!("the thread of a fault has ended before it")
                     }
@@ -226,7 +226,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Records a message of a thread. Returns an event if its fault begins or is over.
+    /// Records a message of a thread. Returns an event if its fault begins or ends.
     fn hear(
         &mut self,
         number: usize,

@@ -32,7 +32,7 @@ const IN_FLIGHT: u32 = 32;
 /// the timestamps of writes. It is more than the error of any machine with a time server.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
 /// Number of sync periods after which a node that cannot sync stops acknowledging, unless
-/// configured otherwise. It is the one of Cassandra
+/// configured otherwise. Cassandra computes the same value
 /// (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
 const LAG_BLOCK: f64 = 1.5;
 

@@ -21,7 +21,7 @@ pub struct Window {
     seconds: Vec<Second>,
     /// Kinds that are whole operations.
     kinds: BTreeSet<String>,
-    /// Number of an interval by its begin, ms.
+    /// Number of an interval by its start, ms.
     at_ms: BTreeMap<i64, usize>,
 }
 

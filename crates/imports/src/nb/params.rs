@@ -248,7 +248,7 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     errors: Option<String>,
     maxtries: Option<String>,
-    /// Notes on differences, a sentence each.
+    /// Notes on differences, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 

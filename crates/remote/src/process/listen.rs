@@ -2,8 +2,8 @@
 //! only in this way.
 //!
 //! A program may wait forever, print more than memory holds, or leave children behind that keep its
-//! pipes open. This module never blocks the caller: when the time is over, it ends the program and
-//! its children, and does not wait for other holders of the pipes.
+//! pipes open. This module never blocks the caller: after the timeout, it ends the program and its
+//! children, and does not wait for other holders of the pipes.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};

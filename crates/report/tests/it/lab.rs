@@ -146,7 +146,7 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     ]
 }
 
-/// Returns a wave that differs by place, so that lines can be told apart.
+/// Returns a wave that differs by place, so that lines are distinguishable.
 fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
     mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
 }
