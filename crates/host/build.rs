@@ -20,7 +20,7 @@ const OPTIONS: [&str; 8] = [
     "link-self-contained=no",
     "target-feature=-crt-static",
     // Looks up symbols at their first call. Before glibc 2.34, `dlsym` is in a separate library,
-    // which a process that never asks for the time may not have loaded.
+    // which a process that never reads the time may not have loaded.
     "relro-level=partial",
 ];
 

@@ -46,7 +46,7 @@ impl AgentState {
     /// Performs one step.
     ///
     /// # Errors
-    /// It cannot be done, or leads out of the host's folders.
+    /// The step cannot be done, or leads out of the host's folders.
     pub(crate) fn change(&self, step: FileStep) -> Result<()> {
         match step {
             FileStep::Folder(path) => {

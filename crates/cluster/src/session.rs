@@ -481,7 +481,7 @@ impl Session {
     /// Checks if a statement may be sent, now or by the load.
     ///
     /// # Errors
-    /// It may not. The message names the option that would permit it.
+    /// The statement may not be sent. The message names the option that would permit it.
     pub fn may_send(&mut self, cql: &str) -> Result<()> {
         match self.door.clone() {
             Some(door) => door.pass(self, cql).map(drop),
@@ -607,7 +607,7 @@ impl Session {
     /// checks once.
     ///
     /// # Errors
-    /// They still differ. The message lists the versions.
+    /// The versions still differ. The message lists the versions.
     pub fn wait_for_schema_agreement(&mut self, limit: Duration) -> Result<()> {
         let deadline = Deadline::after(limit);
         loop {

@@ -23,9 +23,9 @@ impl Timeline {
         }
     }
 
-    /// Of the `planned` phases, returns the next one of `kind` and those after it. If a kind occurs
-    /// more often than planned (a round of loading), the phase has the description of the previous
-    /// one. An unplanned phase has none.
+    /// Returns the next of the `planned` phases with this `kind`, and those after it. If a kind
+    /// occurs more often than planned (a round of loading), the phase has the description of the
+    /// previous one. An unplanned phase has none.
     pub fn advance<'p>(
         &mut self,
         kind: PhaseKind,

@@ -37,7 +37,7 @@ pub struct ProbeCollector {
     probes: Vec<Probes>,
     /// Reason why the load of other users of the machine cannot be measured.
     others_unseen: Option<String>,
-    /// Time at which the present probes began.
+    /// Time at which the current probes began.
     began_ns: u64,
     /// Total running time of the probes that have ended, ns.
     ran_ns: u64,
@@ -52,7 +52,7 @@ pub struct ProbeCollector {
 }
 
 impl ProbeCollector {
-    /// Starts the probes that `settings` ask for, and the one that watches the machine for
+    /// Starts the probes that `settings` request, and the probe that watches the machine for
     /// processes other than the nodes and those of cassay. `clients` are some of cassay's
     /// processes.
     ///

@@ -24,7 +24,7 @@ pub struct Running {
     pub cluster: Cluster,
     /// State of the target's data.
     pub standing: DataState,
-    /// Acknowledged writes to the present data, if all of them were recorded.
+    /// Acknowledged writes to the current data, if all of them were recorded.
     pub written: Option<EarlierWrites>,
     /// Names of the existing snapshots.
     pub snapshots: Vec<String>,
@@ -108,7 +108,7 @@ impl Running {
     /// Restores the data of a snapshot.
     ///
     /// # Errors
-    /// It failed, or a node's files differ from the snapshot's afterwards.
+    /// The restore failed, or a node's files differ from the snapshot's afterwards.
     pub fn restore(
         &mut self,
         name: &str,

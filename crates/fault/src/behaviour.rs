@@ -38,7 +38,7 @@ pub(crate) trait Fault {
     /// checks if the fault is to end.
     ///
     /// # Errors
-    /// It has failed.
+    /// The fault has failed.
     fn proceed(&mut self, _world: &mut dyn World) -> Result<Work> {
         Ok(Work::Done(String::new()))
     }

@@ -390,7 +390,7 @@ struct Revival {
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
 /// Time for which all other nodes may consider a node down although it answers clients. The node
-/// may have announced a later gossip generation than its present one. The others then ignore it
+/// may have announced a later gossip generation than its current one. The others then ignore it
 /// until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 

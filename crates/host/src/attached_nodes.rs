@@ -31,7 +31,7 @@ pub struct OwnAddresses(pub Vec<IpAddr>);
 #[derive(Serialize, Deserialize)]
 pub struct GrantReadOnly(pub PathBuf);
 
-/// Returns the present process of a server.
+/// Returns the current process of a server.
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
 

@@ -115,7 +115,7 @@ pub enum Attempt {
     Refused(i32),
     /// It had no result in time.
     Silent,
-    /// There was nothing to try it on.
+    /// There was no object for the attempt.
     None,
 }
 

@@ -47,7 +47,7 @@ impl Switch {
     /// Creates a switch through its agent, in a free network.
     ///
     /// # Errors
-    /// It is not permitted, or no network is free.
+    /// The switch is not permitted, or no network is free.
     pub fn make(agent: Agent) -> Result<Switch> {
         agent.call(&MakeBridge)?;
         let namespace = Namespace::open(&format!("/proc/{}/ns/net", agent.process().pid))?;

@@ -104,7 +104,7 @@ impl NodePod {
     /// Returns the StatefulSet that creates it.
     ///
     /// # Errors
-    /// It does not belong to a StatefulSet.
+    /// The pod does not belong to a StatefulSet.
     pub(crate) fn set(&self) -> Result<String> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let owners = pod["metadata"]["ownerReferences"].as_array();
@@ -157,7 +157,7 @@ impl NodePod {
     /// it, as most do.
     ///
     /// # Errors
-    /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
+    /// The pod belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {

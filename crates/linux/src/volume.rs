@@ -282,7 +282,7 @@ impl Volume {
     /// its folder.
     ///
     /// # Errors
-    /// It is not mounted here.
+    /// The volume is not mounted here.
     pub fn root(&self) -> Result<OwnedFd> {
         let folder = self.folder.display();
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
@@ -303,7 +303,7 @@ impl Volume {
     /// more, as in a power failure.
     ///
     /// # Errors
-    /// It is not mounted, or the kernel refuses.
+    /// The volume is not mounted, or the kernel refuses.
     pub fn shut_down(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
@@ -333,7 +333,7 @@ impl Volume {
     /// Makes it read-only, as after an error of its device.
     ///
     /// # Errors
-    /// It is not mounted, or the kernel refuses.
+    /// The volume is not mounted, or the kernel refuses.
     pub fn abort(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
@@ -364,7 +364,7 @@ impl Volume {
     /// Opens its image, without caches if its device bypasses them.
     ///
     /// # Errors
-    /// It belongs to another agent.
+    /// The volume belongs to another agent.
     pub fn image(&self) -> Result<File> {
         let image = self
             .image
@@ -414,7 +414,7 @@ impl Blocks {
     /// Writes them at this position, and syncs them to the device.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The bytes cannot be written.
     pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
         file.write_all_at(self.bytes(), at)?;
         file.sync_data()

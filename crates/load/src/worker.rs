@@ -17,8 +17,8 @@
 //! verifies all of this.
 //!
 //! Budget: 350 ns of CPU per operation, kernel included, for generated standard1 writes on the null
-//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core. Of these, 120 ns are
-//! the engine's own and the rest is the loopback socket's (docs/performance.md describes the
+//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core. The engine itself
+//! takes 120 ns of them, and the loopback socket the rest (docs/performance.md describes the
 //! machine).
 
 mod first_errors;

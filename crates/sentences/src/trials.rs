@@ -41,7 +41,7 @@ struct TrialReason<'a> {
     trials: Vec<&'a TrialFinding>,
 }
 
-/// Returns the reasons of all trials, each once, with the names of its trials. Of a rule with many
+/// Returns the reasons of all trials, each once, with the names of its trials. If a rule has many
 /// reasons, only the first one and the number of trials are stated, since each is listed with its
 /// trial.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {

@@ -7,8 +7,8 @@
 //! its procedures, and tests use servers that are formulas.
 //!
 //! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It does not
-//! repeat an answered probe, and does not ask for a probe outside its outlook. A hold of a found
-//! point is another kind of turn. It continues after a failed trial.
+//! repeat an answered probe, and requests no probe outside its outlook. A hold of a found point is
+//! another kind of turn. It continues after a failed trial.
 
 mod band;
 mod ending;

@@ -65,7 +65,7 @@ pub struct Evidence {
     pub not_compared: Vec<String>,
     /// Promise of the configuration about acknowledged writes.
     pub promise: Option<Promise>,
-    /// All rows read back, if the study asks for all.
+    /// All rows read back, if the study requests that.
     pub read_back: Option<ReadBack>,
     /// Histories of registers, if there are any.
     pub registers: Option<Registers>,

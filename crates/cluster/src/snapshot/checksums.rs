@@ -45,7 +45,7 @@ pub(super) enum Reading {
     Always,
 }
 
-/// Computes the CRC-32 of every file from its present bytes.
+/// Computes the CRC-32 of every file from its current bytes.
 ///
 /// # Errors
 /// A file cannot be read, or a `Data.db` does not match its own digest.

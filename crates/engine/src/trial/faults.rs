@@ -47,7 +47,7 @@ struct Open {
 /// Message of a fault's thread.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault has ended. Holds the present processes and releases of its nodes.
+    /// The fault has ended. Holds the current processes and releases of its nodes.
     Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 

@@ -404,7 +404,7 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
 /// has not set it.
 ///
 /// # Errors
-/// It is not a duration.
+/// The value is not a duration.
 fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Result<Option<f64>, String> {
     let stated = |name: &str| {
         let text = settings.get(name).map(String::as_str);

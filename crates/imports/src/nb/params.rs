@@ -223,7 +223,7 @@ impl Row {
     }
 }
 
-/// Returns the present settings, each by the first of its names, with its function.
+/// Returns the current settings, each by the first of its names, with its function.
 pub(crate) fn present(
     on: On,
     is_there: impl Fn(&str) -> bool,

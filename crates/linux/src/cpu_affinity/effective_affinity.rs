@@ -52,7 +52,7 @@ impl EffectiveAffinity {
     /// Reads the values of the process with this folder in `/proc`.
     ///
     /// # Errors
-    /// It has ended, or the format of the kernel's text is unknown.
+    /// The process has ended, or the format of the kernel's text is unknown.
     pub fn read(folder: &Path) -> Result<EffectiveAffinity> {
         let mut found = EffectiveAffinity::default();
         for (path, status) in threads(&folder.join("task"))? {

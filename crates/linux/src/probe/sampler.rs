@@ -169,7 +169,7 @@ impl Probes {
         std::mem::take(&mut lock(&self.shared.readings))
     }
 
-    /// Stops sampling: the present samples finish, and no new one begins. Returns the readings not
+    /// Stops sampling: the current samples finish, and no new one begins. Returns the readings not
     /// yet taken, and the work and cost of each probe.
     ///
     /// # Panics

@@ -321,7 +321,7 @@ pub fn run() -> RunView {
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Folder and stamp are of the present moment.
+    // Folder and stamp have the current time.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

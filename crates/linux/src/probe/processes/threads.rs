@@ -62,7 +62,7 @@ impl Threads {
     /// Records the activity of the threads since the last reading.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The threads cannot be listed.
     pub fn look(&mut self, place: &str, now_ns: u64, out: &mut Out) -> Result<()> {
         if now_ns < self.due_ns {
             return Ok(());
