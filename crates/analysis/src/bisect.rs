@@ -78,7 +78,7 @@ pub enum Next {
     Compare {
         /// Index of the build in the row, starting at 0.
         build: usize,
-        /// Number of earlier comparisons of it.
+        /// Number of earlier comparisons of this build.
         before: usize,
     },
     /// The first build that is worse.

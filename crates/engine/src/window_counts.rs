@@ -147,8 +147,8 @@ impl Series {
         }
     }
 
-    /// Returns true if no operation of this kind ended in the window, and none was due in it. An
-    /// operation that was due may end after the window, or never.
+    /// Returns true if no operation of this kind was due or ended in the window. An operation that
+    /// was due may end after the window, or never.
     pub fn is_empty(&self) -> bool {
         self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
     }

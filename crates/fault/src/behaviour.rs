@@ -52,7 +52,7 @@ pub(crate) trait Fault {
         world.heal()
     }
 
-    /// Performs the further action, and returns a description of it.
+    /// Performs the further action, and describes it.
     fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
         Ok(String::new())
     }

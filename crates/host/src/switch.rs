@@ -169,7 +169,8 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // A route to an address in it, to it, and to a larger network; another network next to it.
+        // A route to an address in the network, one to the network, and one to a larger network;
+        // another network next to it.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")

@@ -342,9 +342,9 @@ impl Volume {
     }
 
     /// Stops the discard of blocks of deleted files until it is mounted again. A file system whose
-    /// journal aborts discards some blocks whose files exist again after a replay of it. Of 40
-    /// volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros in
-    /// place of a synced file. Without discard, no volume had this.
+    /// journal aborts discards some blocks whose files exist again after a replay of the journal.
+    /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
+    /// in place of a synced file. Without discard, no volume had this.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))

@@ -259,7 +259,7 @@ impl<W: World> Worker<W> {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
             // The start is read after the clock. If it is still unknown, it will be after `now_ns`.
-            // So records of this turn cannot be on the wrong side of it.
+            // So this turn records no operation on the wrong side of the start.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);

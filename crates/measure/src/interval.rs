@@ -37,7 +37,7 @@ pub struct Interval {
 
 impl Interval {
     /// Returns second `index` of a run that began at 0 and is measured from the beginning. Tests
-    /// change single fields of it.
+    /// change single fields of the result.
     pub fn second(index: u64, kinds: Vec<KindInterval>) -> Interval {
         Interval {
             index,

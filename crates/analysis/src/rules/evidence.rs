@@ -304,7 +304,7 @@ impl Window {
         (to_ns - from_ns) as f64 / 1e9
     }
 
-    /// Adds CPU time, which is related to the window's length: the drain has no part in it.
+    /// Adds CPU time, which is compared with the window's length: the drain does not count.
     fn push_cpu(&mut self, client: &measure::ClientInterval) {
         self.cpu_ns += client.cpu_ns;
         self.stalls_cpu_ns += client.hiccups.cpu_ns;

@@ -328,7 +328,7 @@ fn takes_nodes_times(program: &Program) -> bool {
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults, each with the data that the nodes may have lost by it.
+/// Returns the faults, each with the data that the nodes may have lost because of the fault.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();

@@ -1,4 +1,4 @@
-//! The measured window of a trial, interval by interval, and the records of stretches of it.
+//! The measured window of a trial, interval by interval, and the records of its stretches.
 //!
 //! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The
 //! module reads the log line by line, regardless of its length.
