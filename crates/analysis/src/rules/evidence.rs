@@ -297,7 +297,7 @@ impl Window {
         self.push_silence(client);
     }
 
-    /// Returns the seconds from the window's begin to its end, in which the population was due. It
+    /// Returns the seconds from the window's start to its end, in which the population was due. It
     /// equals `seconds`, unless the interval with the start had to be left out.
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
