@@ -15,7 +15,7 @@ use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, Se
 
 pub use crate::least_squares::BLOCKS_MIN;
 
-/// Minimum number of loads: with fewer, three coefficients are undetermined.
+/// Minimum number of loads: three coefficients need that many.
 pub const LOADS_MIN: usize = 6;
 /// Minimum ratio of the highest measured throughput to the curve's peak.
 const SEEN_MIN: f64 = 0.6;

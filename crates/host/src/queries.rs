@@ -111,7 +111,7 @@ pub enum Query {
 pub enum Attempt {
     /// It succeeded, and took this time.
     Took(Duration),
-    /// It was refused with this error number.
+    /// The machine refused the attempt with this error number.
     Refused(i32),
     /// It had no result in time.
     Silent,

@@ -341,10 +341,10 @@ impl Volume {
         done.with_context(|| format!("make the file system of {} end", self.folder.display()))
     }
 
-    /// Stops the discard of blocks of deleted files until it is mounted again. A file system whose
+    /// Disables the discard of blocks of deleted files until the next mount. A file system whose
     /// journal aborts discards some blocks whose files exist again after a replay of the journal.
     /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
-    /// in place of a synced file. Without discard, no volume had this.
+    /// in place of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))

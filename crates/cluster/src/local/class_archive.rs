@@ -60,7 +60,7 @@ impl Program {
 /// the node that dumps it.
 ///
 /// # Errors
-/// The archive cannot be dumped, with the output of that node.
+/// The archive cannot be dumped; the message has the output of that node.
 fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {

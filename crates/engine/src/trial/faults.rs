@@ -215,7 +215,7 @@ impl<'a> Faults<'a> {
         Ok(None)
     }
 
-    /// Heals all faults after the load has ended, and waits until they are over.
+    /// Heals all faults after the load has ended, and waits until the faults have ended.
     pub fn end(mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.open.keys().for_each(|number| self.heal(*number));
         while let Some((number, open)) = self.open.first_key_value() {
