@@ -1,5 +1,5 @@
 //! Builds the library that shifts the wall clock of a process. The program contains the library, so
-//! that it need not be installed, and every machine has it.
+//! it need not be installed, and every machine has it.
 //!
 //! The library does not name libraries that it depends on. So it works with processes of every C
 //! library, regardless of the C library of this program. It is linked by the linker of rustc,
@@ -20,7 +20,7 @@ const OPTIONS: [&str; 8] = [
     "link-self-contained=no",
     "target-feature=-crt-static",
     // Looks up symbols at their first call. Before glibc 2.34, `dlsym` is in a separate library,
-    // which a process that never asks for the time may not have loaded.
+    // which a process that never reads the time may not have loaded.
     "relro-level=partial",
 ];
 

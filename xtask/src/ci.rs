@@ -395,8 +395,9 @@ fn tests_on_cassandra(
 /// Memory that a test may need, bytes. It is that of three nodes.
 const TEST_BYTES: u64 = 3 << 30;
 
-/// Returns the number of tests that run at a time. It is one more than CPUs, as far as memory
-/// allows. Starting nodes use all CPUs and then wait for each other, and tests wait for windows.
+/// Returns the number of tests that run at a time. It is one more than the number of CPUs, if
+/// memory allows. Starting nodes use all CPUs and then wait for each other, and tests wait for
+/// windows.
 fn threads_count() -> Result<usize> {
     let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;

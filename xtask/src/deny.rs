@@ -118,8 +118,8 @@ fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
     process::run(&cargo(), &[&["deny"], how, &all, checks].concat())
 }
 
-/// Returns true if a database of advisories was ever fetched, which means that the folder of
-/// cargo-deny for them has content.
+/// Returns true if cargo-deny has fetched a database of advisories: its folder for them then has
+/// content.
 fn has_database() -> bool {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

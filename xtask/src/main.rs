@@ -78,7 +78,7 @@ enum Command {
     Searches(searches::Options),
     /// Simulate the load worker against a scripted wire and clock, by seed
     Simulate(simulate::Options),
-    /// Print lines without tests and the largest import circle of files, per crate
+    /// Print lines without tests and the largest import cycle of files, per crate
     Sizes(sizes::Options),
     /// Check house style: lengths, headers, dependencies, links
     Tidy,

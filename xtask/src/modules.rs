@@ -1,4 +1,4 @@
-//! Finds the imports within a crate, file by file, and the circles that they form.
+//! Finds the imports within a crate, file by file, and the cycles that they form.
 //!
 //! The code is read as tokens, so that paths within macros also count. An arrow goes to the file
 //! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests

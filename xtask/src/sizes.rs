@@ -1,4 +1,4 @@
-//! Prints the sizes of the crates, and the largest circle of files in each.
+//! Prints the sizes of the crates, and the largest cycle of files in each.
 
 use crate::modules::Modules;
 use crate::tree::Tree;
@@ -8,12 +8,12 @@ use clap::Args;
 /// Options of `cargo xtask sizes`.
 #[derive(Args)]
 pub struct Options {
-    /// List the import circles of files in this crate, with the imports that cause them
+    /// List the import cycles of files in this crate, with the imports that cause them
     #[arg(value_name = "CRATE")]
     crate_name: Option<String>,
 }
 
-/// Prints lines without tests and the largest circle of files, per crate.
+/// Prints lines without tests and the largest cycle of files, per crate.
 pub fn run(options: &Options) -> Result<()> {
     let tree = Tree::read()?;
     if let Some(name) = &options.crate_name {

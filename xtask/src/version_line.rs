@@ -1,7 +1,7 @@
 //! Makes the files of a line of Cassandra's versions from a release on Maven: the lock of its jars,
 //! the settings of its `cassandra.yaml`, and the list of releases.
 //!
-//! The other parts of a line are in its `mod.rs`, and are written by hand.
+//! The other parts of a line are in its `mod.rs`, and are hand-written.
 
 use crate::{process, tree};
 use anyhow::{Context, Result, bail, ensure};

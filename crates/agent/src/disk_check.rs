@@ -202,7 +202,7 @@ pub(crate) fn look(
     Ok(seen(said))
 }
 
-/// Reads the output until it ends or the time is over.
+/// Reads the output until it ends or the time limit expires.
 fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
     let mut said = Vec::new();
     let mut buffer = [0; 256];

@@ -1,8 +1,8 @@
 //! Injection and healing of faults by a host's agent.
 //!
 //! Invariants: the agent records how to heal a fault before it breaks anything. If healing must
-//! also work after the agent's end, the undo list has an entry for it. The agent heals a fault by
-//! itself when its time is over, even if its controller is silent or gone.
+//! also work after the agent's end, the undo list has an entry for it. The agent itself heals a
+//! fault when its time limit expires, even if its controller is silent or gone.
 
 mod added_process;
 mod commands;

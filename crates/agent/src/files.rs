@@ -46,7 +46,7 @@ impl AgentState {
     /// Performs one step.
     ///
     /// # Errors
-    /// It cannot be done, or leads out of the host's folders.
+    /// The step cannot be done, or leads out of the host's folders.
     pub(crate) fn change(&self, step: FileStep) -> Result<()> {
         match step {
             FileStep::Folder(path) => {
@@ -368,7 +368,7 @@ impl Serve<AgentState> for DeviceBytes {
         let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size"))
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        // The kernel counts in sectors of 512 bytes, whatever the sector size of the device.
+        // The kernel counts in sectors of 512 bytes, regardless of the sector size of the device.
         Ok(sectors.map(|sectors: u64| sectors * 512))
     }
 }

@@ -38,7 +38,7 @@ pub struct Guard {
 
 #[derive(Default)]
 struct State {
-    /// Pipe to the present guard, and its process.
+    /// Pipe to the current guard, and its process.
     pipe: Option<PipeWriter>,
     pid: u32,
     last: Vec<Undo>,
@@ -81,7 +81,7 @@ impl Guard {
     /// Starts a guard for the agent `name`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The guard cannot be started.
     pub fn start(name: &str) -> Result<Arc<Guard>> {
         let guard = Arc::new(Guard {
             name: name.to_owned(),
@@ -91,7 +91,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Sends the present list to the guard.
+    /// Sends the current list to the guard.
     ///
     /// # Errors
     /// The guard has ended, and no other guard can be started.

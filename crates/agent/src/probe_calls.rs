@@ -7,7 +7,7 @@ use linux::probe::{ProbeCost, Probes, Reading};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All probes of the present controller.
+/// All probes of the current controller.
 #[derive(Default)]
 pub(crate) struct ActiveWatches(Mutex<Watches>);
 

@@ -32,9 +32,9 @@ const FREEDOM_MIN: f64 = 3.0;
 /// Distance from the median, in robust standard deviations, above which a value is an incident. One
 /// of 30 independent normal values is an incident in 8 % of series, which costs little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
-/// Number of further occurrences of the worst incident that the interval allows for. An event seen
-/// once may have an expected count of up to 5.57 (the exact 97.5 % limit of a Poisson count,
-/// Garwood 1936).
+/// Number of further occurrences of the worst incident that the interval allows for. An event that
+/// occurred once may have an expected count of up to 5.57 (the exact 97.5 % limit of a Poisson
+/// count, Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
 /// Distance from the median above which a value counts as an incident. In 3 % of series, one of 30
 /// normal values lies that far away.
@@ -141,8 +141,8 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
-/// Returns the distance by which the worst value is below or above the median, if it stands out;
-/// otherwise zeros.
+/// Returns the distance by which the worst value is below or above the median, if that value is an
+/// outlier; otherwise zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
     let (middle, usual) = median_and_deviation(values);
     let far = |value: &&f64| (**value - middle).abs() > INCIDENT_DEVIATIONS * usual;

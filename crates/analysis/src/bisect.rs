@@ -11,7 +11,7 @@ use std::fmt;
 /// Maximum number of comparisons of an undecided build.
 pub const ATTEMPTS: usize = 3;
 
-/// Half a 95 % interval of a normal distribution, in standard errors.
+/// Half of a 95 % interval of a normal distribution, in standard errors.
 const Z95: f64 = 1.959_964;
 
 /// Result of a comparison: build ÷ good build.
@@ -78,7 +78,7 @@ pub enum Next {
     Compare {
         /// Index of the build in the row, starting at 0.
         build: usize,
-        /// Number of earlier comparisons of it.
+        /// Number of earlier comparisons of this build.
         before: usize,
     },
     /// The first build that is worse.

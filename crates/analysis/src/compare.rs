@@ -7,7 +7,7 @@
 //!
 //! With one block a side there is a ratio and no interval. The variation *between* runs was not
 //! observed then, and the much smaller variation within a run must not replace it. The finding is
-//! [`Finding::Inconclusive`], however large the ratio is.
+//! [`Finding::Inconclusive`], for any ratio.
 //!
 //! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
 //! between them, which their own blocks cannot show: Welch's test called equal runs different in 13
@@ -58,8 +58,8 @@ impl Metric {
         grid: 0.0,
     };
 
-    /// Cost of operations: ±5 %. No figure for its scatter between runs is published, so that of
-    /// latency is assumed as its upper limit.
+    /// Cost of operations: ±5 %. No figure for its scatter between runs is published, so the
+    /// scatter of latency is assumed as its upper limit.
     pub const COST: Metric = Metric {
         higher_is_better: false,
         margin: 0.05,
@@ -113,7 +113,7 @@ pub const LEVEL: f64 = 0.05;
 /// (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
 /// Share above which the smallest visible difference is not reported as a number. A comparison that
-/// sees only tenfold differences has seen nothing.
+/// can only detect tenfold differences has detected nothing.
 pub const TENFOLD: f64 = 9.0;
 /// Probability with which a difference of the size of [`Comparison::could_see`] is found.
 pub const POWER: f64 = 0.80;
@@ -316,8 +316,9 @@ impl Comparison {
         self
     }
 
-    /// Returns the 95 % confidence interval of the ratio, for it alone, over all looks. `None` with
-    /// one block a side, for a bound, before the first look, and if it is not finite.
+    /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
+    /// other comparisons. `None` with one block a side, for a bound, before the first look, and if
+    /// it is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }

@@ -7,15 +7,15 @@
 //! Fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see [`crate::least_squares`]).
 //!
 //! A curve can be drawn through any points. So there is none for few loads, for loads that end
-//! before throughput bends, or if points lie off the curve. If κ does not differ significantly from
-//! 0, no peak is reported, regardless of the result of the formula. Neither is a peak at or before
-//! the first load measured: throughput falls from there on, and its rise was not measured.
+//! before throughput bends, or if points deviate from the curve. If κ does not differ significantly
+//! from 0, no peak is reported, regardless of the result of the formula. Neither is a peak at or
+//! before the first load measured: throughput falls from there on, and its rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
-/// Minimum number of loads: with fewer, three coefficients are undetermined.
+/// Minimum number of loads: three coefficients need that many.
 pub const LOADS_MIN: usize = 6;
 /// Minimum ratio of the highest measured throughput to the curve's peak.
 const SEEN_MIN: f64 = 0.6;
@@ -62,7 +62,7 @@ pub struct Usl {
     pub peak: Peak,
 }
 
-/// Peak of a curve, as far as the measured loads show it.
+/// Peak of a curve, within the measured loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
     /// The peak is within the loads that were offered.
@@ -80,7 +80,7 @@ pub enum Peak {
         /// First load measured, operations in flight.
         threads: f64,
     },
-    /// κ does not differ significantly from 0: throughput levels off, as far as the loads show.
+    /// κ does not differ significantly from 0: throughput levels off, within the measured loads.
     Untold,
     /// The peak is further out than the curve may be drawn.
     Beyond,

@@ -1,5 +1,5 @@
-//! Analyses hours under one load: drift, changes of level, cycles, growth, and whether a long run
-//! agrees with short ones.
+//! Analyses hours under one load: drift, changes of level, cycles, growth, and the agreement of a
+//! long run with short ones.
 //!
 //! All analyses use *blocks* of a window: consecutive seconds are correlated, and a test that
 //! assumes independence would call every swing a trend. Each part names its sources. Invariants:

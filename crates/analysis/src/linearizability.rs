@@ -1,12 +1,12 @@
 //! Linearizability of the history of one register.
 //!
 //! A history is linearizable if its operations can be put in an order in which each takes effect
-//! between its invocation and its return, and each answer is what a single register would have
-//! given. The search is Wing and Gong's (1993). It takes any operation that was sent before every
-//! other remaining one returned, and checks that the register would have given this answer. It goes
-//! on, and returns from a dead end. With Lowe's memoisation (2017) it visits no state twice.
-//! Knossos and Porcupine use the same search. Linearizability is local (Herlihy and Wing, 1990), so
-//! the search judges each register alone.
+//! between its invocation and its return, and each answer matches that of a single register. The
+//! search is Wing and Gong's (1993). It takes any operation that was sent before every other
+//! remaining one returned, and checks that the register would have given this answer. It continues,
+//! and backtracks from a dead end. With Lowe's memoisation (2017) it visits no state twice. Knossos
+//! and Porcupine use the same search. Linearizability is local (Herlihy and Wing, 1990), so the
+//! search judges each register alone.
 //!
 //! An operation of unknown outcome may take effect at any time after its invocation, or never. The
 //! search uses it only if the next operation needs its value. It does not visit a state again with

@@ -4,8 +4,8 @@
 //! ten such studies without any difference would report one. So one metric at one point is
 //! *primary* and keeps the whole 3 %. All others are secondary, and their p values are adjusted by
 //! Holm's method (1979, "A simple sequentially rejective multiple test procedure"). Then the
-//! probability that any of them is falsely called different is at most 3 %, however they depend on
-//! each other. Several contenders at the primary point are adjusted among themselves in the same
+//! probability that any of them is falsely called different is at most 3 %, for any dependence
+//! between them. Several contenders at the primary point are adjusted among themselves in the same
 //! way.
 //!
 //! Equivalence is not adjusted. It is asserted at 2.5 % a side. An interval is within the margin

@@ -127,8 +127,8 @@ impl Blocks {
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
-        // The interval is centred on q itself, because the histogram's steps can move the share
-        // above the value away from it.
+        // The interval is centred on q itself, because the histogram's steps can shift the actual
+        // share above the value.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
         // If more values are above the estimate, the true quantile is higher.

@@ -44,7 +44,7 @@ const WHOLE_S: f64 = 0.5;
 /// One interval of the measured window, all whole kinds together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slice {
-    /// Begin, s since the trial's start line.
+    /// Start, s since the trial's start line.
     pub from_s: f64,
     /// End, s since the trial's start line.
     pub to_s: f64,
@@ -66,7 +66,7 @@ pub struct Slice {
 pub struct FaultTimes {
     /// Time of the injection.
     pub injected_s: f64,
-    /// Begin of the healing, if the fault was healed.
+    /// Start of the healing, if the fault was healed.
     pub healing_s: Option<f64>,
     /// Time at which all nodes of the target were observed to be up again.
     pub whole_s: Option<f64>,
@@ -117,7 +117,7 @@ pub struct Before {
 pub struct Dip {
     /// Operations per second in the worst interval.
     pub lowest_ops_per_s: f64,
-    /// Begin of that interval, s since the injection.
+    /// Start of that interval, s since the injection.
     pub lowest_at_s: f64,
     /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
     /// the level.
@@ -247,7 +247,7 @@ impl FaultTimes {
         }
     }
 
-    /// Returns the time at which the fault was over, as far as it is known; otherwise infinity.
+    /// Returns the time at which the fault was over, if known; otherwise infinity.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }

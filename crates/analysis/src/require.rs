@@ -102,7 +102,7 @@ impl Limit {
     }
 }
 
-/// Returns the 95 % interval of a share, of which `part` of `all` were seen (Wilson 1927, "Probable
+/// Returns the 95 % interval of a share, observed as `part` of `all` (Wilson 1927, "Probable
 /// inference, the law of succession, and statistical inference"). `None` if `all` is 0. The
 /// interval assumes independent operations. So for several blocks, [`block_interval`] is needed
 /// too.

@@ -2,7 +2,7 @@
 //!
 //! The estimator is that of Hodges and Lehmann (1963, "Estimates of location based on rank tests"):
 //! the median of the means of all pairs of values. Its interval is that of Wilcoxon's signed ranks.
-//! Reports show it beside the ratio. It decides nothing, and removes no block. Only the rules of
+//! Reports show it next to the ratio. It decides nothing, and removes no block. Only the rules of
 //! validity may exclude a trial, and they do not look at its result.
 
 use crate::autocorrelation;

@@ -8,8 +8,8 @@
 //!   is at one constant nominal level (Pocock 1977, "Group sequential methods in the design and
 //!   analysis of clinical trials"). It is chosen so that all intervals together hold the truth with
 //!   the overall level (repeated confidence intervals: Jennison and Turnbull 1989). The path of t
-//!   statistics does not depend on mean or variance, so that the levels are a table ([`levels`]).
-//! - [`Looks::Anytime`]: if blocks are added after the result was seen. The t interval of Lai
+//!   statistics does not depend on mean or variance, so the levels are a table ([`levels`]).
+//! - [`Looks::Anytime`]: if blocks are added after the result is known. The t interval of Lai
 //!   (1976, "On confidence sequences") with g = 1, as in Wang and Ramdas (2023) and Lindon and
 //!   others (2022). It holds at every number of blocks at once, and takes one to three blocks more.
 //!

@@ -43,7 +43,7 @@ impl Chance {
 /// A server that pauses: gaps and lengths are exponential.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
-    /// Mean time from the end of one pause to the begin of the next, s.
+    /// Mean time from the end of one pause to the start of the next, s.
     pub every_s: f64,
     /// Mean length of a pause, s.
     pub long_s: f64,

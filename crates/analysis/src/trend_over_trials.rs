@@ -134,7 +134,7 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     far.map(|(_, share)| share).sum::<f64>().min(1.0)
 }
 
-/// Returns the time of the first trial from which on all results are near the last of their
+/// Returns the time of the first trial after which all results are near the last of their
 /// configuration.
 fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f64> {
     let is_away = |step: &RunStep, end: &RunStep| {

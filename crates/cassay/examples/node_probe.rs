@@ -1,5 +1,4 @@
-//! Runs the probes of a node alone, and shows their readings of a real Cassandra, and their cost
-//! for it.
+//! Runs only the probes of a node, and shows their readings of a real Cassandra and their cost.
 //!
 //! ```text
 //! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]

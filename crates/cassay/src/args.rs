@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! Long because every command and its options stand side by side, as the help shows them.
+//! Long because every command and its options are listed together, as the help shows them.
 
 mod authoring;
 mod bisect;

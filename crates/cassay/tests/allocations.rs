@@ -49,8 +49,8 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Stops the run when called, so that its end is never counted, however late the caller's thread
-/// runs.
+/// Stops the run when called, so that its end is never counted, even if the caller's thread runs
+/// late.
 fn go_on(index: u64) -> Flow {
     if index < 5 {
         Flow::Continue

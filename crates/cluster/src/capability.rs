@@ -3,7 +3,7 @@
 //! cassay answers the questions twice: by [`crate::capabilities_of`] from a description before the
 //! start, and by [`crate::Cluster::capabilities`] from the running target. Facts that only a
 //! running target reveals (the version of an attached node) count as present in the first answer,
-//! so that cassay refuses nothing because of a guess.
+//! so cassay refuses nothing because of a guess.
 
 use crate::attach::pods;
 use std::collections::BTreeMap;

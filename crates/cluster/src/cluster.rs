@@ -235,7 +235,7 @@ impl Cluster {
     /// Records the new process of a managed node.
     ///
     /// # Errors
-    /// It cannot be written to disk.
+    /// The record cannot be written to disk.
     pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
         let not_ours = "cassay did not start the nodes";
         self.restarting(not_ours, |nodes| nodes.started(node, process))

@@ -106,7 +106,7 @@ pub struct OwnNode {
     pub conf: PathBuf,
     /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes to which the node is confined, however it is started.
+    /// CPUs and memory nodes to which the node is confined, with any way of starting it.
     pub confinement: Option<Confinement>,
 }
 
@@ -117,7 +117,7 @@ pub struct UpgradedNode {
     pub files: Vec<FileStep>,
     /// Start command for the other release.
     pub own: OwnNode,
-    /// Start command for the present release, for later.
+    /// Start command for the current release, for later.
     pub former: OwnNode,
 }
 
@@ -171,7 +171,7 @@ impl NodeHandle {
     /// Sends a CQL query on a new connection, and returns as soon as the node answers.
     ///
     /// # Errors
-    /// It does not answer within `limit`, with the reason.
+    /// The node does not answer within `limit`, with the reason.
     pub fn ask(&self, limit: Duration) -> Result<()> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         session.query("SELECT key FROM system.local").map(drop)
@@ -181,7 +181,7 @@ impl NodeHandle {
     /// Negative if the node is behind.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     pub fn clock_off_ms(&self, limit: Duration) -> Result<[i64; 2]> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         let wall_ms = || (clock::unix_ns() / clock::MILLISECOND_NS) as i64;
@@ -253,7 +253,7 @@ impl NodeHandle {
     /// Returns the process of the node, and the start command that brings it back.
     ///
     /// # Errors
-    /// It does not run, or is not managed.
+    /// The node does not run, or is not managed.
     pub fn restartable(&self) -> Result<Restartable> {
         let stopped = || format!("{} does not run", self.name);
         let process = self.process.with_context(stopped)?;
@@ -265,7 +265,7 @@ impl NodeHandle {
     /// restarts it with that release on healing. Every later start uses that release too.
     ///
     /// # Errors
-    /// It does not run, its configuration cannot be written, or no such upgrade was prepared.
+    /// The node does not run, its configuration cannot be written, or no such upgrade was prepared.
     pub fn upgrade(&mut self, to: &Release) -> Result<Injection> {
         let of_release = |one: &mut UpgradedNode| one.own.release.0 == *to;
         let upgraded = self.upgraded.take_if(of_release).with_context(|| {
@@ -281,7 +281,7 @@ impl NodeHandle {
     /// healing. Every later start uses that release too.
     ///
     /// # Errors
-    /// It was not upgraded.
+    /// The node was not upgraded.
     pub fn downgrade(&mut self) -> Result<Injection> {
         let not = || format!("{} was not upgraded", self.name);
         self.own = Some(self.former.take().with_context(not)?);
@@ -294,7 +294,7 @@ impl NodeHandle {
     }
 
     /// Returns the step that changes keys of `cassandra.yaml`, and the step that restores the
-    /// present file.
+    /// current file.
     ///
     /// # Errors
     /// The file cannot be read, or a key must not be set.
@@ -319,7 +319,7 @@ impl NodeHandle {
     /// a normal start.
     ///
     /// # Errors
-    /// It does not run, or is not managed.
+    /// The node does not run, or is not managed.
     pub fn forgiving(&self) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let start = own.started_by(&own.forgiving)?;
@@ -331,7 +331,7 @@ impl NodeHandle {
     /// and the steps that undo the change.
     ///
     /// # Errors
-    /// It does not run, or is not managed.
+    /// The node does not run, or is not managed.
     pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
         let library = self.own()?.folder.join("clock.so");
         let (one, file) = self.restartable()?.shifted(by_ms, &library)?;
@@ -341,7 +341,7 @@ impl NodeHandle {
     /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
     ///
     /// # Errors
-    /// It does not run, or is not managed.
+    /// The node does not run, or is not managed.
     pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let (command, forgiving) = match how {
@@ -355,7 +355,7 @@ impl NodeHandle {
     /// Returns the node's data folders, as paths on its host.
     ///
     /// # Errors
-    /// It is not managed.
+    /// The node is not managed.
     pub fn kept(&self) -> Result<&[PathBuf]> {
         Ok(&self.own()?.kept)
     }
@@ -363,7 +363,7 @@ impl NodeHandle {
     /// Returns true if its data folders are empty.
     ///
     /// # Errors
-    /// They cannot be listed, or it is not managed.
+    /// The folders cannot be listed, or the node is not managed.
     pub fn is_empty(&self) -> Result<bool> {
         for folder in self.kept()? {
             let entries = self.agent.list(folder, None)?;
@@ -394,7 +394,7 @@ impl NodeControl {
     /// Returns the addresses of the nodes that this node considers up.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     pub fn live(&self, limit: Duration) -> Result<Vec<String>> {
         let attribute = ("org.apache.cassandra.db:type=StorageService", "LiveNodes");
         let answer = self.0.with_limit(limit).read(&[attribute])?;

@@ -11,7 +11,7 @@ const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 pub(crate) struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
-    /// Returns the present lengths. An unreadable folder has no files.
+    /// Returns the current lengths. An unreadable folder has no files.
     pub fn read(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())

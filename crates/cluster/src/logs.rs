@@ -80,7 +80,7 @@ fn collect(
             continue;
         };
         let path = folder.join(&entry.name);
-        // The node may still write to it, so only its present length is copied.
+        // The node may still write to it, so only its current length is copied.
         let log = agent.reader(&path, from).take(entry.bytes - from);
         let copied = append(log, &entry.name, &to.join(&entry.name), until)
             .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;

@@ -74,7 +74,7 @@ impl NodeControl {
     /// Asks the node for the members of the ring.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     pub fn members(&self, limit: Duration) -> Result<Members> {
         let answers = self.0.with_limit(limit).read(&ATTRIBUTES)?;
         members_of(&answers).context("a node does not report the members of the ring")

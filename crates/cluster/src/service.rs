@@ -21,7 +21,7 @@ pub struct NodeService {
 }
 
 impl NodeService {
-    /// Returns the node's present process. `None` if it does not run or cannot be determined.
+    /// Returns the node's current process. `None` if it does not run or cannot be determined.
     pub fn process(&self) -> Option<Identity> {
         self.agent.find(&self.service).ok().flatten()
     }
@@ -63,7 +63,7 @@ impl NodeService {
     /// Checks that the command line names this action on the node.
     ///
     /// # Errors
-    /// It does not.
+    /// The command line does not name it.
     pub fn may(&self, act: NodeAct) -> Result<()> {
         may(self.door.as_ref(), act, &self.service.serves.to_string())
     }
@@ -73,7 +73,7 @@ impl NodeService {
 /// or the command line names the action.
 ///
 /// # Errors
-/// It is not permitted. The message names the option that would permit it.
+/// The action is not permitted. The message names the option that would permit it.
 pub(crate) fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),

@@ -481,7 +481,7 @@ impl Session {
     /// Checks if a statement may be sent, now or by the load.
     ///
     /// # Errors
-    /// It may not. The message names the option that would permit it.
+    /// The statement may not be sent. The message names the option that would permit it.
     pub fn may_send(&mut self, cql: &str) -> Result<()> {
         match self.door.clone() {
             Some(door) => door.pass(self, cql).map(drop),
@@ -607,7 +607,7 @@ impl Session {
     /// checks once.
     ///
     /// # Errors
-    /// They still differ. The message lists the versions.
+    /// The versions still differ. The message lists the versions.
     pub fn wait_for_schema_agreement(&mut self, limit: Duration) -> Result<()> {
         let deadline = Deadline::after(limit);
         loop {
@@ -794,7 +794,7 @@ fn encrypted(
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
-    // A server that does not speak TLS must not block the handshake for ever.
+    // A server that does not speak TLS must not block the handshake forever.
     socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a timeout")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;

@@ -259,7 +259,7 @@ impl Sample {
 enum State {
     /// Take another sample.
     Open,
-    /// Trigger compactions once more.
+    /// Trigger compactions again.
     Stuck,
     /// Waiting has ended.
     Over(SettleOutcome),

@@ -157,7 +157,7 @@ impl Segments {
     /// complete yet.
     ///
     /// # Errors
-    /// It is not a header.
+    /// The bytes are not a header.
     pub fn segment_bytes(self, bytes: &[u8]) -> Result<Option<usize>, SegmentError> {
         let header = self.header(bytes)?;
         Ok(header.map(|header| self.header_bytes() + header.bytes + TRAILER_BYTES))

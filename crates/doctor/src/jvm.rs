@@ -58,8 +58,8 @@ pub(super) fn concurrent_threads(parallel: usize) -> usize {
 }
 
 impl<'a> Jvm<'a> {
-    /// Returns the JVM of a process. `told` contains the nodes' own reports, which take precedence
-    /// over arguments.
+    /// Returns the JVM of a process. `told` contains the nodes' own reports, which override the
+    /// arguments.
     pub fn read(process: &'a ProcessSettings, told: &[NodeConfiguration]) -> Jvm<'a> {
         let arguments = process.arguments.as_deref().unwrap_or_default();
         let mut flags: BTreeMap<String, String> =

@@ -55,7 +55,7 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
     Ok(examine(name, &settings, &[]))
 }
 
-/// Examines the hosts of a cluster, as their agents see them. `told` are the nodes' reports on
+/// Examines the hosts of a cluster, as their agents see them. `told` contains the nodes' reports on
 /// their JVMs. The hosts of an attached cluster cannot be reached, unless it is this machine.
 ///
 /// # Errors

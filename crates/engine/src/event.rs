@@ -21,7 +21,7 @@ pub enum Event {
         left: (usize, usize),
         /// Name of the study.
         study: String,
-        /// Name of each trial of the plan, as far as it is known before the trial begins.
+        /// Name of each trial of the plan, if known before the trial begins.
         names: Vec<String>,
         /// Numbers of the trials that an earlier attempt finished.
         finished: Vec<usize>,
@@ -162,7 +162,7 @@ pub struct PlannedFault {
     pub kind: String,
     /// Description of the fault's target.
     pub place: String,
-    /// Begin, seconds after the begin of the measured window.
+    /// Start, seconds after the start of the measured window.
     pub at_s: f64,
     /// Duration, seconds.
     pub for_s: f64,
@@ -179,9 +179,9 @@ measure::word_enum! {
         Holding = "broken",
         /// The fault is being healed.
         Healing = "being healed",
-        /// The fault is over: healed, or never to be healed.
+        /// The fault has ended: healed, or never to be healed.
         Over = "over",
-        /// The fault was omitted, because no time was left for it.
+        /// The fault was omitted, because the window left no time for it.
         Omitted = "left out",
     }
 }
@@ -189,15 +189,15 @@ measure::word_enum! {
 /// Progress of a phase, for people.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Seconds since the begin of the phase.
+    /// Seconds since the start of the phase.
     pub seconds: f64,
-    /// Operations that ended since the begin of the phase, regardless of their outcome.
+    /// Operations that ended since the start of the phase, regardless of their outcome.
     pub operations: u64,
     /// Successful operations per second in the interval.
     pub ops_per_s: f64,
     /// p99 of latency in the interval, ms.
     pub p99_ms: f64,
-    /// Failed operations since the begin of the phase.
+    /// Failed operations since the start of the phase.
     pub errors: u64,
     /// Number of operations after which the phase ends, if it does not end by time.
     pub of: Option<u64>,

@@ -47,7 +47,7 @@ pub enum LoopEvent {
     /// The fault with this number has been in force since this time of the monotonic clock. It is
     /// the time of the injection, or of its completion if the injection takes a while.
     FaultHolds(usize, u64),
-    /// The fault with this number is over, healed or not.
+    /// The fault with this number has ended, healed or not.
     FaultOver(usize),
     /// The user pressed Ctrl-C.
     Interrupted,
@@ -168,7 +168,7 @@ impl Agenda {
 /// A fault that the study plans during the measured load.
 #[derive(Clone, Debug)]
 pub struct Breaking {
-    /// Begin of the fault, ns after the begin of the measured window.
+    /// Start of the fault, ns after the start of the measured window.
     pub at_ns: u64,
     /// Duration of the fault, ns.
     pub for_ns: u64,
@@ -230,7 +230,7 @@ pub struct Conduct<'c> {
     measured_ns: Option<u64>,
     /// Time to measure after the last fault, ns. It then ends the load.
     after_faults_ns: Option<u64>,
-    /// Begin of the measured window, monotonic clock.
+    /// Start of the measured window, monotonic clock.
     measured_from_ns: Option<u64>,
     /// End of the load, if known, ns.
     ends_ns: Option<u64>,
@@ -346,7 +346,7 @@ impl<'c> Conduct<'c> {
                 due.filter_map(|due| self.due(now_ns, due)).collect()
             }
             LoopEvent::Interval(summed) => self.interval(&summed),
-            // Checks once more, because a node may have died since the last check.
+            // Checks again, because a node may have died since the last check.
             LoopEvent::Over => {
                 let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
                 acts.extend(self.left_out());
@@ -403,8 +403,8 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// Begins a fault once the previous one is over. Omits it if less than half of its time is left
-    /// until the load ends.
+    /// Begins a fault after the end of the previous one. Omits it if less than half of its time is
+    /// left until the load ends.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;

@@ -97,8 +97,7 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     format!("with {noise} % scatter {found}; {same}.")
 }
 
-/// Returns the metric of the primary comparison, as far as it is known before the first
-/// measurement.
+/// Returns the metric of the primary comparison, if known before the first measurement.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);

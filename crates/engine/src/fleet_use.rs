@@ -222,7 +222,7 @@ struct Sources {
 /// Sends the clients of a trial the inputs for their load, if they do not have them.
 ///
 /// # Errors
-/// A client cannot build the load, or is gone.
+/// A client cannot build the load, or has ended.
 pub fn prepare(
     clients: &Clients,
     study: &Study,

@@ -80,8 +80,8 @@ const HEAD_BYTES: u64 = 16;
 /// selected. Returns a sentence about the result.
 ///
 /// # Errors
-/// The file is of no known tool, has no time in common with the run, or was already added. Or the
-/// run is not finished, or another process writes it.
+/// No known tool wrote the file, it has no time in common with the run, or it was already added. Or
+/// the run is not finished, or another process writes it.
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
@@ -122,7 +122,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
 /// Returns the names of the series in a file of another tool, as [`import_file`] would add them.
 ///
 /// # Errors
-/// The file is of no known tool, or `columns` matches none of its series.
+/// No known tool wrote the file, or `columns` matches none of its series.
 pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
     let (_, series) = read(file, columns)?;
     Ok(series.into_iter().map(|one| one.name).collect())
@@ -192,7 +192,7 @@ fn lay(
     ))
 }
 
-/// Returns the begin and end of a trial, ns since 1970.
+/// Returns the start and end of a trial, ns since 1970.
 fn span(trial: &TrialFinding) -> (u64, u64) {
     let seconds = trial.phases.last().map_or(trial.seconds, |phase| phase.to_s);
     let begin = trial.started_unix_ns;

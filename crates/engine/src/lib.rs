@@ -98,7 +98,7 @@ pub struct RunEnd {
     pub remains: Vec<RemainsRecord>,
 }
 
-/// Runs a plan from its begin.
+/// Runs a plan from its start.
 ///
 /// # Errors
 /// The run needs something that is not available, or its files cannot be written. Failures of the
@@ -188,7 +188,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// 1. Journal the begin. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
+    /// 1. Journal the start. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();

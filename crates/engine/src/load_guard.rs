@@ -121,7 +121,7 @@ impl GuardState {
 /// Returns the guard of a trial on its target. `None` if the load is never cut.
 ///
 /// # Errors
-/// A node cannot be asked for its other clients.
+/// A node does not report its other clients.
 pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
     let guard = settings.guard;
     let seen = GuardState::look(&guard, running)?;

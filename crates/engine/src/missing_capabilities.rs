@@ -241,7 +241,7 @@ fn overfull(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns the operations in flight of each point of one variant, as far as they are known.
+/// Returns the known numbers of operations in flight, for each point of one variant.
 fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);

@@ -2,7 +2,7 @@
 //! parts of its token ring. Builds a workload from them.
 //!
 //! Invariants: the reader sends only SELECT. It remains within the requested number of partitions
-//! per second, and reads only a few rows of each partition, however large it is.
+//! per second, and reads only a few rows of each partition, regardless of its size.
 
 mod keys;
 mod schema;

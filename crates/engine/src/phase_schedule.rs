@@ -73,7 +73,7 @@ impl PhaseSchedule {
         }
     }
 
-    /// Takes the next interval, names its phase, and decides if the load continues. The begin of
+    /// Takes the next interval, names its phase, and decides if the load continues. The start of
     /// the window is known in advance: it begins with the interval after the one that reports a
     /// steady state.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {

@@ -23,9 +23,9 @@ impl Timeline {
         }
     }
 
-    /// Of the `planned` phases, returns the next one of `kind` and those after it. If a kind occurs
-    /// more often than planned (a round of loading), the phase has the description of the previous
-    /// one. An unplanned phase has none.
+    /// Returns the next of the `planned` phases with this `kind`, and those after it. If a kind
+    /// occurs more often than planned (a round of loading), the phase has the description of the
+    /// previous one. An unplanned phase has none.
     pub fn advance<'p>(
         &mut self,
         kind: PhaseKind,
@@ -64,7 +64,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the begin and end of the last phase with that name.
+    /// Returns the start and end of the last phase with that name.
     pub fn last(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))

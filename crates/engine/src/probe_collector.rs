@@ -37,7 +37,7 @@ pub struct ProbeCollector {
     probes: Vec<Probes>,
     /// Reason why the load of other users of the machine cannot be measured.
     others_unseen: Option<String>,
-    /// Time at which the present probes began.
+    /// Time at which the current probes began.
     began_ns: u64,
     /// Total running time of the probes that have ended, ns.
     ran_ns: u64,
@@ -52,7 +52,7 @@ pub struct ProbeCollector {
 }
 
 impl ProbeCollector {
-    /// Starts the probes that `settings` ask for, and the one that watches the machine for
+    /// Starts the probes that `settings` request, and the probe that watches the machine for
     /// processes other than the nodes and those of cassay. `clients` are some of cassay's
     /// processes.
     ///
@@ -119,7 +119,7 @@ impl ProbeCollector {
         self.watched = Some(WindowReadings::default());
     }
 
-    /// Marks the begin of the measured window.
+    /// Marks the start of the measured window.
     pub fn window_begins(&mut self, at_ns: u64) {
         self.watched.iter_mut().for_each(|watched| watched.begin(at_ns));
     }
@@ -260,7 +260,7 @@ fn with_name<'a>(
     series.iter().copied().filter(move |one| one.name == name)
 }
 
-/// Returns the period in which a series has readings, in seconds since `window_ns`, the begin of
+/// Returns the period in which a series has readings, in seconds since `window_ns`, the start of
 /// the window.
 fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStatePeriod {
     let began_s = kept.since_s(window_ns);
@@ -362,7 +362,7 @@ mod tests {
             ..ProbeCollector::default()
         };
         let seen = evidence(&gather, (43_200_000_000_000, 86_400_000_000_000));
-        // A stretch of 32 s that lies half in the window is at its edge.
+        // A period of 32 s, half of it within the window, is at its edge.
         let pending = seen.pending_compactions.unwrap();
         assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
         let others = seen.machine.unwrap().cpu.unwrap().others;

@@ -16,7 +16,7 @@ use study::settings::Client;
 use target_spec::{Capability, HostKind, Restarts, Target};
 use versions::Release;
 
-/// A running target. Dropping it stops the processes that were started for it.
+/// A running target. Dropping it stops its processes.
 pub struct Running {
     /// Requested target.
     pub settings: Target,
@@ -24,7 +24,7 @@ pub struct Running {
     pub cluster: Cluster,
     /// State of the target's data.
     pub standing: DataState,
-    /// Acknowledged writes to the present data, if all of them were recorded.
+    /// Acknowledged writes to the current data, if all of them were recorded.
     pub written: Option<EarlierWrites>,
     /// Names of the existing snapshots.
     pub snapshots: Vec<String>,
@@ -108,7 +108,7 @@ impl Running {
     /// Restores the data of a snapshot.
     ///
     /// # Errors
-    /// It failed, or a node's files differ from the snapshot's afterwards.
+    /// The restore failed, or a node's files differ from the snapshot's afterwards.
     pub fn restore(
         &mut self,
         name: &str,
@@ -303,8 +303,8 @@ impl Running {
         }
     }
 
-    /// Collects the nodes' logs, then stops what was started. Returns the nodes whose logs could
-    /// not be read, and the result of stopping. Missing logs do not prevent it.
+    /// Collects the nodes' logs, then stops the started processes. Returns the nodes whose logs
+    /// could not be read, and the result of stopping. Missing logs do not prevent it.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) => self.collect_logs(into, LogsUntil::Now),

@@ -120,7 +120,7 @@ struct State {
     outcomes: Outcomes,
     /// Number of operations on registers, except the recorded ones.
     beyond: u64,
-    /// Processes of the nodes at the begin of the measured part.
+    /// Processes of the nodes at the start of the measured part.
     pids: Vec<(String, Option<u32>)>,
     /// Ends of the nodes' logs at that time.
     log_marks: LogMarks,
@@ -178,7 +178,7 @@ impl TrialRun<'_> {
     ///
     /// 1. Bring the nodes to their configuration and the data to its state.
     /// 2. Record the nodes; read the server's counts, and the size of its data.
-    /// 3. Warm up and measure, in one run of the load generator, without a gap in between.
+    /// 3. Warm up and measure, in one run of the load generator, without a gap.
     /// 4. Read rows back and compare.
     /// 5. Read the server's counts and the size of its data again; judge.
     pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
@@ -331,8 +331,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Warms up and measures, in one run of the load generator, so that no client reconnects in
-    /// between.
+    /// Warms up and measures, in one run of the load generator. No client reconnects between the
+    /// two.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = PhaseSchedule::new(
             self.settings,

@@ -24,9 +24,9 @@ const UNCERTAIN: [Outcome; 7] = [
 ];
 
 /// Sums over a run of the load generator. Only this type adds up its intervals. Latencies and
-/// errors are those of the population: every operation that was due in the window, however late it
-/// ended. Throughput and the client's own figures count the operations that ended within the
-/// window's time.
+/// errors are those of the population: every operation that was due in the window, regardless of
+/// when it ended. Throughput and the client's own figures count the operations that ended within
+/// the window's time.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Window for the rules.
@@ -45,7 +45,7 @@ pub struct Tally {
     pub answered: AnsweredCounts,
     /// For each kind, true if it writes.
     is_write: Vec<bool>,
-    /// Begin of the first interval and end of the last one, monotonic clock.
+    /// Start of the first interval and end of the last one, monotonic clock.
     span_ns: Option<(u64, u64)>,
 }
 
@@ -147,8 +147,8 @@ impl Series {
         }
     }
 
-    /// Returns true if no operation of this kind ended in the window, and none was due in it. An
-    /// operation that was due may end after the window, or never.
+    /// Returns true if no operation of this kind was due or ended in the window. An operation that
+    /// was due may end after the window, or never.
     pub fn is_empty(&self) -> bool {
         self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
     }

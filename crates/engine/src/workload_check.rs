@@ -2,7 +2,7 @@
 //!
 //! Invariant: the check changes no existing keyspace. If all tables of the workload exist, it
 //! prepares the statements on them. If one is missing, it creates the schema in a scratch keyspace,
-//! which it drops however the check ends.
+//! which it always drops at the end.
 
 use super::running_target::Running;
 use anyhow::{Context, Error, Result, anyhow};

@@ -29,7 +29,7 @@ pub(crate) trait Fault {
         true
     }
 
-    /// Returns true if healing makes progress, however long it takes.
+    /// Returns true if healing makes progress, regardless of its duration.
     fn is_healing(&mut self, _world: &mut dyn World) -> bool {
         false
     }
@@ -38,7 +38,7 @@ pub(crate) trait Fault {
     /// checks if the fault is to end.
     ///
     /// # Errors
-    /// It has failed.
+    /// The fault has failed.
     fn proceed(&mut self, _world: &mut dyn World) -> Result<Work> {
         Ok(Work::Done(String::new()))
     }
@@ -52,7 +52,7 @@ pub(crate) trait Fault {
         world.heal()
     }
 
-    /// Performs the further action, and returns a description of it.
+    /// Performs the further action, and describes it.
     fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
         Ok(String::new())
     }

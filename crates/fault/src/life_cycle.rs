@@ -237,8 +237,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the fault's operation until it ends or healing is ordered, with observations in
-    /// between. Its traces prove afterwards that it was performed.
+    /// Continues the fault's operation until it ends or a heal is requested. Observes the fault
+    /// meanwhile. Its traces prove afterwards that it was performed.
     fn work(&mut self, planned: Duration) -> Option<bool> {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -390,7 +390,7 @@ struct Revival {
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
 /// Time for which all other nodes may consider a node down although it answers clients. The node
-/// may have announced a later gossip generation than its present one. The others then ignore it
+/// may have announced a later gossip generation than its current one. The others then ignore it
 /// until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 

@@ -38,7 +38,7 @@ pub struct Facts<'a> {
 impl Facts<'_> {
     /// Returns the sentences, and the record of each ladder.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        // A matrix asks for the effects of its axes: they come first.
+        // A matrix is about the effects of its axes: they come first.
         let mut sentences = effects::sentences(self.effects);
         sentences.extend(screen::sentences(self.screens));
         // Next comes the result of a study that went on until it was answered.

@@ -21,7 +21,7 @@ const COLLECTIONS_MIN: f64 = 0.10;
 /// Number of blocks needed to say that one differs, and the share by which it must differ.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
-/// Robust deviations from which on a block is said to differ: as for pairs.
+/// Minimum number of robust deviations of a block that counts as different: as for pairs.
 const BLOCK_Z: f64 = 5.0;
 /// Smallest assumed deviation of blocks, as a share: if the others agree to three digits, any other
 /// block would seem far off.
@@ -47,7 +47,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     causes
 }
 
-/// Returns the trials that a rule speaks against.
+/// Returns the trials that a rule invalidates or makes suspect.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
     let is_bad = |outcome: RuleOutcome| matches!(outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let speaks = |trial: &&&TrialFinding| {

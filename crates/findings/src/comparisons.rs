@@ -343,7 +343,7 @@ fn peaks(
 
 /// Returns true for the throughput at a rate that both sides kept up with. It equals the offered
 /// rate, so it says nothing about either, and would only weaken the other comparisons. A study that
-/// names throughput as its primary metric gets it all the same.
+/// names throughput as its primary metric still gets it.
 fn is_as_offered(
     study: &Study,
     place: Option<Point>,

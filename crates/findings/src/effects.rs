@@ -129,7 +129,7 @@ fn effects_of_searches<'a>(
     })
 }
 
-/// Returns the effects for the study's looks: if it goes on until it is answered, their intervals
+/// Returns the effects for the study's looks: if it continues until it is answered, their intervals
 /// hold over all looks.
 fn measured_effects(
     study: &Study,

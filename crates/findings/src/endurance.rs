@@ -10,7 +10,7 @@ use analysis::procedure::Role;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
 
-/// Number of blocks from which on the spread between them gives the error of their mean.
+/// Minimum number of blocks whose spread gives the error of their mean.
 const BLOCKS_MIN: usize = 3;
 
 /// Returns the results of each endurance. Other procedures have none.

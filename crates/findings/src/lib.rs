@@ -159,9 +159,9 @@ pub fn combine(
 /// faults, and with an earlier run.
 ///
 /// # Errors
-/// One of them cannot be read; nothing is added then.
+/// One of the trials cannot be read; nothing is added then.
 fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    // The leading sentences also report what is added.
+    // The leading sentences also describe these additions.
     let first = lead(found).len();
     found.answer.drain(..first);
     let added = without_faults::lay_beside(study, found, path)

@@ -1,4 +1,5 @@
-//! Comparisons that are looked at while their blocks come: how, when that ends, and what is said.
+//! Judges comparisons while their blocks are measured: the rule, the end of the study, and the
+//! sentences.
 //!
 //! Invariant: the decision that a study is answered follows from the findings of earlier blocks, by
 //! the same functions that make its findings. So a resumed run ends where it would have ended.
@@ -77,7 +78,7 @@ impl StopReason {
     }
 }
 
-/// Looks at a study after `blocks` blocks with these trials. `None` if the study goes on.
+/// Looks at a study after `blocks` blocks with these trials. `None` if the study continues.
 pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<StopReason> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;

@@ -94,7 +94,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
 const WINDOW_STEP_S: f64 = 30.0;
 
 /// Proposes a window long enough to show the recovery from faults that ended too late. `None` if
-/// every recovery was seen, or if the study is not a file.
+/// all recoveries completed, or if the study is not a file.
 fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepRecord> {
     let needed = found.trials.iter().flat_map(|trial| {
         let window = trial.phases.iter().find(|phase| phase.name == "measure");

@@ -115,7 +115,7 @@ fn against(
     compared.unwrap_or_default()
 }
 
-/// Returns how many nodes each variant needs for the capacity that the study asks for.
+/// Returns the number of nodes that each variant needs for the requested capacity.
 pub fn capacities(
     study: &Study,
     trials: &[TrialFinding],

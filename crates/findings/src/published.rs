@@ -1,5 +1,5 @@
-//! Compares published ratios with measured ones. A published ratio has no interval: the only
-//! statement possible is whether it lies within the measured interval.
+//! Compares published ratios with measured ones. A published ratio has no interval, so the page
+//! only states if it lies within the measured interval.
 
 use analysis::{Metric, VariantName, autocorrelation, compare_paired};
 use measure::Known;
@@ -11,7 +11,7 @@ use store::record::{
 use study::settings::Study;
 use study::settings::{Failure, Figure, PublishedFile, Ratio};
 
-/// Measurement of a variant, as far as ratios use it.
+/// The part of a variant's measurement that ratios use.
 struct VariantMeasurement<'a> {
     ops_per_s: f64,
     /// Throughput of each block, op/s.
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(absent.ours, None);
     }
 
-    /// Latencies had no interval, whatever the number of blocks.
+    /// Latencies had no interval, regardless of the number of blocks.
     #[test]
     fn ratios_of_latencies_have_intervals_over_blocks() {
         let trial = |index: usize, p99: f64| {

@@ -1,5 +1,5 @@
 //! Computes the effects of a trial's faults from its files when it has ended. So nothing needs to
-//! remain in memory while the trial runs, however long it is.
+//! remain in memory while the trial runs, regardless of its length.
 
 mod peers_view;
 mod window;
@@ -62,7 +62,7 @@ pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule)
 pub type FromInjection = [Option<StretchRecord>; 2];
 
 /// Returns the stretches of a trial's faults in a trial without them, in the order of the faults.
-/// Times count from the begin of each window. A fault that never began has no stretches.
+/// Times count from the start of each window. A fault that never began has no stretches.
 ///
 /// # Errors
 /// One of the trials cannot be read.

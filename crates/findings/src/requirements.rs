@@ -379,7 +379,7 @@ impl PendingRequirement<'_> {
         let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
         let (outcome, why) = match (by_interval, number.decided) {
             (None, _) => (RequirementResult::Untold, "no trial there is usable"),
-            // A value certainly beyond the limit is missed, whatever else is undecided.
+            // A value certainly beyond the limit is missed, regardless of undecided requirements.
             (Some(RequirementResult::Missed), Some((RequirementResult::Untold, _))) => {
                 (RequirementResult::Missed, "")
             }

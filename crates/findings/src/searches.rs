@@ -135,7 +135,7 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     steps.filter(is_beyond).map(|step| step.trial).collect()
 }
 
-/// Returns the measurement at a share of the searches' result, if the study asked for one.
+/// Returns the measurement at a share of the searches' result, if the study requests one.
 pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<PointAtShare> {
     let procedure = &variant.settings.procedure;
     let (share, of) = (procedure.expected()?, percentile(procedure));

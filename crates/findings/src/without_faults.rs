@@ -1,7 +1,7 @@
 //! Compares trials with faults with the same trials without them: stretch by stretch, in pairs of
 //! one block.
 //!
-//! Invariants: both sides of a pair are the same stretch of the window, counted from its begin, of
+//! Invariants: both sides of a pair are the same stretch of the window, counted from its start, of
 //! trials on the same data. If a side did nothing in a stretch, the stretch has no ratio: leaving
 //! such pairs out would keep only the mild ones.
 
@@ -34,7 +34,7 @@ const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After]
 type Read<'a> = dyn FnMut(&TrialFinding, &TrialFinding) -> Result<Vec<FromInjection>> + 'a;
 
 /// Adds to the findings of the run at `path` the effect of its faults compared with trials without
-/// them, if the study asks for it.
+/// them, if the study requests it.
 ///
 /// # Errors
 /// The run, or one of its trials, cannot be read; nothing is added then.

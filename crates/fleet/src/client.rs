@@ -43,7 +43,7 @@ pub struct CompiledSources {
     pub access: load::Access,
 }
 
-/// Turns sources into a load, and so connects a study with this crate. The controller passes
+/// Builds a load from sources, which connects a study with this crate. The controller passes
 /// sources to [`Clients`](crate::Clients) as text that only the maker understands.
 pub trait Maker: Sync {
     /// Stores a large file of this many bytes that sources name but do not contain.

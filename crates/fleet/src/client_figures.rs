@@ -12,7 +12,7 @@ pub struct ClientSecond {
     pub client: usize,
     /// Number of the interval.
     pub index: u64,
-    /// Begin, local monotonic clock.
+    /// Start, local monotonic clock.
     pub start_ns: u64,
     /// End, local monotonic clock.
     pub end_ns: u64,

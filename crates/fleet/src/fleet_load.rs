@@ -23,7 +23,7 @@ const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
 pub enum Next {
     /// An interval has ended.
     Interval(Arc<Interval>),
-    /// A client is lost, and the others were told to stop. Holds the reason.
+    /// A client is lost, and the others have received the command to stop. Holds the reason.
     Lost(String),
     /// The wait has reached its time limit.
     Time,

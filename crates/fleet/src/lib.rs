@@ -2,7 +2,7 @@
 //! of intervals.
 //!
 //! A *client* is another process of this program, on this machine or on another one, with its own
-//! workers. All workers of all clients share the numbers and the times of the operations, so that
+//! workers. All workers of all clients share the numbers and the times of the operations, so
 //! together they offer the same load as one client. [`Fleet`] is the controller's side of all of
 //! them, and looks like one load to its caller. [`answer`] is the side of one client.
 //!

@@ -173,7 +173,7 @@ pub(crate) struct PopulationNote {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IntervalNote {
     pub index: u64,
-    /// Begin and end, since the start line.
+    /// Start and end, since the start line.
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
@@ -210,7 +210,7 @@ pub(crate) struct EndNote {
     /// The first rows with wrong content.
     #[serde(default)]
     pub missed_rows: Vec<(u64, measure::WriteMismatch)>,
-    /// Node, number of failures, and begin and end of the period since the start line.
+    /// Node, number of failures, and start and end of the period since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
     /// CPU time for which a control group of the client had to wait, since the start line, ns.
     /// `None` if the system does not count it.

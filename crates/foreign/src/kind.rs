@@ -114,8 +114,8 @@ impl FileKind {
         self.row().1
     }
 
-    /// Returns true if its readers hold all of it at the same time, so that its size determines
-    /// their memory.
+    /// Returns true if its readers hold all of it at the same time. Its size then determines their
+    /// memory.
     pub fn is_held(self) -> bool {
         self.row().2
     }

@@ -41,7 +41,8 @@ pub struct OpenFile {
 /// Opens a plain file without waiting. Links are followed.
 ///
 /// # Errors
-/// It cannot be opened, is not a plain file ([`is_no_file`]), or is larger than its kind allows.
+/// The file cannot be opened, is not a plain file ([`is_no_file`]), or is larger than its kind
+/// allows.
 pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFile> {
     open_with(kind, path.as_ref(), OFlags::empty())
 }
@@ -88,7 +89,7 @@ pub fn is_no_file(error: &io::Error) -> bool {
 /// Opens a plain file for appending without waiting, and creates it if it does not exist.
 ///
 /// # Errors
-/// It cannot be opened or created, or is not a plain file.
+/// The file cannot be opened or created, or is not a plain file.
 pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let mut options = OpenOptions::new();
@@ -100,7 +101,7 @@ pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
 /// Opens a folder, to sync it to the disk or to refer to it by its descriptor.
 ///
 /// # Errors
-/// It does not exist, may not be opened, or is not a folder.
+/// The folder does not exist, may not be opened, or is not a folder.
 pub fn folder(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = (OFlags::DIRECTORY | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)

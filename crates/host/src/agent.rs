@@ -69,7 +69,7 @@ impl Agent {
     /// cluster's `folder`, and removes it with its contents when it ends.
     ///
     /// # Errors
-    /// It cannot be started, or the folder cannot be created.
+    /// The agent cannot be started, or the folder cannot be created.
     pub fn start_on_machine(cluster: &str, folder: &Path) -> Result<Agent> {
         Agent::begin(cluster, MACHINE, folder)
     }
@@ -211,7 +211,7 @@ impl Agent {
     /// Connects to the kept agent of the host `name`.
     ///
     /// # Errors
-    /// It has ended, or is of another build.
+    /// The agent has ended, or is of another build.
     pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
@@ -315,7 +315,7 @@ impl Agent {
     /// it.
     ///
     /// # Errors
-    /// It cannot listen for another command.
+    /// The agent cannot listen for another command.
     pub fn keep(&self) -> Result<()> {
         self.call(&Keep)?;
         self.kept.store(true, Ordering::Relaxed);
@@ -325,7 +325,7 @@ impl Agent {
     /// Ends the agent and all that it started, kept or not.
     ///
     /// # Errors
-    /// It has not ended in time.
+    /// The agent has not ended in time.
     pub fn end(&self) -> Result<()> {
         self.link.end(END_LIMIT)
     }
@@ -434,8 +434,8 @@ pub fn knock(folder: &Path) -> Result<UnixStream> {
     })
 }
 
-/// Opens the socket in `folder` by a path that fits into the kernel's 108 bytes, however deep the
-/// folder is.
+/// Opens the socket in `folder` by a path that fits into the kernel's 108 bytes, for a folder at
+/// any depth.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
     let open = foreign::folder(folder).with_context(|| format!("open {}", folder.display()))?;
@@ -447,7 +447,7 @@ fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Re
 /// must undo their changes. Call it only when their owner has ended.
 ///
 /// # Errors
-/// One of them does not end.
+/// An agent does not end.
 pub fn end_agents(cluster: &str) -> Result<()> {
     let marks = [MARK, MARK_BEFORE].map(|name| format!("{name}={cluster}"));
     let is_marked = |pid: u32| {
@@ -463,7 +463,7 @@ pub fn end_agents(cluster: &str) -> Result<()> {
 /// started by ssh, and has the cluster's id in its name.
 ///
 /// # Errors
-/// One of them does not end.
+/// An agent does not end.
 pub fn end_agent_of(host: &str, cluster: &str) -> Result<()> {
     end_those(|pid| is_agent_of(pid, host, cluster))
 }

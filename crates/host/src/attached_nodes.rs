@@ -31,7 +31,7 @@ pub struct OwnAddresses(pub Vec<IpAddr>);
 #[derive(Serialize, Deserialize)]
 pub struct GrantReadOnly(pub PathBuf);
 
-/// Returns the present process of a server.
+/// Returns the current process of a server.
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
 
@@ -52,8 +52,8 @@ pub struct UndoLeftovers {
 }
 
 impl Agent {
-    /// Returns those of these addresses that belong to the host of the agent, so that only it can
-    /// bind them.
+    /// Returns those of these addresses that belong to the host of the agent, so only it can bind
+    /// them.
     ///
     /// # Errors
     /// The agent has ended.

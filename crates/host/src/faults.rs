@@ -24,7 +24,7 @@ use target_spec::{Invocation, LinkSpec};
 pub enum Injection {
     /// Stops a process (SIGSTOP), and continues it for healing.
     Pause(Identity),
-    /// Repeatedly stops a process for a short time, and continues it in between.
+    /// Repeatedly stops a process for a short time, and then continues it.
     Stutter {
         /// Process to stop.
         process: Identity,

@@ -1,8 +1,8 @@
 //! Files of a host, through its agent.
 //!
 //! Invariants: paths are those of the host, and below a folder that its agent received at its
-//! start. The module splits every request into parts that fit into a message, however many and
-//! however large the files are.
+//! start. The module splits every request into parts that fit into a message, for files of any
+//! number and size.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -326,7 +326,7 @@ impl Agent {
     /// `text_of` come with their text.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The folder cannot be read.
     pub fn list(&self, folder: &Path, text_of: Option<&str>) -> Result<Option<Vec<Entry>>> {
         let mut call = List {
             folder: folder.to_owned(),
@@ -349,7 +349,7 @@ impl Agent {
     /// Reads a piece of a file. `None` if the file does not exist.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn piece(&self, path: &Path, from: From) -> Result<Option<Piece>> {
         let path = path.to_owned();
         self.call(&Get { path, from })
@@ -369,7 +369,7 @@ impl Agent {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// It does not exist, or cannot be read.
+    /// The file does not exist, or cannot be read.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = std::io::Read::read_to_end(&mut self.reader(path, 0), &mut bytes);
@@ -417,7 +417,7 @@ impl Agent {
     /// Syncs, and then drops all files below `folder` from the page cache, except mapped ones.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The files cannot be read.
     pub fn uncache(&self, folder: &Path) -> Result<()> {
         self.call_for(&EvictTree(folder.to_owned()), CHANGE_LIMIT)
     }

@@ -114,8 +114,8 @@ impl Agent {
         Ok((seen, clock))
     }
 
-    /// Removes cassay's files that belong to no cluster from a folder. Returns the names of what
-    /// was removed.
+    /// Removes cassay's files that belong to no cluster from a folder. Returns the names of the
+    /// removed files.
     ///
     /// # Errors
     /// Something cannot be removed.

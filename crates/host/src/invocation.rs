@@ -1,5 +1,5 @@
 //! Runs a user's programs that inject, observe or heal faults where no agent runs. Each runs on
-//! this machine until it ends or its time is over.
+//! this machine until it ends or its time limit expires.
 
 use crate::agent;
 use crate::process::{self, Patience};
@@ -27,7 +27,7 @@ pub struct ProgramResult {
 /// Runs a program. At the time limit, it is killed with its process group.
 ///
 /// # Errors
-/// It cannot be started.
+/// The program cannot be started.
 pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
     let (program, arguments) = what.words.split_first().context("there is no program")?;
     let program = if program.contains('/') {
@@ -60,7 +60,7 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
 /// Runs a program that must exit with 0 within `limit`.
 ///
 /// # Errors
-/// It cannot be started, does not end in time, or exits with another code.
+/// The program cannot be started, does not end in time, or exits with another code.
 pub fn succeed(what: &Invocation, limit: Duration) -> Result<()> {
     let done = run(what, limit)?;
     match done.code {

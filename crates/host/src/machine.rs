@@ -60,7 +60,7 @@ impl Agent {
     /// Returns the CPUs and memory location of a process on its host.
     ///
     /// # Errors
-    /// It has ended, or the agent has ended.
+    /// The process has ended, or the agent has ended.
     pub fn whereabouts(&self, process: Identity) -> Result<EffectiveAffinity> {
         self.call(&FindProcess(process))
     }

@@ -111,11 +111,11 @@ pub enum Query {
 pub enum Attempt {
     /// It succeeded, and took this time.
     Took(Duration),
-    /// It was refused with this error number.
+    /// The machine refused the attempt with this error number.
     Refused(i32),
     /// It had no result in time.
     Silent,
-    /// There was nothing to try it on.
+    /// There was no object for the attempt.
     None,
 }
 
@@ -145,7 +145,7 @@ pub enum QueryAnswer {
     Link {
         /// True if it is administratively up.
         is_up: bool,
-        /// True if its other end is also up, so that its cable is plugged in.
+        /// True if its other end is also up, so its cable is plugged in.
         has_carrier: bool,
         /// Received packets since its creation.
         received_packets: u64,

@@ -29,10 +29,11 @@ const FOUND_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(250);
 
 impl Service {
-    /// Returns its present process. `None` if it does not run.
+    /// Returns its current process. `None` if it does not run.
     ///
     /// # Errors
-    /// It cannot be determined: the owner of its socket is not visible, or a program fails.
+    /// The process cannot be determined: the owner of its socket is not visible, or a program
+    /// fails.
     pub fn process(&self) -> Result<Option<Identity>> {
         let pid = match &self.control {
             // The socket may be that of Docker's own proxy.

@@ -115,7 +115,7 @@ impl Host {
     /// Changes the limits of this host while it runs. Its volume does not change.
     ///
     /// # Errors
-    /// This machine cannot set them (then some limits may have changed), or another volume size is
+    /// This machine cannot set the limits (then some may have changed), or another volume size is
     /// requested.
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
@@ -144,7 +144,7 @@ impl Host {
     /// way). Unlimited ones are absent, except `cpus`.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The limits cannot be read.
     pub fn limits(&self) -> Result<BTreeMap<String, String>> {
         let own = self.agent.call(&Limits)?;
         let Some(switch) = &self.switch else {

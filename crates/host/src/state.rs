@@ -67,7 +67,7 @@ impl HostsState {
     /// control groups and volumes.
     ///
     /// # Errors
-    /// A machine has no folder for it.
+    /// A machine has no folder for the state.
     pub fn for_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
         let host = |(machine, number): (&RemoteHost, usize)| {
             let name = format!("host{number}");

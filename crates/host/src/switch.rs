@@ -20,8 +20,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Private ranges 10.N.0.0/16 for networks. They are unusual, so that the machine will hardly meet
-/// them elsewhere: this check does not see networks that the machine joins later.
+/// Private ranges 10.N.0.0/16 for networks. They are unusual, so the machine will hardly meet them
+/// elsewhere: this check does not see networks that the machine joins later.
 const RANGES: [u8; 3] = [94, 187, 213];
 
 /// Last octet of the machine's own address in the network. Hosts count from 1.
@@ -47,7 +47,7 @@ impl Switch {
     /// Creates a switch through its agent, in a free network.
     ///
     /// # Errors
-    /// It is not permitted, or no network is free.
+    /// The switch is not permitted, or no network is free.
     pub fn make(agent: Agent) -> Result<Switch> {
         agent.call(&MakeBridge)?;
         let namespace = Namespace::open(&format!("/proc/{}/ns/net", agent.process().pid))?;
@@ -169,7 +169,8 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // A route to an address in it, to it, and to a larger network; another network beside it.
+        // A route to an address in the network, one to the network, and one to a larger network;
+        // another network next to it.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")

@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub enum Undo {
     /// Folder with all its contents.
     Tree(PathBuf),
-    /// Data volume, or the plain folder in its place, if empty.
+    /// Data volume, or the plain folder at its path if that folder is empty.
     Volume(PathBuf),
     /// Control groups, with the processes in them.
     Groups(Vec<CgroupDir>),

@@ -29,7 +29,7 @@ const GUARD_LIMIT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Maximum size of a file. No list has ever been that long, so a larger file is not cassay's.
+/// Maximum size of a file. No list reaches this length, so a larger file is not cassay's.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// Undo list of an agent.
@@ -64,7 +64,7 @@ impl UndoFile {
     /// Returns the path of the file, which is created if necessary.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     pub fn path(&mut self) -> Result<&Path> {
         if self.file.is_none() {
             let made = create(&self.folder)
@@ -78,7 +78,7 @@ impl UndoFile {
     /// Writes the list, if there is a file.
     ///
     /// # Errors
-    /// It could not be written to disk.
+    /// The list could not be written to disk.
     pub fn write(&mut self, all: &[Undo]) -> Result<()> {
         let Some((file, path)) = &mut self.file else {
             return Ok(());

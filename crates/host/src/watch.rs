@@ -178,7 +178,7 @@ impl Decoder {
     /// Stores the readings of `batch` with times of the controller's clock.
     ///
     /// # Errors
-    /// It is not a valid batch.
+    /// The batch is not a valid batch.
     pub fn decode(&mut self, batch: Batch, theirs: Offset, out: &mut Out) -> Result<()> {
         let named = batch.series.into_iter().map(|[probe, name, place, unit]| {
             let (name, place) = (Arc::from(name), Arc::from(place));

@@ -93,7 +93,7 @@ pub struct Import {
     /// Notes on words without effect, and on differences from the tool, for plan and report. Each
     /// is a sentence.
     pub notes: Vec<String>,
-    /// Connection settings, as far as the import states them.
+    /// Connection settings that the import states.
     pub connection: Connection,
 }
 
@@ -175,7 +175,7 @@ pub enum Offer {
         per_second: f64,
         /// Maximum number of operations in flight.
         threads: u32,
-        /// True if latency counts from the send, and so excludes the wait of a client that has
+        /// True if latency counts from the send. It then excludes the wait of a client that has
         /// fallen behind.
         hides_wait: bool,
     },

@@ -82,7 +82,7 @@ struct Datacenter {
 /// operator's secret.
 ///
 /// # Errors
-/// It does not exist, none of its nodes is ready, or the user may not read a part of it.
+/// The cluster does not exist, none of its nodes is ready, or the user may not read a part of it.
 pub fn find(
     kubectl: &Kubectl,
     owner: &KubernetesOwner,

@@ -28,7 +28,7 @@ pub const FOLDER: &str = "/cassay";
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
-/// Command of the container of a node. It waits until it is told to end.
+/// Command of the container of a node. The pod waits for the command to end.
 pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done";
 
 /// Script of the container of a client.

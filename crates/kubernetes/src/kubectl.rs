@@ -81,7 +81,7 @@ impl Kubectl {
     /// Returns this value for another namespace.
     ///
     /// # Errors
-    /// It is not a valid name.
+    /// The namespace is not a valid name.
     pub fn within(&self, namespace: &str) -> Result<Kubectl> {
         let there = Kubectl::new(self.context(), Some(namespace))?;
         Ok(there.by_program(&self.program))
@@ -133,7 +133,7 @@ impl Kubectl {
     /// Reads one object.
     ///
     /// # Errors
-    /// It does not exist, or the user may not read it.
+    /// The object does not exist, or the user may not read it.
     pub fn get(&self, kind: &str, name: &str) -> Result<Value> {
         json(&self.ask(&["get", kind, name, "-o", "json"], None)?)
     }
@@ -173,7 +173,7 @@ impl Kubectl {
     /// `{type, object}`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// `kubectl` cannot be started.
     pub(crate) fn watch(&self, kind: &str, selector: &Selector) -> Result<Child> {
         let how = ["-o", "json", "--watch", "--output-watch-events"];
         let selector = selector.option();
@@ -184,7 +184,7 @@ impl Kubectl {
     /// it.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// `kubectl` cannot be started.
     pub(crate) fn follow_logs(&self, pod: &str) -> Result<Child> {
         self.read_from(&["logs", "--follow", pod])
     }
@@ -192,7 +192,7 @@ impl Kubectl {
     /// Starts a `kubectl` whose output is read as it comes.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// `kubectl` cannot be started.
     pub(crate) fn read_from(&self, arguments: &[&str]) -> Result<Child> {
         let mut command = self.command();
         command.args(arguments);

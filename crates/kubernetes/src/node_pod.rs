@@ -104,7 +104,7 @@ impl NodePod {
     /// Returns the StatefulSet that creates it.
     ///
     /// # Errors
-    /// It does not belong to a StatefulSet.
+    /// The pod does not belong to a StatefulSet.
     pub(crate) fn set(&self) -> Result<String> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let owners = pod["metadata"]["ownerReferences"].as_array();
@@ -153,11 +153,11 @@ impl NodePod {
     }
 
     /// Blocks all traffic to and from it by a network policy, as long as the returned value is
-    /// held. It blocks new connections. Existing ones go on if the network plugin allows it, as
-    /// most do.
+    /// held. It blocks new connections. Existing connections continue if the network plugin allows
+    /// it, as most do.
     ///
     /// # Errors
-    /// It belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
+    /// The pod belongs to no StatefulSet, so no label selects it alone. Or the cluster refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
         let unlabelled = || {

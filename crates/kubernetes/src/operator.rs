@@ -34,7 +34,7 @@ impl Operator {
     }
 
     /// Starts a restart of all nodes, which are these pods, without waiting for its end. Returns a
-    /// description of it.
+    /// description of the restart.
     ///
     /// # Errors
     /// The cluster refuses it, or no controller of the pods is known.

@@ -51,7 +51,7 @@ pub struct PodSeen {
     pub is_ready: bool,
     /// Reason why it does not run and will never run: its image cannot be pulled, it has ended, ….
     pub stuck: Option<String>,
-    /// Reason why it does not run yet: no node has room for it, ….
+    /// Reason why it does not run yet, such as a lack of space on the nodes.
     pub waits_for: Option<String>,
     /// Its fate, if it has ended or is ending.
     pub fate: Option<String>,
@@ -264,8 +264,8 @@ impl Pods {
         self.shared.until(deadline, found, late)
     }
 
-    /// Waits likewise, and reports now and then why they do not run yet, whenever the reason
-    /// differs from the one `told` last.
+    /// Waits likewise, and reports the reason for the wait whenever it differs from the last
+    /// reported one, `told`.
     ///
     /// # Errors
     /// Those of that function.

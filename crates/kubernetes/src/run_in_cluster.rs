@@ -277,7 +277,7 @@ impl BegunRun {
         Ok(())
     }
 
-    /// Deletes its pod, with all objects that were created for it.
+    /// Deletes its pod, with all objects that cassay created for it.
     ///
     /// # Errors
     /// The cluster cannot be reached.

@@ -338,8 +338,8 @@ impl CgroupDir {
     }
 }
 
-/// In version 2, switches the controllers on for the groups beside `place`. They remain on, because
-/// other groups may have begun to use them. They have no effect by themselves.
+/// In version 2, enables the controllers for the siblings of `place`. They remain on, because other
+/// groups may have begun to use them. They have no effect by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
     switch_on(top, &place.controllers).context(

@@ -19,7 +19,7 @@ struct Listening {
 /// the processes that the calling one sees. `None` if no process does.
 ///
 /// # Errors
-/// There is one, but its files may not be read. Or the kernel's tables cannot be read.
+/// A process accepts them, but its files may not be read. Or the kernel's tables cannot be read.
 pub fn pid(address: SocketAddr) -> Result<Option<u32>> {
     let mut known = socket_at(address)?;
     loop {

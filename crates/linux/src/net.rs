@@ -55,7 +55,7 @@ impl Namespace {
     /// `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// It does not exist or may not be opened.
+    /// The namespace does not exist or may not be opened.
     pub fn open(path: &str) -> Result<Namespace> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty());

@@ -2,9 +2,9 @@
 //! requested processes.
 //!
 //! These are only facts, without the recommended values and the purpose of the processes.
-//! Invariants: it changes nothing and runs no program. Of a process's arguments, it reports only
-//! requested ones, and of these only numbers, because any other value may be a secret. It gives an
-//! answer for any content of the files. All files are below a root, which is `/` except in tests.
+//! Invariants: it changes nothing and runs no program. It reports only requested arguments of a
+//! process, and only numbers, because any other value may be a secret. It gives an answer for any
+//! content of the files. All files are below a root, which is `/` except in tests.
 
 mod devices;
 mod interrupts;
@@ -55,7 +55,7 @@ pub struct HostSettings {
     pub processes: Vec<ProcessSettings>,
     /// The mounts that hold the folders, without duplicates.
     pub mounts: Vec<Mount>,
-    /// Other facts that could not be read, a sentence each.
+    /// Other facts that could not be read, one sentence each.
     pub unseen: Vec<String>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Invariants: once it is mounted, the image has no name. The loop device releases it with its last
 //! user. The mount is only visible in the mount namespace of its host. So it disappears when no
-//! process is left in that namespace, however this program ends. The image is sparse, so the space
-//! for it is checked first.
+//! process is left in that namespace, after any end of this program. The image is sparse, so cassay
+//! checks the space for it first.
 //!
 //! An agent that has a volume holds it open, mounted or not, and another agent may then mount it.
 //! Only one agent mounts it at a time: it holds the lock of the device until it has unmounted the
@@ -282,7 +282,7 @@ impl Volume {
     /// its folder.
     ///
     /// # Errors
-    /// It is not mounted here.
+    /// The volume is not mounted here.
     pub fn root(&self) -> Result<OwnedFd> {
         let folder = self.folder.display();
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
@@ -303,7 +303,7 @@ impl Volume {
     /// more, as in a power failure.
     ///
     /// # Errors
-    /// It is not mounted, or the kernel refuses.
+    /// The volume is not mounted, or the kernel refuses.
     pub fn shut_down(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
@@ -333,7 +333,7 @@ impl Volume {
     /// Makes it read-only, as after an error of its device.
     ///
     /// # Errors
-    /// It is not mounted, or the kernel refuses.
+    /// The volume is not mounted, or the kernel refuses.
     pub fn abort(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
@@ -341,10 +341,10 @@ impl Volume {
         done.with_context(|| format!("make the file system of {} end", self.folder.display()))
     }
 
-    /// Stops the discard of blocks of deleted files until it is mounted again. A file system whose
-    /// journal aborts discards some blocks whose files exist again after a replay of it. Of 40
-    /// volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros in
-    /// place of a synced file. Without discard, no volume had this.
+    /// Disables the discard of blocks of deleted files until the next mount. A file system whose
+    /// journal aborts discards some blocks whose files exist again after a replay of the journal.
+    /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
+    /// in place of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
@@ -364,7 +364,7 @@ impl Volume {
     /// Opens its image, without caches if its device bypasses them.
     ///
     /// # Errors
-    /// It belongs to another agent.
+    /// The volume belongs to another agent.
     pub fn image(&self) -> Result<File> {
         let image = self
             .image
@@ -414,7 +414,7 @@ impl Blocks {
     /// Writes them at this position, and syncs them to the device.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The bytes cannot be written.
     pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
         file.write_all_at(self.bytes(), at)?;
         file.sync_data()
@@ -449,8 +449,8 @@ pub fn thaw(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unmounts the volume at `folder` and removes the folder, which makes its contents vanish. A plain
-/// folder in its place is removed if it is empty.
+/// Unmounts the volume at `folder` and removes the folder, which makes its contents vanish. An
+/// empty plain folder at its path is removed.
 ///
 /// # Errors
 /// The kernel refuses.

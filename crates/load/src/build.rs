@@ -1,5 +1,5 @@
-//! Builds a worker with all the memory that it will ever need. After the start line, only buffers
-//! grow, for frames that are larger than the workload announced.
+//! Builds a worker with all its memory. After the start line, only buffers grow, for frames that
+//! are larger than the workload announced.
 
 use crate::config::Config;
 use crate::connect;

@@ -43,8 +43,8 @@ pub struct Config {
     /// operations that are due wait. Their latency includes the wait, and they count as limited.
     pub in_flight_max: u32,
     /// Open schedules: shortest time between two releases of one worker. Operations that become due
-    /// in between are sent together. So the release lag is at most about this time, and each
-    /// release costs one wake-up instead of one per operation. Default: [`RELEASE_QUANTUM`].
+    /// meanwhile are sent together. So the release lag is at most about this time, and each release
+    /// costs one wake-up instead of one per operation. Default: [`RELEASE_QUANTUM`].
     pub release_quantum: Duration,
     /// Time from the send after which an attempt counts as failed, unless its kind has its own
     /// timeout.
@@ -104,7 +104,7 @@ pub struct OtherWorkers {
 pub struct Endpoint {
     /// Address at which the client reaches the node for CQL.
     pub address: SocketAddr,
-    /// Address that the other nodes use for it. Both addresses are the same unless addresses are
+    /// Address at which the other nodes reach it. Both addresses are the same unless addresses are
     /// translated on the way. The node's certificate contains this one.
     pub called: SocketAddr,
     /// Name that selects the node at a proxy for several nodes; TLS requests this server name.
@@ -182,7 +182,7 @@ impl Limit {
 }
 
 /// Window that defines the measured population: operations whose intended time is between the
-/// window's begin and the stop. The client follows them to their end, or to [`Config::timeout`] or
+/// window's start and the stop. The client follows them to their end, or to [`Config::timeout`] or
 /// the timeout of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {

@@ -45,7 +45,7 @@ fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
         page_size: statement.page_size,
         serial_consistency: statement.serial_consistency,
         timestamp_us: statement.client_timestamp.then_some(0),
-        // A statement sent as text was not prepared, so its columns are not known in advance.
+        // A statement sent as text was not prepared, so its columns are unknown in advance.
         skip_metadata: statement.returns_rows && statement.prepared,
         ..QueryParams::default()
     }
@@ -324,7 +324,7 @@ impl Reconnector {
     }
 
     /// Tries to reopen connection number `connection` of a worker in a separate thread, until the
-    /// connection is open or the run is over.
+    /// connection is open or the run ends.
     pub fn reopen(self: &Arc<Self>, connection: u16, to: Sender<(u16, Link)>) {
         let this = Arc::clone(self);
         let node = usize::from(connection) / self.connections_per_node;

@@ -66,7 +66,7 @@ pub struct Connections {
     pub workers: usize,
     /// Connections of each worker to each node.
     pub per_node: usize,
-    /// Number of nodes, as far as they are known.
+    /// Number of known nodes.
     pub nodes: usize,
     /// Files per connection: two if the other end is also in this process.
     pub files_each: usize,

@@ -30,7 +30,7 @@ impl Control {
         }
     }
 
-    /// Returns the begin of the measured window, monotonic clock.
+    /// Returns the start of the measured window, monotonic clock.
     #[inline]
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns.load(Ordering::Relaxed)

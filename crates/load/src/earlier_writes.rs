@@ -32,7 +32,7 @@ const LEDGERS_BYTES_MAX: u64 = 1 << 30;
 /// Unit of the times in this module, ns.
 const TICK_NS: u64 = 100_000;
 /// Usual margin, in ticks: a millisecond. Timestamps of the client run ahead of its clock by at
-/// most a batch of operations, and so do those of a node.
+/// most a batch of operations. So do the timestamps of a node.
 const MARGIN_USUAL: u32 = 10;
 /// End of a write that may still be applied, or whose end is unknown.
 const FOREVER: u32 = u32::MAX;

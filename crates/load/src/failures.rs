@@ -44,7 +44,7 @@ impl Failures {
     }
 }
 
-/// Adds the failures that another worker has seen at the same nodes.
+/// Adds the failures of the same nodes that another worker observed.
 pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     all.resize(all.len().max(of_worker.len()), Failures::default());
     for (sum, one) in all.iter_mut().zip(of_worker) {

@@ -36,7 +36,7 @@ pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::R
 }
 
 /// Returns the new address of `node`, as reported by the first other node of `all` that responds.
-/// `None` if the address has not changed or is not known.
+/// `None` if the address is unchanged or unknown.
 pub(crate) fn address_now(
     node: &Endpoint,
     all: &[Endpoint],

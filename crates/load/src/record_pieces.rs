@@ -104,7 +104,7 @@ impl KeptRecords {
         }
     }
 
-    /// Puts a client's piece in its place. `None` if it does not fit.
+    /// Returns a client's piece to its slot. `None` if it does not fit.
     pub fn add(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         match piece.what {
             RecordKind::States | RecordKind::Times => self.ledger.as_mut()?.take_over(piece),

@@ -3,7 +3,7 @@
 //!
 //! A worker owns one part and swaps it for an empty one at the end of the interval, without
 //! waiting. If the collector is late and no empty part has come back, the interval continues. No
-//! result is lost, but the slice is longer. The worker waits for an empty part only at the begin
+//! result is lost, but the slice is longer. The worker waits for an empty part only at the start
 //! and the end of the measured window, since no slice may span either edge.
 
 use crate::worker_io::World;
@@ -187,7 +187,7 @@ impl Recorder {
         self.part.kinds[usize::from(kind)].leave_unsent(latency_ns, count);
     }
 
-    /// Returns the begin of the window, or the largest time if it is not known yet.
+    /// Returns the start of the window, or the largest time if it is still unknown.
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns
     }
@@ -209,7 +209,7 @@ impl Recorder {
     }
 
     /// Ends the running interval at its planned end, if an empty part is available. `now_ns` may be
-    /// several intervals later. The slice is then that much longer, but never spans the begin of
+    /// several intervals later. The slice is then that much longer, but never spans the start of
     /// the measured window.
     pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
         // At the start of the window, waiting for an empty part is useful, because a slice must be
@@ -251,7 +251,7 @@ impl Recorder {
         while self.part.end_ns < end_ns {
             self.cut(world, end_ns - 1, false);
         }
-        // The stop may come from a clock reading before the begin of this interval.
+        // The stop may come from a clock reading before the start of this interval.
         let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
         // Here, waiting for an empty part is worthwhile, because measured results must not mix with
@@ -261,7 +261,7 @@ impl Recorder {
         }
     }
 
-    /// Passes on the last part. It ends at `end_ns`, or at the begin of the window if that is
+    /// Passes on the last part. It ends at `end_ns`, or at the start of the window if that is
     /// between its last operation and its end.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();

@@ -131,7 +131,7 @@ impl Arrivals {
     /// Skips all operations that are due before `until_ns` and returns their number. The number is
     /// exact, except for Poisson arrivals, for which it is the mean.
     pub fn skip_until(&mut self, until_ns: u64) -> u64 {
-        // First skips slightly fewer than all at once, however the root was rounded.
+        // First skips slightly fewer than all at once, so the rounding of the root does not matter.
         let even_ns = even_ns(until_ns, self.rise_ns);
         let mut count = self.even.skip_until(even_ns);
         while self.next_ns() < until_ns {
@@ -268,7 +268,7 @@ impl Even {
                 step,
                 speed,
             } => {
-                // First slightly fewer than all, however the quotient is rounded.
+                // First slightly fewer than all, so the rounding of the quotient does not matter.
                 let until = (until_ns as f64 * *speed) as u64;
                 let until = until.saturating_sub(1 + speed.ceil() as u64);
                 let end = course.count_before(from_ns.saturating_add(until));

@@ -64,7 +64,7 @@ impl Wrapping {
         self.end += bytes;
     }
 
-    /// Copies the payload of whole segments, as far as there is room. Returns the number of bytes.
+    /// Copies the payload of whole segments, up to the free space. Returns the number of bytes.
     pub fn take(&mut self, room: &mut [u8]) -> Result<usize, SegmentError> {
         let mut filled = 0;
         while filled < room.len() {

@@ -2,7 +2,7 @@
 //!
 //! Most statements are *plain*: one request, one response, and no follow-up. The other statements
 //! have their own course (`worker::operation_state`) and cost more. This module makes the
-//! distinction once, so that only those statements pay for it.
+//! distinction once. Only those statements bear its cost.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;

@@ -17,8 +17,8 @@
 //! verifies all of this.
 //!
 //! Budget: 350 ns of CPU per operation, kernel included, for generated standard1 writes on the null
-//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core. Of these, 120 ns are
-//! the engine's own and the rest is the loopback socket's (docs/performance.md describes the
+//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core. The engine itself
+//! takes 120 ns of them, and the loopback socket the rest (docs/performance.md describes the
 //! machine).
 
 mod first_errors;
@@ -258,8 +258,8 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // The start is read after the clock. If it is not known yet, it will be after `now_ns`.
-            // So records of this turn cannot be on the wrong side of it.
+            // The start is read after the clock. If it is still unknown, it will be after `now_ns`.
+            // So this turn records no operation on the wrong side of the start.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
@@ -313,7 +313,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns true if responses may wait in their sockets until the loop turns anyway.
+    /// Returns true if responses may wait in their sockets, because the loop soon turns without
+    /// them.
     #[inline]
     fn may_rest(&self) -> bool {
         self.sockets.are_timed

@@ -2,7 +2,7 @@
 //! statistics of its values.
 //!
 //! The bins begin at second 0. If a value is beyond the last possible bin, neighbours are joined in
-//! pairs, so that all bins become twice as wide. Invariant: count, sum, minimum, maximum and the
+//! pairs, which doubles the width of all bins. Invariant: count, sum, minimum, maximum and the
 //! times of the last two cover all pushed values. This holds after any joins and for any order of
 //! arrival. A mean over a bin hides its peak, so the bin also keeps the peak and its time.
 

@@ -1,8 +1,8 @@
 //! The only module that reads clocks.
 //!
 //! `CLOCK_MONOTONIC` through the vDSO costs about 25 ns here. Every process of one machine reads
-//! the same clock, so that samples of several processes align without conversion. The hot path
-//! reads it once per batch, not once per operation.
+//! the same clock, so samples of several processes align without conversion. The hot path reads it
+//! once per batch, not once per operation.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};

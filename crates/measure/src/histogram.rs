@@ -1,6 +1,6 @@
 //! A bounded HdrHistogram: 1 ns to 1 h, three significant digits, never resized.
 //!
-//! Every recorder in the workspace uses these bounds, so that histograms of workers, intervals and
+//! Every recorder in the workspace uses these bounds, so histograms of workers, intervals and
 //! machines add exactly. A value above the upper bound is recorded *at* the bound and counted in
 //! [`Histogram::clamped_count`]. No value is lost silently.
 
@@ -219,7 +219,7 @@ impl Histogram {
         }
     }
 
-    /// Adds the values that [`Histogram::write_bytes`] wrote at the begin of `from`, and advances
+    /// Adds the values that [`Histogram::write_bytes`] wrote at the start of `from`, and advances
     /// `from` past them. `None` if the bytes are incomplete or invalid.
     pub fn add_bytes(&mut self, from: &mut &[u8]) -> Option<()> {
         let buckets = read_number(from)?;

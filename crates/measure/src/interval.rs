@@ -4,8 +4,8 @@
 //! Long because every counter is explained where it is defined.
 //!
 //! Invariant: the measured *population* is every operation whose intended start is in the window,
-//! however late it ends. An interval keeps *early* operations, which were due before the window,
-//! separate. So no later step has to separate them.
+//! regardless of when it ends. An interval keeps *early* operations, which were due before the
+//! window, separate. So no later step has to separate them.
 
 use crate::Histogram;
 use crate::clock::SECOND_NS;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 pub struct Interval {
     /// Number of the interval since the start line, from 0.
     pub index: u64,
-    /// Begin of the interval, monotonic clock, ns.
+    /// Start of the interval, monotonic clock, ns.
     pub start_ns: u64,
     /// End of the interval, monotonic clock, ns. The last interval of a run (the drain) may be
     /// shorter or longer.
     pub end_ns: u64,
-    /// Begin of the measured window, monotonic clock, ns. 0 if it begins with the run; [`u64::MAX`]
+    /// Start of the measured window, monotonic clock, ns. 0 if it begins with the run; [`u64::MAX`]
     /// while it is not known yet.
     pub window_from_ns: u64,
     /// True in the drain: no further operation becomes due, the client still sends those that are
@@ -37,7 +37,7 @@ pub struct Interval {
 
 impl Interval {
     /// Returns second `index` of a run that began at 0 and is measured from the beginning. Tests
-    /// change single fields of it.
+    /// change single fields of the result.
     pub fn second(index: u64, kinds: Vec<KindInterval>) -> Interval {
         Interval {
             index,
@@ -180,7 +180,7 @@ pub struct CensoredCounts {
 }
 
 /// Operations that were due before the measured window. All operations count as early until its
-/// begin is known.
+/// start is known.
 #[derive(Clone, Debug, Default)]
 pub struct Early {
     /// Successes: from the intended start to the response, ns.

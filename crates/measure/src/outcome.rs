@@ -84,7 +84,7 @@ crate::word_enum! {
         /// The client did not send the request, because no frame can hold it. A batch has no
         /// statement or more than 65 535, or there are more bytes than a frame may have.
         ClientRefused = "client_refused",
-        /// The pages of a result did not end, or repeated in a circle.
+        /// The pages of a result did not end, or repeated in a cycle.
         EndlessPages = "endless_pages",
     }
 }

@@ -35,8 +35,8 @@ impl Poller {
         Ok(Poller { set, is_precise })
     }
 
-    /// Returns the events, as far as there is room for them: at once, or when the first one comes,
-    /// or none when `timeout` is over. `None`: no time limit.
+    /// Returns the events, up to the free space. Returns at once if there are events, otherwise at
+    /// the first event or after `timeout`. `None`: no time limit.
     ///
     /// # Errors
     /// A signal arrived first ([`Errno::INTR`]). The only other error is a closed set.

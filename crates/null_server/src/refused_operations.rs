@@ -60,7 +60,7 @@ impl Refusals {
         })
     }
 
-    /// Returns true if no operation is ever refused.
+    /// Returns true if the null target refuses no operation.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shares.is_empty()

@@ -122,8 +122,7 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked has ended in any case, and no caller waits for a report of
-                // it.
+                // A loop that panicked has ended in any case, and no caller waits for its report.
                 let _ = thread.join();
             }
         }

@@ -116,7 +116,7 @@ pub enum Operand {
 pub struct Write {
     /// Table that it writes.
     pub table: TableName,
-    /// True if it has an IF clause, so that its answer has rows.
+    /// True if it has an IF clause. Its answer then has rows.
     pub conditional: bool,
     /// Its bind markers, in order.
     pub markers: Vec<Marker>,

@@ -1,5 +1,5 @@
-//! The system tables that drivers read when they connect: one node, and the schema that was created
-//! on it.
+//! The system tables that drivers read when they connect: one node, and the schema created on that
+//! node.
 //!
 //! The columns are those of Cassandra 5.0 that drivers of any version request. A column without a
 //! value is null. In a WHERE clause, it supports only equality with texts; drivers use nothing

@@ -78,7 +78,7 @@ impl<R: Read> Queue<R> {
     /// Reads the start of a file, and checks that it is a queue.
     ///
     /// # Errors
-    /// It is not a queue, or cannot be read.
+    /// The file is not a queue, or cannot be read.
     pub fn open(input: R) -> Result<Queue<R>, QueueError> {
         let mut queue = Queue {
             input,

@@ -150,7 +150,7 @@ pub struct Bound {
 /// Parses a record of a full query log or of a binary audit log.
 ///
 /// # Errors
-/// It is neither, or has a later version.
+/// The document is neither, or has a later version.
 pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     let mut items = Items::new(document);
     items.field("version")?;

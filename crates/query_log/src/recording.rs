@@ -79,7 +79,7 @@ pub(crate) struct Form {
     pub conditional: bool,
     pub returns_rows: bool,
     pub batch: Option<BatchKind>,
-    /// Index of the kind of operations that begin with it.
+    /// Index of the kind whose operations begin with this statement.
     pub kind: u8,
 }
 

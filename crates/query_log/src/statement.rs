@@ -55,7 +55,7 @@ pub struct KnownStatement {
 /// Analyses a statement of a connection that uses a keyspace.
 ///
 /// # Errors
-/// It cannot be replayed. Holds the reason.
+/// The statement cannot be replayed. Holds the reason.
 pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);

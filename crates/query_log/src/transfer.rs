@@ -69,7 +69,7 @@ impl Recording {
     /// Reads the output of [`pack`](Recording::pack), at most `bytes` of it.
     ///
     /// # Errors
-    /// It cannot be read, or differs from the packed bytes.
+    /// The input cannot be read, or differs from the packed bytes.
     pub fn unpack(from: &mut dyn Read, bytes: u64) -> Result<Recording, UnpackError> {
         let mut from = Unpacker { from, left: bytes };
         let told = from.text()?;

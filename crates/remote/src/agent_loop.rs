@@ -69,7 +69,7 @@ impl Outbox {
 /// Returns the agent's input and output, moved out of the way of other code that prints or reads.
 ///
 /// # Errors
-/// They cannot be duplicated.
+/// The descriptors cannot be duplicated.
 pub fn pipes() -> Result<(File, File)> {
     let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
     let reader = File::from(copy(rustix::stdio::stdin())?);

@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 1 << 20;
 /// Writes one message.
 ///
 /// # Errors
-/// It is too long, or the other side has ended.
+/// The message is too long, or the other side has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message).context("write a message as JSON")?;

@@ -156,7 +156,7 @@ impl Link {
     /// allows. `begin` is its first message; `mark` is a variable of its environment.
     ///
     /// # Errors
-    /// It cannot be started, or does not send its first message.
+    /// The agent cannot be started, or does not send its first message.
     pub fn open(name: &str, begin: &impl Serialize, mark: (&str, &str)) -> Result<Link> {
         let mut command = process::command(Path::new(OURSELVES));
         command

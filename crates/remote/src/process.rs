@@ -32,7 +32,7 @@ pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 /// Lifetime of a child relative to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// The child is killed when this process ends, however that happens.
+    /// The kernel kills the child when this process ends for any reason.
     Ours,
     /// The child continues after this process ends: it has its own session and no death signal.
     Detached,
@@ -99,7 +99,7 @@ impl Identity {
     /// Returns the identity of a child that has not been reaped, running or not.
     ///
     /// # Errors
-    /// It has been reaped.
+    /// The child has been reaped.
     pub fn from_child(child: &Child) -> Result<Identity> {
         let pid = child.id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
@@ -158,7 +158,8 @@ impl Identity {
     /// Returns true if it ended without SIGKILL.
     ///
     /// # Errors
-    /// It still exists after SIGKILL: it is stuck in the kernel, or this user may not kill it.
+    /// The process still exists after SIGKILL: it is stuck in the kernel, or this user may not kill
+    /// it.
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
             self.signal(Signal::TERM);

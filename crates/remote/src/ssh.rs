@@ -82,7 +82,7 @@ impl Link {
     /// Starts an agent elsewhere. `begin` is its first message.
     ///
     /// # Errors
-    /// It does not start. Holds the reason and a remedy.
+    /// The agent does not start. Holds the reason and a remedy.
     pub fn to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
         let mut count = 1;
         loop {
@@ -156,7 +156,7 @@ impl Link {
         }
         std::thread::scope(|scope| {
             for link in &links {
-                // An agent that does not end in time ends when its lease is over.
+                // An agent that does not end in time ends when its lease expires.
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });

@@ -2,9 +2,8 @@
 //! are kept, in the order in which they came.
 //!
 //! A mean or every n-th value would hide the one second in which the disk was full. The measured
-//! window gets [`WINDOW_SHARE`] of the buckets, however short it is compared with the load phase.
-//! All series of a figure have the same buckets, so that they can share their positions on the
-//! axis.
+//! window gets [`WINDOW_SHARE`] of the buckets, even if it is short compared with the load phase.
+//! All series of a figure have the same buckets, so they can share their positions on the axis.
 
 /// Share of the buckets that belong to the measured window.
 const WINDOW_SHARE: f64 = 0.6;

@@ -129,8 +129,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns true if the interval is that of one window that is too short for it. Several blocks
-    /// have an interval from the spread between them.
+    /// Returns true if the interval comes from one window that is too short for an interval.
+    /// Several blocks have an interval from the spread between them.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || autocorrelation::is_short_window(one.seconds),

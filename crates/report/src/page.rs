@@ -325,7 +325,7 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// Gap between panels in CSS pixels; 0 for a share of the height.
     pub gap_px: u32,
-    /// Stretches of the horizontal axis to which a reader can jump: name, begin and end.
+    /// Stretches of the horizontal axis to which a reader can jump: name, start and end.
     pub views: Vec<(String, [f64; 2])>,
     /// Stretches of the horizontal axis that are marked.
     pub bands: Vec<Band>,
@@ -487,7 +487,7 @@ pub enum Dash {
 /// A marked stretch of the horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Begin of the band.
+    /// Start of the band.
     pub from: f64,
     /// End of the band.
     pub to: f64,

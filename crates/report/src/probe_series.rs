@@ -107,7 +107,7 @@ fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
     phases
 }
 
-/// Returns the begin and end of the measured window. `None` if the trial did not reach it.
+/// Returns the start and end of the measured window. `None` if the trial did not reach it.
 pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     let measured = phases.iter().find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])

@@ -69,7 +69,7 @@ pub(crate) fn settle(blocks: Option<usize>) -> String {
 
 /// Range of a metric in trials of one variant at one load, which should be alike.
 pub struct Scatter<'a> {
-    /// Variant: of the two compared ones, the one with more scatter.
+    /// The variant with more scatter, of the two compared variants.
     pub variant: &'a VariantName,
     /// Metric, as in [`ComparisonRecord::metric`].
     pub metric: &'a str,
@@ -249,8 +249,8 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
     )
 }
 
-/// Summarizes the result of a study that goes on until it is answered, in one sentence. `None` for
-/// any other comparison.
+/// Summarizes the result of a study that continues until it is answered, in one sentence. `None`
+/// for any other comparison.
 pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);

@@ -8,7 +8,7 @@ use store::record::{
     read_back_words,
 };
 
-/// Number of faults from which one sentence covers all.
+/// Minimum number of faults that one sentence summarizes.
 const MANY: usize = 4;
 /// Faults whose latencies one sentence lists; of more, it lists the worst.
 const LISTED_MAX: usize = 4;

@@ -99,7 +99,7 @@ fn error(point: &PointRecord, compared: Option<f64>) -> String {
     }
 }
 
-/// Describes where p99 stayed within a bound, as far as that is known.
+/// Describes the known loads at which p99 stayed within a bound.
 fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> String {
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);

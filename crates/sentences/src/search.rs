@@ -79,7 +79,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     };
     let least = searches.iter().filter_map(|one| one.found());
     let least = least.map(Known::least).fold(f64::INFINITY, f64::min);
-    // A search ends at the grid point below the true value, so that equal results are not exact.
+    // A search ends at the grid point below the true value, so equal results are not exact.
     let half = |[low, high]: [f64; 2]| ((high - low) / 2.0).exp() * grid(least) - 1.0;
     let error = |interval: Option<[f64; 2]>| {
         let half = interval.map(|interval| significant(half(interval) * 100.0, 2));

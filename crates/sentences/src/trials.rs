@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
 
-/// Number of sentences about one rule from which one of them represents all.
+/// Minimum number of sentences about one rule that one of them represents.
 const REASONS_MANY: usize = 4;
 
 /// Number of names beyond which a sentence has only the first one and their number.
@@ -25,7 +25,7 @@ pub struct RunReason {
 }
 
 impl RunReason {
-    /// Returns a reason that is not a rule, and of no single trial.
+    /// Returns a reason that comes neither from a rule nor from a single trial.
     pub fn of_run(words: String) -> RunReason {
         RunReason {
             words,
@@ -41,7 +41,7 @@ struct TrialReason<'a> {
     trials: Vec<&'a TrialFinding>,
 }
 
-/// Returns the reasons of all trials, each once, with the names of its trials. Of a rule with many
+/// Returns the reasons of all trials, each once, with the names of its trials. If a rule has many
 /// reasons, only the first one and the number of trials are stated, since each is listed with its
 /// trial.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {

@@ -4,7 +4,7 @@
 use crate::comparison::change_words;
 use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
 
-/// Number of faults from which one sentence covers all.
+/// Minimum number of faults that one sentence summarizes.
 const MANY: usize = 4;
 
 /// Returns a sentence for each of a few faults, or one for many.

@@ -1,5 +1,5 @@
-//! Describes the aftermath of a fault, as far as it was measured. The same value serves the answer,
-//! panels, tables and cards.
+//! Describes the measured aftermath of a fault. The same value serves the answer, panels, tables
+//! and cards.
 //!
 //! Invariants: only [`Aftermath`] decides whether everything was normal or not. Series that were
 //! not measured are neither.

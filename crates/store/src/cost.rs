@@ -74,7 +74,7 @@ impl CostKind {
     }
 }
 
-/// Number of bytes from which on a larger unit is used.
+/// Minimum number of bytes for the next larger unit.
 const KIB: f64 = 1024.0;
 
 /// Costs of a trial, each in the unit of its kind.

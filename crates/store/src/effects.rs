@@ -127,7 +127,7 @@ impl Default for EffectVerdict {
 }
 
 impl EffectVerdict {
-    /// Returns the word for it in files.
+    /// Returns its word in files.
     pub fn name(self) -> &'static str {
         match self {
             EffectVerdict::Ratio(finding) => finding.name(),

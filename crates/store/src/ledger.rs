@@ -2,9 +2,9 @@
 //!
 //! The journal contains the checksums of the study, the plan, additions to it, each `finding.json`,
 //! files added to a trial after its end, and `findings.json`. A `finding.json` contains those of
-//! its trial's files, and `findings.json` those of all files once more. So the loss of a journal
-//! line or of a file does not affect the others. The lines of the journal are chained, so changing
-//! only one of them is detected.
+//! its trial's files, and `findings.json` those of all files again. So the loss of a journal line
+//! or of a file does not affect the others. The lines of the journal are chained, so changing only
+//! one of them is detected.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file_digests::{self, Damage, Depth, FileSum, Sums};

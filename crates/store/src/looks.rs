@@ -77,7 +77,7 @@ pub struct RobustRecord {
 }
 
 impl ComparisonRecord {
-    /// Returns the plan of its looks, as far as it affects the number of its blocks.
+    /// Returns the part of the plan of its looks that affects the number of its blocks.
     pub fn looks_in(&self) -> Looks {
         match &self.looks {
             None => Looks::Once,

@@ -124,7 +124,7 @@ impl SeriesPlacesRecord {
     /// Returns the places, each at least `least_s` long.
     ///
     /// # Errors
-    /// They are damaged.
+    /// The places are damaged.
     pub fn unpacked(&self, least_s: f64) -> Result<Places> {
         Places::unpack(self.width_s, &self.places, least_s)
             .with_context(|| format!("read the places of {} of {}", self.name, self.place))

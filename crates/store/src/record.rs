@@ -192,7 +192,7 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms. Absent if no operation failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// Counters beside outcomes and times, by name. Zeros are left out.
+    /// Counters besides outcomes and times, by name. Zeros are left out.
     #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
     /// Results of verified reads. Absent if no read was verified.

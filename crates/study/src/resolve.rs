@@ -128,7 +128,7 @@ fn primary(root: &Node, resolved: &ResolvedScale, out: &mut Diagnostics) {
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
     let outlooks: Vec<ProcedureEstimate> = settings.map(|one| one.procedure.outlook()).collect();
     if outlooks.iter().any(|outlook| outlook.points.len() < outlook.turns_max) {
-        // The points are not known yet.
+        // The points are still unknown.
         return;
     }
     let points = outlooks.iter().flat_map(|outlook| &outlook.points);

@@ -70,7 +70,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     not_in_sides(base, out);
     spell_out(base);
     let numbers = counts.iter().map(|count| parse_count(count.text().unwrap_or_default()));
-    // The check reports them. With a number left out, later ones would stand for other counts.
+    // The check reports them. If a number is left out, later names would mean other counts.
     let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
         return;
     };

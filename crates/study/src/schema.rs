@@ -70,8 +70,8 @@ fn variant() -> Value {
     })
 }
 
-/// Returns the rules that some keys exclude each other. They are conditions, since editors then
-/// mark the later key. For a `not`, editors would only report that it is not allowed.
+/// Returns the rules by which keys exclude each other. They are conditions, since editors then mark
+/// the later key. For a `not`, editors would only report that it is not allowed.
 fn exclusions(path: &str) -> Vec<Value> {
     let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
     groups.flat_map(exclusion).collect()

@@ -252,7 +252,7 @@ impl Phase {
 }
 
 impl Settings {
-    /// Returns true if tables of an attached cluster are used unchanged, so that no step creates,
+    /// Returns true if tables of an attached cluster are used unchanged. No step then creates,
     /// loads or resets them.
     pub fn takes_as_it_is(&self) -> bool {
         self.data.is_present() && matches!(self.target, Target::Attach(_))

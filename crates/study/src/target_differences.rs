@@ -6,8 +6,8 @@ use crate::units;
 use std::net::Ipv4Addr;
 use target_spec::{Collector, NodePods, Restarts, Target, redact::hidden};
 
-/// Chooses the order in which the nodes of a trial are reconfigured. It is all at once if the data
-/// is restored afterwards anyway, so that the ring is not needed during the change.
+/// Chooses the order in which the nodes of a trial are reconfigured. All nodes change at once if
+/// the data is restored afterwards, because the ring is then not needed during the change.
 pub fn restarts(settings: &Settings) -> Restarts {
     match settings.data.reset {
         Reset::Snapshot => Restarts::Together,

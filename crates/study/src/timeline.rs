@@ -65,7 +65,7 @@ struct Drawing<'a> {
     /// Length of the window, ns. For a command line that ends after its operations, the time until
     /// the end of the last fault.
     window_ns: u64,
-    /// True if it ends after a number of operations, so that the time of its end is unknown.
+    /// True if it ends after a number of operations. The time of its end is then unknown.
     is_counted: bool,
     columns: usize,
 }
@@ -213,7 +213,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers cannot be distinguished anyway, and may touch.
+            // Bars without numbers are indistinguishable in any case, and may touch.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),

@@ -29,7 +29,7 @@ pub fn identity_of(path: &Path) -> Result<String> {
 /// Writes a file atomically, so that readers see the whole file or no file.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().context("a file without a folder")?;
     let mut file = tempfile::NamedTempFile::new_in(folder).context("write to the cache")?;

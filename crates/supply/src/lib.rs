@@ -217,7 +217,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
 /// used.
 ///
 /// # Errors
-/// It does not exist.
+/// The distribution does not exist.
 pub fn home() -> Result<Option<PathBuf>> {
     let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
     let absolute = home.map(|home| {

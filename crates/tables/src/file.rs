@@ -87,7 +87,7 @@ impl Folder {
                 // As for any other new file, the process's umask reduces the permissions.
                 .permissions(Permissions::from_mode(0o666))
                 .tempfile_in(&self.path)?;
-            // Another export may have seen it before it was locked, and removed it.
+            // Another export may have opened the file before the lock, and removed it.
             if made.as_file().try_lock().is_ok() && made.as_file().metadata()?.nlink() > 0 {
                 return Ok(made);
             }

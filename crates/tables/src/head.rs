@@ -18,7 +18,7 @@ pub(crate) struct Head {
     block: usize,
     /// Start line, µs since 1970.
     start_us: Option<i64>,
-    /// Begin of the measured window, s since the start line.
+    /// Start of the measured window, s since the start line.
     window_from_s: Option<f64>,
     /// Kinds that are parts of operations of other kinds.
     pub(crate) parts: Vec<String>,
@@ -73,7 +73,7 @@ impl Head {
         self.start_us.filter(|_| is_near).map(|start| start + us.round() as i64)
     }
 
-    /// Converts a time since the start line to one since the begin of the window, s.
+    /// Converts a time since the start line to one since the start of the window, s.
     pub(crate) fn in_window(&self, t_s: f64) -> Option<f64> {
         // To the microsecond, as in records.
         self.window_from_s.map(|from_s| ((t_s - from_s) * 1e6).round() / 1e6)

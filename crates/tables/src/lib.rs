@@ -4,8 +4,8 @@
 //! table is defined once, with a line for each column: name, unit, meaning, and source of its
 //! value. Both formats and the document ([`document`]) are generated from that definition.
 //!
-//! Invariants: rows are written as they are read, whatever the length of the run. An unknown value
-//! is empty, never 0.
+//! Invariants: rows are written as they are read, regardless of the length of the run. An unknown
+//! value is empty, never 0.
 
 mod column;
 mod csv_file;
@@ -33,7 +33,7 @@ use store::{Run, RunState};
 pub struct ExportResult {
     /// Files, in the order of the tables.
     pub files: Vec<WrittenFile>,
-    /// Notes about the export, a sentence each.
+    /// Notes about the export, one sentence each.
     pub notes: Vec<String>,
 }
 

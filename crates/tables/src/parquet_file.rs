@@ -11,7 +11,7 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a group: some MB of values in memory, whatever the length of the table.
+/// Rows of a group: some MB of values in memory, regardless of the length of the table.
 const GROUP_ROWS: usize = 1 << 16;
 /// Definition levels: the value is present, or NULL.
 const THERE: i16 = 1;

@@ -14,7 +14,7 @@ const FIGURES: [(&str, &str, &str); 6] = [
     ("max", "max", "Largest value"),
 ];
 
-/// Begin of a time: intended start or send.
+/// Start of a time: intended start or send.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// From the intended start.

@@ -22,8 +22,7 @@ pub enum Restarts {
     /// One after the other, so that the ring always answers. It took 286 s on three hosts that
     /// share two cores.
     InTurn,
-    /// All nodes are stopped, then all are started, for a caller that restores the data afterwards
-    /// anyway.
+    /// All nodes are stopped, then all are started, for a caller that restores the data afterwards.
     Together,
 }
 

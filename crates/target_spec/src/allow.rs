@@ -28,7 +28,7 @@ impl Act {
         Act::Drop,
     ];
 
-    /// Returns the word for it on the command line.
+    /// Returns its word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Act::Create => "create",

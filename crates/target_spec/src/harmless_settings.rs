@@ -189,7 +189,7 @@ fn names_port(name: &str) -> bool {
     parts.any(|part| part.ends_with("port") && !part.ends_with("transport"))
 }
 
-/// Returns true if the text has only letters and digits, so that it contains no path and no other
+/// Returns true if the text has only letters and digits, so it contains no path and no other
 /// option.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric())

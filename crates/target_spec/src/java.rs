@@ -90,7 +90,7 @@ pub fn java_majors(release: &Release) -> Vec<u32> {
     majors
 }
 
-/// Says that a release is not made for a Java. `None` if it is made for it.
+/// Says that a release is not made for a Java. `None` if the release supports it.
 pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {

@@ -32,7 +32,7 @@ pub enum SecretSource {
     File(PathBuf),
     /// The value of an environment variable.
     Env(String),
-    /// A name whose source is not known yet.
+    /// A name whose source is still unknown.
     Named(String),
     /// A value in memory.
     Held(Secret),

@@ -229,7 +229,7 @@ impl Archive {
         }
     }
 
-    /// Returns the path with its links resolved. `None` if they lead outside or in circles.
+    /// Returns the path with its links resolved. `None` if they lead outside or in cycles.
     fn resolve(&self, path: &str) -> Option<String> {
         let mut rest: Vec<String> = parts(path).rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();

@@ -89,7 +89,7 @@ pub enum Housekeeping {
     /// No reserved CPUs. Instances get every core.
     None,
     /// The ratio of Seastar's perftune: on each node, one core for each 16 cores or part of 16. If
-    /// the instances do not fit beside this reserve, it is given up with a warning.
+    /// the instances do not fit in the rest, the plan omits the reserve and warns.
     Perftune,
     /// This number of cores on each node.
     PerNode(u32),

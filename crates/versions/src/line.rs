@@ -36,7 +36,7 @@ pub struct Line {
     /// True if nodes agree on a log of the cluster's metadata with an epoch
     /// (`system_views.cluster_metadata_log`), instead of gossiping the ring.
     pub has_cluster_metadata: bool,
-    /// True if nodes show their metrics as tables (`system_metrics`), so that CQL is sufficient for
+    /// True if nodes show their metrics as tables (`system_metrics`). CQL is then sufficient for
     /// reading them.
     pub has_metric_tables: bool,
     /// True if nodes show their snapshots as a table (`system_views.snapshots`).

@@ -70,7 +70,7 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             format!("no workload is named \"{use_}\"; `cassay workload list` shows all workloads"),
             hint,
         );
-        // It also reports the other mistakes of the section, as far as they can be detected.
+        // It also reports the other detectable mistakes of the section.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;
             for (kind, _) in &spec.mix {

@@ -94,7 +94,7 @@ impl Generator {
     }
 
     /// Returns the Murmur3 token of the partition key of the last begun operation. `None` if the
-    /// operation does not belong to a single partition, so that any node is suitable.
+    /// operation does not belong to a single partition. Any node is then suitable.
     #[inline]
     pub fn token(&self) -> Option<i64> {
         self.cursor.token()

@@ -33,7 +33,7 @@ pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     }
     let asked: u64 = hits.values().sum();
     let partitions = hits.len() as u64;
-    // Of several equal partitions, it is the one with the lower token, so that the result is always
+    // If several partitions are equal, it is the one with the lower token, so the result is always
     // the same.
     let hottest = hits.into_iter().max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
     let (token, most) = hottest?;

@@ -6,7 +6,7 @@
 //! NoSQLBench interpolates a table of 1000 points that ends at minus infinity. The compressor is
 //! named by `class`, the key that Cassandra has read since 3.0.
 //!
-//! Write timestamps begin in 1970. Deletes and writes of a run with present timestamps hide them,
+//! Write timestamps begin in 1970. Deletes and writes of a run with current timestamps hide them,
 //! so the table must be truncated before loading.
 
 use crate::distribution::{DistributionText, Sampler, Shape};

@@ -2,8 +2,8 @@
 //! of its rampup, bit for bit, regardless of the seed.
 //!
 //! There are differences. The main phase of NoSQLBench writes values that are functions of the
-//! cycle, under keys that many cycles share, so that reads cannot be judged. In cassay, every write
-//! of a row writes the only value of the row, and every read is verified. The number of keys is the
+//! cycle, under keys that many cycles share, so reads cannot be judged. In cassay, every write of a
+//! row writes the only value of the row, and every read is verified. The number of keys is the
 //! number of rows.
 
 use crate::decimal::Decimal;

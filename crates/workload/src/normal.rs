@@ -2,7 +2,7 @@
 //!
 //! It uses PPND16 of M. J. Wichura, "Algorithm AS 241: The percentage points of the normal
 //! distribution" (1988). This consists of three rational approximations, chosen by the distance
-//! from the middle. The argument is a count of 2^-63 steps, so that the far tails are exact and no
+//! from the middle. The argument is a count of 2^-63 steps, so the far tails are exact and no
 //! result is ever infinite.
 
 #![allow(

@@ -145,7 +145,7 @@ impl source::RowFunction for Registers {
         }
     }
 
-    /// Accepts any number that is ever written. The history determines which one is right.
+    /// Accepts any number that the workload may write. The history determines which one is right.
     fn check(
         &self,
         _cursor: &mut RowKey,

@@ -1,5 +1,5 @@
-//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` as far as generating data requires:
-//! names, columns, types, keys. Importers know a table only from its text, without a server.
+//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` for the parts that data generation
+//! needs: names, columns, types, keys. Importers know a table only from its text, without a server.
 //!
 //! It only reads, and does not validate. It skips options after the columns, and Cassandra decides
 //! what is valid.

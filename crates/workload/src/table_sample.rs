@@ -77,7 +77,7 @@ pub struct SampledPartition {
     /// Some of the rows of a partition, at least one, with cells in the order of the table's
     /// columns.
     pub rows: Vec<Vec<Value>>,
-    /// Number of its rows, as far as they were counted.
+    /// Number of its counted rows.
     pub rows_count: u64,
     /// Primary key of the row that operations on single rows read, in the order of its columns.
     pub key: Vec<Value>,

@@ -2,10 +2,9 @@
 //! of cycle n of its rampup, bit for bit except for the text of the data, regardless of the seed.
 //!
 //! There are differences. The main phase of NoSQLBench overwrites random rows with data that is a
-//! function of the cycle, so that reads cannot be judged. In cassay, every write of a row writes
-//! the only data of the row, and every read is verified. The first rows of a partition, in the
-//! order of their text, must all exist. The number of partitions follows from the rows and
-//! `partsize`.
+//! function of the cycle, so reads cannot be judged. In cassay, every write of a row writes the
+//! only data of the row, and every read is verified. The first rows of a partition, in the order of
+//! their text, must all exist. The number of partitions follows from the rows and `partsize`.
 
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;

@@ -70,8 +70,7 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Returns true if there are more mistakes than are shown, so that a search for others is
-    /// useless.
+    /// Returns true if there are more mistakes than are shown. A search for others is then useless.
     pub fn is_full(&self) -> bool {
         self.list.len() > MISTAKES_MAX
     }

@@ -2,7 +2,7 @@
 //! parallel, the longest first, so that no long unit starts when the others have ended.
 //!
 //! libtest runs the tests of one program in the order of their names, and cargo runs one program
-//! after the other, so that each program waits for its longest test. Here a long test is a separate
+//! after the other, so each program waits for its longest test. Here a long test is a separate
 //! unit. Short tests share a process, to save its start.
 
 use super::programs::Program;
@@ -142,8 +142,8 @@ impl Unit {
         let mut last_s = super::now().as_secs_f64();
         let heard = |line: &str| {
             let now_s = super::now().as_secs_f64();
-            // They run one after the other, so that the duration of a test is the time since the
-            // end of the previous one.
+            // They run one after the other, so the duration of a test is the time since the end of
+            // the previous one.
             if let Some(test) = ended(line) {
                 seconds.push((test.to_owned(), now_s - last_s));
                 last_s = now_s;

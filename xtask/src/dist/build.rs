@@ -87,7 +87,8 @@ impl Build {
         })
     }
 
-    /// Returns the build of the same commit, checked out and with its output in another folder.
+    /// Returns the build of a second checkout of the same commit, with its output in another
+    /// folder.
     pub fn elsewhere(&self, clone: &Path) -> Build {
         Build {
             root: clone.to_owned(),

@@ -24,7 +24,7 @@ const TESTS: [Test; 2] = [
 /// A test program of a crate.
 struct Test {
     package: &'static str,
-    /// Target in cargo's words: `--lib`, or `--test NAME`.
+    /// Target, in cargo's notation: `--lib`, or `--test NAME`.
     target: &'static [&'static str],
     /// Arguments in the guest: names of tests, and options of libtest.
     arguments: &'static [&'static str],

@@ -159,7 +159,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &ListedFault) -> Result<String> {
         until_broken(&mut command, &mut || text().contains("  seen: ")).with_context(text)?;
     command.kill().context("kill the command")?;
     command.wait().context("wait for the command")?;
-    // The command waits until the fault is healed, and injects it once more.
+    // The command waits until the fault is healed, and injects it again.
     let again = once_reached(lab, &asked).context("after the command was killed")?;
     ensure!(
         again.contains("confirmed"),

@@ -74,7 +74,7 @@ impl Lab {
         error.to_string()
     }
 
-    /// Prepares a release in the clone, as far as possible without cargo.
+    /// Prepares a release in the clone: the steps that do not need cargo.
     fn prepared(&self, version: Version) -> (Base, Repository, String) {
         let base = ready(&self.here, version).unwrap();
         let clone = self.here.cloned(&base, &self.root.join("clone")).unwrap();

@@ -1,12 +1,12 @@
-//! Limits import circles, since files of a crate that import each other can only be understood
+//! Limits import cycles, since files of a crate that import each other can only be understood
 //! together.
 
 use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// Maximum number of files in one circle, by crate. Circles of two files, a parent and its child,
-/// are allowed everywhere. These numbers may only decrease.
+/// Maximum number of files in one cycle, by crate. Cycles of two files, a parent and its child, are
+/// allowed everywhere. These numbers may only decrease.
 const FILES_MAX: [(&str, usize); 10] = [
     ("cluster", 3),
     ("cql", 4),
@@ -23,7 +23,7 @@ const FILES_MAX: [(&str, usize); 10] = [
 /// Limit for the other crates.
 const FILES_MAX_ELSEWHERE: usize = 2;
 
-/// Checks that no circle exceeds its limit, and that limits are lowered when circles shrink.
+/// Checks that no cycle exceeds its limit, and that limits are lowered when cycles shrink.
 pub fn circles(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for name in tree.crates() {

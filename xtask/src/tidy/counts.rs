@@ -4,8 +4,8 @@ use super::Violation;
 use crate::modules::Modules;
 use crate::tree::Tree;
 
-/// Number of lines without tests from which on ARCHITECTURE.md names a crate and the reason why it
-/// is not divided.
+/// Minimum number of lines without tests at which ARCHITECTURE.md names a crate and the reason why
+/// it is not divided.
 const CRATE_LINES_LARGE: usize = 15_000;
 
 /// The sentence of ARCHITECTURE.md that names the large crates.

@@ -151,7 +151,7 @@ pub fn layers(tree: &Tree) -> Vec<Violation> {
         Err(violation) => return vec![violation],
     };
     let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
-    // Each round places at least one more crate, unless crates use each other in a circle.
+    // Each round places at least one more crate, unless crates use each other in a cycle.
     for _ in &rows {
         for row in &rows {
             let used: Option<Vec<usize>> =

@@ -138,7 +138,7 @@ impl Breakable for DuplicateAddress {
     }
 }
 
-/// Resets the present connections to some ports of a simulated host or machine. The fault needs no
+/// Resets the current connections to some ports of a simulated host or machine. The fault needs no
 /// healing.
 pub(super) struct Reset(pub Vec<u16>);
 

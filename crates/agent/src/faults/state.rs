@@ -16,7 +16,7 @@ pub(crate) trait Breakable: Send {
     /// must be undone after the agent's end.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
-    /// Heals the fault. Returns the present processes of the affected ones, in order. Healing must
+    /// Heals the fault. Returns the current processes of the affected nodes, in order. Healing must
     /// also work after a partial injection.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>>;
 
@@ -69,8 +69,8 @@ impl Faults {
         self.news.notify_all();
     }
 
-    /// Waits until a fault is healed or the agent ends. Returns true if the fault's time is over
-    /// and it is still not healed.
+    /// Waits until a fault is healed or the agent ends. Returns true if the fault's time limit has
+    /// expired and the fault is not healed.
     pub(super) fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
         let mut alone_until = None;

@@ -1,5 +1,5 @@
 //! Tests of a server that cassay did not start: its agent stops, kills and pauses it, and it serves
-//! again, whichever process is killed.
+//! again, even if any process is killed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};

@@ -98,7 +98,7 @@ fn a_process_without_data_restarts_on_command_or_timeout() {
         assert!(second.alive() && second != kept.process);
         wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
 
-        // Data written since stays, however often healing is requested.
+        // Data written since then stays, regardless of the number of requests to heal.
         kept.fill();
         assert_eq!(kept.agent.heal(broken).unwrap().processes, [second]);
         assert!(!kept.is_empty());

@@ -1,4 +1,4 @@
-//! Tests that everything ends by itself, whichever process is killed, and whenever.
+//! Tests that all processes end, regardless of which one is killed, and when.
 
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};

@@ -1,5 +1,5 @@
-//! Tests of process faults: whichever process is killed or silent, the target is whole again in
-//! time, or gone.
+//! Tests of process faults: if any process is killed or silent, the target is whole again in time,
+//! or removed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};

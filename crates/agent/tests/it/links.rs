@@ -79,7 +79,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// A rate gives the minimum duration of a transfer, whatever else the machine does.
+/// A rate gives the minimum duration of a transfer, regardless of other load on the machine.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {
@@ -135,7 +135,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
     }
-    // A limit above the present one has no effect.
+    // A limit above the current one has no effect.
     let broken = one.agent().inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT).unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();

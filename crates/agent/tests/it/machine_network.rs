@@ -145,7 +145,7 @@ fn a_machine_loses_packets_until_it_is_healed() {
         assert!(!agent.heal(broken).unwrap().by_itself);
         assert_eq!(dropped(agent, broken), [0; 0]);
         // A fault that cannot be injected leaves nothing, and one that is not healed ends when its
-        // time is over.
+        // time limit expires.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
         assert!(error.contains("no packets are named"), "{error}");

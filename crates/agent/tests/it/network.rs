@@ -50,7 +50,7 @@ fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
     reach(from, address_of(to, port), SILENCE) == Reach::Silent
 }
 
-/// After a failed neighbour resolution, the kernel may report the failure once more.
+/// After a failed neighbour resolution, the kernel may report the failure again.
 pub fn assert_all_open(hosts: &Hosts) {
     for to in hosts.all() {
         for from in hosts.all() {
@@ -131,7 +131,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     assert!(dropped(hosts.switch().unwrap(), broken).is_empty());
 }
 
-/// A host that cannot answer is reached all the same: its refusal is lost.
+/// A host that cannot answer can still be reached: its refusal is lost.
 #[test]
 fn packets_lost_one_way_arrive_the_other_way() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {

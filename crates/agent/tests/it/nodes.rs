@@ -84,7 +84,7 @@ fn a_restart_forgets_the_binding_of_a_process() {
     let hosts = make("nodes-anew", &spec(1, HostSpec::default()), &folder);
     let host = &hosts.all()[0];
     let agent = host.agent();
-    // Written memory follows the present policy; files may have another one.
+    // Written memory follows the current policy; files may have another one.
     let has_filled = |found: &EffectiveAffinity, policy: &str| {
         let bytes = found.policy_bytes.get(policy);
         found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)

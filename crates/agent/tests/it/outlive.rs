@@ -102,7 +102,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
 }
 
 /// Like a scope of `systemd-run --scope -p Delegate=yes`: the hosts' groups go into it. The command
-/// and its agents are in a group beside them, since version 2 permits no group to have both.
+/// and its agents are in a sibling group, since version 2 permits no group to have both.
 #[test]
 fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
     let scope = |folder: &Path| {

@@ -1,5 +1,5 @@
-//! Tests of volume faults whose time is over, whose hosts end, or whose agent is killed: the volume
-//! is whole again, or gone.
+//! Tests of volume faults whose time limit expires, whose hosts end, or whose agent is killed: the
+//! volume is whole again, or removed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -115,7 +115,7 @@ fn every_volume_fault_ends_by_itself_after_its_time() {
 }
 
 /// The frozen file system holds itself and its device, although it is mounted nowhere any more. A
-/// process that waits for it holds the rest.
+/// process that waits for the volume holds the rest.
 #[test]
 fn a_frozen_volume_of_a_killed_agent_and_guard_is_cleared() {
     let Some((_root, hosts)) = hosts("frozen", 1) else {

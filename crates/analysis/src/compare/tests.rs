@@ -56,7 +56,7 @@ fn p_is_that_of_the_t_test() {
     let [low, _] = seen.ci95().unwrap();
     assert!((low - 1.0).abs() < 1e-6, "the interval ends where p is 5 %");
     assert_eq!(alone(&seen), Finding::Inconclusive);
-    // 3.896 is the value for 3 %, from which on the word is used.
+    // 3.896 is the value for 3 %, the threshold for the word.
     for (t, expected) in [(3.89, Finding::Inconclusive), (3.90, Finding::Faster)] {
         seen.error = Some(LogError {
             standard_error: seen.ratio.ln() / t,

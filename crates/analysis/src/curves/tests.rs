@@ -4,7 +4,8 @@ use super::*;
 use crate::test_series::Chance;
 
 const THREADS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-/// The points come from λ 1000, σ 0.05, κ 0.0008 with errors by hand, and were fitted with scipy.
+/// The points come from λ 1000, σ 0.05, κ 0.0008 with manually added errors, and were fitted with
+/// scipy.
 const OPS: [f64; 7] = [995.0, 1915.0, 3480.0, 5870.0, 8290.0, 9260.0, 8040.0];
 
 fn loads(threads: &[f64], blocks: &[Vec<f64>]) -> Vec<Load> {

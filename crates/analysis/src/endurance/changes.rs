@@ -113,7 +113,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // For each place, the least cost of the blocks before it, and the begin of its last part.
+    // For each place, the least cost of the blocks before it, and the start of its last part.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];

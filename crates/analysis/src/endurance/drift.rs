@@ -11,8 +11,8 @@ pub const LATENCY_WITHIN: f64 = 0.10;
 /// A drift over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Change from the begin to the end of the window, as a share of the median block: Theil and
-    /// Sen's slope.
+    /// Change from beginning to end of the window, as a share of the median block: Theil and Sen's
+    /// slope.
     pub change: f64,
     /// Its 95 % interval, by Sen. `None` with too few blocks.
     pub ci95: Option<[f64; 2]>,

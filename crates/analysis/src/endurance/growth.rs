@@ -6,9 +6,9 @@
 
 use crate::trend::{VALUES_TO_TELL, line};
 
-/// Maximum distance of a forecast: thirty days, s.
+/// Maximum horizon of a forecast, s: thirty days.
 pub const HORIZON_S: f64 = 30.0 * 86_400.0;
-/// Maximum distance of a forecast, in lengths of the window: one day allows a forecast of thirty
+/// Maximum horizon of a forecast, in lengths of the window: one day allows a forecast of thirty
 /// days.
 const HORIZON_WINDOWS: f64 = 30.0;
 /// Number of blocks of the window.
@@ -28,7 +28,7 @@ pub struct Growth {
     /// Time until the series reaches its limit, if the growth continues, s. `None` if the series
     /// does not certainly grow, or if its limit is unknown.
     pub reaches_s: Option<f64>,
-    /// Maximum distance of a forecast from a window of this length, s.
+    /// Maximum horizon of a forecast from a window of this length, s.
     pub horizon_s: f64,
     /// Judgement of the growth.
     pub growing: Growing,

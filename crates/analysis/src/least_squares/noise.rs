@@ -3,8 +3,8 @@
 //!
 //! There are two kinds of noise. Trials of one place differ from block to block. And a place is off
 //! the curve by an amount that further blocks would not change, because no machine follows a
-//! formula exactly. The second kind has as many observations as there are places, however often
-//! each place was measured. Either kind limits the precision of a coefficient.
+//! formula exactly. The second kind has as many observations as there are places, regardless of the
+//! number of measurements. Either kind limits the precision of a coefficient.
 
 use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;

@@ -130,7 +130,7 @@ pub struct Range {
     pub most: Point,
     /// Highest load up to which every trial was within the bound, if any.
     pub always: Option<Point>,
-    /// Lowest load from which on no trial was within the bound, if any.
+    /// Lowest load at and above which no trial was within the bound, if any.
     pub never: Option<Point>,
 }
 

@@ -7,8 +7,8 @@
 //! its procedures, and tests use servers that are formulas.
 //!
 //! Invariants of each procedure (`tests.rs`): it ends within the turns of its outlook. It does not
-//! repeat an answered probe, and does not ask for a probe outside its outlook. A hold of a found
-//! point is another kind of turn. It continues after a failed trial.
+//! repeat an answered probe, and requests no probe outside its outlook. A hold of a found point is
+//! another kind of turn. It continues after a failed trial.
 
 mod band;
 mod ending;
@@ -112,7 +112,7 @@ trait Decide {
         None
     }
 
-    /// Returns the role of a turn, as far as it is known before the first measurement.
+    /// Returns the role of a turn, if it is known before the first measurement.
     fn role(&self, _turn: usize) -> Role {
         Role::Probe
     }
@@ -126,8 +126,7 @@ trait Decide {
 /// Facts about a procedure that are known before the first measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcedureEstimate {
-    /// Points that the procedure may request, in the order of their turns, as far as they are
-    /// known.
+    /// Known points that the procedure may request, in the order of their turns.
     pub points: Vec<Point>,
     /// Number of these points, from the first, that are measured in any case.
     pub certain: usize,

@@ -44,7 +44,7 @@ impl Point {
         }
     }
 
-    /// Returns true for a rate: the client offers it however many operations are in flight.
+    /// Returns true for a rate: the client offers it regardless of the operations in flight.
     pub fn is_rate(self) -> bool {
         matches!(self, Point::Rate(_))
     }

@@ -129,7 +129,7 @@ impl Search {
         self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
     }
 
-    /// Judges, as far as possible, if a disturbed or undisturbed trial stayed within the bound.
+    /// Judges, where possible, if a disturbed or undisturbed trial stayed within the bound.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
@@ -325,7 +325,7 @@ struct Path {
     held: u32,
     lowered: u32,
     untold: u32,
-    /// Undecided trials that stayed within the bound all the same.
+    /// Undecided trials that nevertheless stayed within the bound.
     kept_despite: u32,
     /// Load at which too many trials were undecided, and the reason of the last one.
     gave_up: Option<(u64, String)>,

@@ -94,7 +94,7 @@ fn beside(name: &str) -> Option<u8> {
 /// Windows of a hold. It must be long enough not to repeat a result that a probe had by chance.
 const HOLD_WINDOWS: u64 = 3;
 
-/// Outcome of a trial, as far as procedures use it.
+/// The part of a trial's outcome that procedures use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialOutcome {
     /// Operations completed per second.

@@ -1,5 +1,5 @@
-//! Analyses the view of the other nodes of a fault: the time at which they considered a node dead,
-//! the hints that they kept for it, the amount of streamed data, and the need for a repair.
+//! Analyses how the other nodes saw a fault: when they considered a node dead, the hints that they
+//! kept for it, the amount of streamed data, and the need for a repair.
 
 use super::FaultTimes;
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ pub struct BaselineLevel {
     pub worse: Worse,
     /// Number of its intervals.
     pub count: usize,
-    /// Number of these intervals that are outside of the level all the same.
+    /// Number of these intervals that are outside the level.
     pub outside: usize,
     /// Number of its intervals that are far outside: at twice the distance.
     pub far_outside: usize,
@@ -84,8 +84,9 @@ impl BaselineLevel {
         })
     }
 
-    /// Returns how many of `count` normal intervals may be outside. None of a few intervals before
-    /// the fault does not mean that none ever is: a prior of half an interval stands for that.
+    /// Returns how many of `count` normal intervals may be outside. If none of a few intervals
+    /// before the fault is outside, some may still be: a prior of half an interval accounts for
+    /// that.
     fn outside_max(&self, count: usize) -> usize {
         self.expected_max(self.outside as f64 + 0.5, count)
     }

@@ -107,7 +107,7 @@ fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
         60..=64 | 91..=100 => (0.2, 1.0),
         _ => (1.0, 1.0),
     }));
-    // There are five bad seconds, and fewer than 30 good ones in a row before the next bad one.
+    // There are five bad seconds, and then fewer than 30 good seconds before the next bad one.
     assert_eq!(seen.throughput.unwrap().injected.back_s, Some(41.0));
     assert_eq!(
         seen.throughput.unwrap().healed,

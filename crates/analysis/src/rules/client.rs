@@ -14,9 +14,9 @@ use measure::Outcome;
 /// V1: operations were offered as scheduled, and on time.
 ///
 /// The population must match the schedule, and be sent while the window lasts. Operations sent only
-/// after the window, or never, are a shortfall, whatever the cause; with a limit in flight, the
-/// target did not keep up. Its latencies are right all the same, or shown as lower bounds, so that
-/// this only asks for care. Lateness that no limit explains is the client's own.
+/// after the window, or never, are a shortfall, regardless of the cause; with a limit in flight,
+/// the target did not keep up. Its latencies are still right, or shown as lower bounds, so the
+/// result only needs care. Lateness that no limit explains is the client's own.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
         let detail = "closed loop: an operation is due when a slot is free, so none can be late";
@@ -165,7 +165,7 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// V8: failures are within the budget; a client time-out fails the trial.
+/// V8: failures are within the budget; a client timeout fails the trial.
 pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     let (ended, failed) = (window.ended(), window.errors_count());

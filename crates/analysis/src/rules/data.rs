@@ -68,7 +68,7 @@ fn reads(
     Some((outcome, describe::reads(checks, &source, why)))
 }
 
-/// Share of reads without a row from which on they do not read the intended data.
+/// Minimum share of reads without a row at which reads miss the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
 /// Judges reads that found no row although the study says that rows exist: they cost the server

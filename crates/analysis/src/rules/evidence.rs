@@ -20,13 +20,13 @@ pub struct Evidence {
     pub offered: Option<OfferedLoad>,
     /// Sums over the window.
     pub window: Window,
-    /// Length that the plan asked for, s; 0 if it was bounded by operations.
+    /// Length that the plan requests, s; 0 if a number of operations bounds it.
     pub planned_s: f64,
     /// Why the trial ended early.
     pub aborted: Option<String>,
     /// End of an auto warm-up. `None` if its length was fixed by the study.
     pub warmup: Option<SteadyState>,
-    /// True for the null target: then the client is what is measured.
+    /// True for the null target: the trial then measures the client.
     pub target_is_null: bool,
     /// Number of cores that the client's workers had.
     pub client_cores: f64,
@@ -50,8 +50,8 @@ pub struct Evidence {
     pub pending_compactions: Option<Vec<f64>>,
     /// Steadiness of the nodes and hosts.
     pub environment: Option<Environment>,
-    /// Unexpected exceptions on nodes during the trial, a sentence each. `None` if no node reports
-    /// them.
+    /// Unexpected exceptions on nodes during the trial, one sentence each. `None` if no node
+    /// reports them.
     pub exceptions: Option<Vec<String>>,
     /// True if the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
     pub weak_consistency: bool,
@@ -61,15 +61,15 @@ pub struct Evidence {
     pub has_strange_rows: bool,
     /// Reads of rows that the study says exist. `None` if it does not say so.
     pub found: Option<PresentRows>,
-    /// Reads that the workload cannot judge, with the reason: a sentence each.
+    /// Reads that the workload cannot judge, with the reason: one sentence each.
     pub not_compared: Vec<String>,
     /// Promise of the configuration about acknowledged writes.
     pub promise: Option<Promise>,
-    /// All rows read back, if the study asks for all.
+    /// All rows read back, if the study requests that.
     pub read_back: Option<ReadBack>,
     /// Histories of registers, if there are any.
     pub registers: Option<Registers>,
-    /// Why nodes refused, as far as their logs and volumes tell: a sentence each.
+    /// Reasons why nodes refused, from their logs and volumes: one sentence each.
     pub causes: Vec<String>,
     /// Planned faults.
     pub faults: Vec<FaultEvidence>,
@@ -181,8 +181,8 @@ pub struct MachineUse {
     /// Shares of time in which some task waited for a CPU or a disk, or all tasks waited for memory
     /// (pressure stall information).
     pub pressure: Pressure,
-    /// True if nodes run here that cassay did not start: their use cannot be told from other
-    /// programs'.
+    /// True if nodes run here that cassay did not start. Their use cannot be distinguished from
+    /// that of other programs.
     pub has_strange_nodes: bool,
     /// Why some values could not be read.
     pub unseen: Option<String>,
@@ -222,7 +222,7 @@ pub struct Window {
     pub interval_longest_s: f64,
     /// Longest gap between two intervals, s.
     pub gap_longest_s: f64,
-    /// Operations of the population that succeeded, whenever that was.
+    /// Operations of the population that succeeded, at any time.
     pub ok: u64,
     /// Operations that succeeded within `seconds`, whenever they were due: the basis of throughput.
     pub ok_in_time: u64,
@@ -260,7 +260,7 @@ pub struct Window {
     /// Successful operations per second, one value per interval; a fragment joins the one before.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
-    /// Begin and end of the window, monotonic clock.
+    /// Start and end of the window, monotonic clock.
     span_ns: Option<(u64, u64)>,
     end_ns: u64,
     /// Length of the last value of `ops_per_s`, s.
@@ -297,14 +297,14 @@ impl Window {
         self.push_silence(client);
     }
 
-    /// Returns the seconds from the window's begin to its end, in which the population was due. It
-    /// equals `seconds`, unless the interval with the begin had to be left out.
+    /// Returns the seconds from the window's start to its end, in which the population was due. It
+    /// equals `seconds`, unless the interval with the start had to be left out.
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
         (to_ns - from_ns) as f64 / 1e9
     }
 
-    /// Adds CPU time, which is related to the window's length: the drain has no part in it.
+    /// Adds CPU time, which is compared with the window's length: the drain does not count.
     fn push_cpu(&mut self, client: &measure::ClientInterval) {
         self.cpu_ns += client.cpu_ns;
         self.stalls_cpu_ns += client.hiccups.cpu_ns;
@@ -313,8 +313,8 @@ impl Window {
         }
     }
 
-    /// Adds stalls and silences. One seen at the begin of the drain began before it, and counts
-    /// with the window.
+    /// Adds stalls and silences. A silence that is observed at the start of the drain began before
+    /// it, and counts with the window.
     fn push_silence(&mut self, client: &measure::ClientInterval) {
         if let Some(ns) = client.hiccups.longest_ns() {
             let longest_s = self.stall_longest_s.get_or_insert(0.0);
@@ -412,7 +412,7 @@ impl Window {
         self.errors.iter().map(|(_, count)| count).sum()
     }
 
-    /// Returns the operations of the population that ended, whatever their outcome.
+    /// Returns the operations of the population that ended, regardless of their outcome.
     pub fn ended(&self) -> u64 {
         self.ok + self.errors_count()
     }
@@ -443,7 +443,7 @@ pub struct ServerCounts {
 pub enum Settle {
     /// Nothing was pending any more.
     Settled,
-    /// The study asked for none.
+    /// The study requested none.
     NotAsked,
     /// Compactions no longer made progress.
     Stalled,
@@ -458,13 +458,13 @@ pub enum Settle {
 pub struct Environment {
     /// Settings that differed at the end: `node1 concurrent_reads`.
     pub settings_changed: Vec<String>,
-    /// Changes of the schema or the ring, a sentence each.
+    /// Changes of the schema or the ring, one sentence each.
     pub metadata_changed: Vec<String>,
-    /// Settings that the study asked for and a node does not have, a sentence each.
+    /// Settings that the study requests and a node does not have, one sentence each.
     pub not_in_effect: Vec<String>,
-    /// Settings that the study asked for and that no node shows, a sentence each.
+    /// Settings that the study requests and that no node reports, one sentence each.
     pub not_shown: Vec<String>,
-    /// Nodes whose standstills are unknown, since their readings are lost: a sentence each.
+    /// Nodes whose standstills are unknown, since their readings are lost: one sentence each.
     pub unseen: Vec<String>,
     /// Nodes that had another process at the end.
     pub nodes_restarted: Vec<String>,
@@ -476,7 +476,7 @@ pub struct Environment {
     pub steal_share: Option<f64>,
 }
 
-/// Period within the measured window in which a node was seen in some state.
+/// Period within the measured window in which a node was observed in some state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeStatePeriod {
     /// Name of the node.

@@ -1,4 +1,4 @@
-//! Limits from which on a result needs care, or may not be used.
+//! Limits beyond which a result needs care, or must not be used.
 
 /// The limits of the rules. Shares are of 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,11 +12,11 @@ pub struct Limits {
     /// V3: CPU of the workers' cores, in an open loop.
     pub client_cpu_share: f64,
     /// V3: CPU of the workers' cores in a closed loop, on cores that no node uses, to warn and to
-    /// fail. A worker that never sleeps is the limit, whatever it reached elsewhere; a few percent
-    /// go to interrupts and to the observing threads.
+    /// fail. A worker that never sleeps is the limit, regardless of its throughput elsewhere; a few
+    /// percent go to interrupts and to the observing threads.
     pub client_full_share: [f64; 2],
     /// V3: achieved ÷ ceiling, to warn and to fail. At half, the client's own cost equals the time
-    /// left for the target; at nine tenths, the client is what was measured.
+    /// left for the target; at nine tenths, the trial measured the client.
     pub ceiling_share: [f64; 2],
     /// V3: highest ÷ lowest ceiling, above which neither is trusted.
     pub ceiling_spread: f64,
@@ -26,7 +26,7 @@ pub struct Limits {
     /// V4: lower bound of that time, s. Desktops have stalls of tens of milliseconds, which must
     /// not fail a window of a few seconds.
     pub silence_s_least: [f64; 2],
-    /// V4: upper bound of that time for one stall, s, however long the window.
+    /// V4: upper bound of that time for one stall, s, for a window of any length.
     pub silence_s_most: [f64; 2],
     /// V3: share by which a worker of one client may do less than one of another, in a closed loop.
     pub clients_spread: f64,

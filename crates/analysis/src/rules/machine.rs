@@ -241,7 +241,8 @@ fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     Some((warn_if(is_over), detail))
 }
 
-/// A machine that is short of memory measures its disk, whatever program took the memory.
+/// A machine that is short of memory measures its disk, regardless of which program took the
+/// memory.
 fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;
@@ -260,7 +261,7 @@ pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> 
 
 /// V19: the target answered all the time. A silence is a result, and a rare one: this window cannot
 /// tell how often it comes. At 2 % of the window, twice as many operations of an open loop fall
-/// into it as lie above p99. Then p99 describes this silence alone.
+/// into it as are above p99. Then p99 describes this silence alone.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if window.ended() == 0 {

@@ -194,7 +194,7 @@ impl Measurement {
         }
     }
 
-    /// Creates a measurement of a number of things, without limits.
+    /// Creates a measurement of a count, without limits.
     pub(super) fn counting(quantity: Quantity, count: u64) -> Measurement {
         Measurement::new(quantity, count as f64)
     }

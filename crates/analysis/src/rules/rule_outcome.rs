@@ -18,7 +18,7 @@ measure::word_enum! {
     }
 }
 
-/// Outcome of a rule, with the sentence and the numbers for it.
+/// Outcome of a rule, with its sentence and numbers.
 pub(super) type RuleResult = (RuleOutcome, Statement);
 
 /// Judges a number that should stay below two limits.
@@ -39,7 +39,7 @@ pub(super) struct WeighedJudgement {
     pub outcome: RuleOutcome,
     /// Value ÷ limit: 1 at the limit.
     pub over: f64,
-    /// Sentence for it, with its numbers.
+    /// Sentence about the outcome, with its numbers.
     pub detail: Statement,
 }
 

@@ -51,7 +51,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (worst, detail)
 }
 
-/// V9: the data was at rest, or the study did not ask for that.
+/// V9: the data was at rest, or the study did not require that.
 pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
         _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it holds no data"),

@@ -1,4 +1,4 @@
-//! Tests the rules on evidence that is healthy except for one thing.
+//! Tests the rules on evidence that is healthy except for one property.
 
 use super::RuleOutcome::{Fail, Warn};
 use super::*;

@@ -93,7 +93,7 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     found
 }
 
-/// Returns the meanings that a person probably wants. For a common word, these do not include
+/// Returns the meanings that a user probably intends. For a common word, these do not include
 /// fields of files and definitions with the same name. It returns those only to programs, or if
 /// there are no others.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {

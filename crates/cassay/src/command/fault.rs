@@ -38,7 +38,7 @@ pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Returns the capabilities of a target, as far as they are known.
+/// Returns the known capabilities of a target.
 fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<CapabilityStatus>> {
     let is_there = kept_cluster::status(dirs).iter().any(|one| one.keep);
     if name.cluster.is_some() || is_there {
@@ -415,7 +415,7 @@ fn tried_within(kind: &FaultKind) -> Duration {
     }
 }
 
-/// Orders healing when the time is over, or when the user presses Ctrl-C.
+/// Requests healing when the time limit expires, or when the user presses Ctrl-C.
 fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
     let deadline = clock::Deadline::after(length);
     std::thread::Builder::new()

@@ -226,7 +226,8 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     (import, inputs.into_read())
 }
 
-/// A password on the command line. It remains in memory: the written study has only a name for it.
+/// A password on the command line. The secret remains in memory: the written study has only a name
+/// for it.
 struct Secret {
     password: Option<String>,
     /// A file that the user names instead of the password.

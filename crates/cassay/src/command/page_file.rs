@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use store::Run;
 
-/// Writes a page, and its figure beside it. Prints the path of the page.
+/// Writes a page, and its figure next to it. Prints the path of the page.
 pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
     let figure = report::figure_file(page);
     store::write_report(to, &report::html(page), figure.as_deref())?;

@@ -34,7 +34,8 @@ pub(super) fn parse_target(
     self::target("{null: {}}", &overrides)
 }
 
-/// Returns the target of `{attach: …}` and the like, with the overrides of the command line.
+/// Returns the target of a target argument such as `{attach: …}`, with the overrides of the command
+/// line.
 ///
 /// # Errors
 /// Mistakes in either.

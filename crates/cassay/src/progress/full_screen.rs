@@ -20,7 +20,7 @@ const LEAST: Size = Size {
     columns: 60,
     rows: 16,
 };
-/// Minimum width for messages beside the trials.
+/// Minimum width for messages next to the trials.
 const WIDE: usize = 140;
 /// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;

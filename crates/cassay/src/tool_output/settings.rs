@@ -1,9 +1,9 @@
-//! The settings that cassandra-stress lists before it begins, as far as cassay has them.
+//! The settings that cassandra-stress lists before it begins, if cassay has them.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;
 
-/// Returns true if a command line asks for these results, which is the default.
+/// Returns true if a command line requests these results, which is the default.
 pub fn has_summary(words: &[String]) -> bool {
     match Command::parse(words).map(|command| command.task) {
         Ok(Task::Run(run)) => !run.options.output.no_summary,

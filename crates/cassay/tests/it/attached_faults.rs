@@ -1,5 +1,5 @@
 //! Tests faults of an attached cluster, by programs that the study names: a file in the study's
-//! folder stands for the broken thing.
+//! folder represents the broken part.
 
 use crate::program::{Lab, Started, wait_until};
 

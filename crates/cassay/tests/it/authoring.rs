@@ -148,7 +148,7 @@ fn a_terminal_gets_questions_and_its_end_means_defaults() {
         .spawn()
         .unwrap();
     let mut keyboard = child.stdin.take().unwrap();
-    // A wrong answer is asked for again. Ctrl-D ends the answers.
+    // After a wrong answer, cassay repeats the question. Ctrl-D ends the answers.
     keyboard.write_all(b"local\n[1, 2\n[1, 2]\n\x04\x04\x04\x04").unwrap();
     let shown = child.wait_with_output().unwrap().stdout;
     let shown = String::from_utf8_lossy(&shown);

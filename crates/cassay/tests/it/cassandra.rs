@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
 use target_spec::LocalSpec;
 
-/// Heap of a node that starts in seconds and fits beside a build.
+/// Heap of a node that starts in seconds and fits next to a build.
 const HEAP: &str = "512MiB";
 
 /// Server timeouts for each kind of request. On a busy machine, two replicas of a batch exceeded

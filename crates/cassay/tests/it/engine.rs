@@ -171,8 +171,8 @@ fn a_known_latency_is_measured_and_never_shortened() {
     let (all, intervals, _) = run(&config(&server, schedule, Limit::Operations(1000)));
     // A histogram with three digits may show a value one thousandth too low.
     assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
-    // Latency is not extended either, however slow the machine is: 16 in flight spend 16 s of
-    // latency in a second.
+    // Latency is not extended either, even on a slow machine: 16 in flight spend 16 s of latency in
+    // a second.
     let took_ns = intervals.last().expect("an interval").end_ns - intervals[0].start_ns;
     let spent_ns = all.latency.mean_ns() * all.latency.count() as f64;
     assert!(

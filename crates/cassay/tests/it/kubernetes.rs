@@ -59,7 +59,7 @@ fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// A null target that pods can reach, and a study for it.
+/// A null target that pods can reach, and a study that uses it.
 struct Field {
     lab: Lab,
     _null: Option<Started>,
@@ -111,10 +111,10 @@ fn left() -> String {
     ])
 }
 
-/// Maximum time until the objects of a killed command are gone.
+/// Maximum time until the objects of a killed command have disappeared.
 const GONE_WITHIN_NS: u64 = 70 * clock::SECOND_NS;
 
-/// Asserts that cassay's objects are gone in time; `when` says when the command was killed.
+/// Asserts that cassay's objects disappear in time; `when` states when the command was killed.
 #[track_caller]
 fn assert_gone_in_time(when: &str) {
     let begin_ns = clock::now_ns();

@@ -81,7 +81,7 @@ pub struct Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         if std::thread::panicking() && self.path.join("data/clusters").is_dir() {
-            // The test has failed already, whatever comes of this.
+            // The test has already failed, regardless of the result of this call.
             let _ = self.command(&["target", "down"]).output();
         }
     }
@@ -372,7 +372,7 @@ impl Started {
         rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     }
 
-    /// Sends kill -9, and returns when the process is gone.
+    /// Sends kill -9, and returns when the process has ended.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -20,7 +20,7 @@ fn studies_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Also at its other scales, because a mistake there counts as well. At the laptop's scale, each is
-/// planned to end within twenty minutes, however long its procedure is.
+/// planned to end within twenty minutes, even with a long procedure.
 #[test]
 fn every_study_that_is_shipped_can_be_planned() {
     let lab = Lab::new();
@@ -74,8 +74,8 @@ fn runs_to_its_last_trial(path: &Path) {
     }
 }
 
-/// Every shipped study runs to its last trial. Behaviour that needs a cluster is tested by hand, at
-/// laptop scale.
+/// Every shipped study runs to its last trial. Behaviour that needs a cluster is tested manually,
+/// at laptop scale.
 #[test]
 fn every_study_that_is_shipped_runs_to_its_last_trial() {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");

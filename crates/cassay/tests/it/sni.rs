@@ -73,7 +73,7 @@ fn http(body: String) -> SocketAddr {
 }
 
 /// Starts both for these servers, the proxy with a certificate of this name, and writes the bundle
-/// `scb.zip`; returns the names that the proxy was asked for.
+/// `scb.zip`; returns the names that clients request from the proxy.
 pub fn bundle(
     lab: &Lab,
     certified: &str,

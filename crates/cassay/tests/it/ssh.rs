@@ -399,7 +399,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     needs_sshd!();
     let machines = Machines::with(&TestMachine::new("db1"));
     file_of(&machines, &["db1"]);
-    // Leftovers of a cluster whose agent is gone, and files of other programs.
+    // Leftovers of a cluster whose agent has ended, and files of other programs.
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");
@@ -444,7 +444,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
     let said = Said::from_output(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
-    // Machines that can be reached are checked anyway.
+    // Reachable machines are still checked.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
     let rows = Said::from_output(check).ended_with(1).to_string();
     for what in [

@@ -51,7 +51,7 @@ pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-/// Forwards the bytes of either side, until one of them is gone.
+/// Forwards the bytes of either side, until one of them closes the connection.
 pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();

@@ -18,7 +18,7 @@ impl Cluster {
         self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
-    /// Queries the first node that answers for the present addresses of attached nodes, and records
+    /// Queries the first node that answers for the current addresses of attached nodes, and records
     /// them. Returns a sentence for each node that has moved.
     pub fn follow(&self) -> Vec<String> {
         if !self.is_attached() || self.nodes().len() < 2 {

@@ -124,7 +124,7 @@ impl AttachedHosts {
         (0..self.of_nodes.len()).filter(move |node| self.index_of(*node) == index)
     }
 
-    /// Returns the present process of a node.
+    /// Returns the current process of a node.
     ///
     /// # Errors
     /// The process cannot be determined, with the reason.

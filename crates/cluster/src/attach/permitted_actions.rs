@@ -11,7 +11,7 @@ impl Cluster {
     /// command line names the action.
     ///
     /// # Errors
-    /// It is not permitted.
+    /// The action is not permitted.
     pub fn may_do(&self, act: NodeAct) -> Result<()> {
         may(self.access().door.as_ref(), act, "the cluster")
     }

@@ -60,7 +60,7 @@ impl ClientIdentity {
     /// Reads the client's certificate and private key, if the spec names them.
     ///
     /// # Errors
-    /// One of the two is missing, or cannot be read.
+    /// The certificate or the key is missing, or cannot be read.
     pub(crate) fn read(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
         match (spec.cert.as_deref(), spec.key.as_deref()) {
             (Some(certificates), Some(key)) => Ok(Some(ClientIdentity {

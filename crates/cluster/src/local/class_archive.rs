@@ -60,7 +60,7 @@ impl Program {
 /// the node that dumps it.
 ///
 /// # Errors
-/// It cannot be dumped, with the output of that node.
+/// The archive cannot be dumped; the message has the output of that node.
 fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {
@@ -78,8 +78,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// Returns the name of the archive. It depends on the Java build and the jars, so that other builds
-/// and jars get another file.
+/// Returns the name of the archive. It depends on the Java build and the jars, so other builds and
+/// jars get another file.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {

@@ -152,7 +152,7 @@ impl HostInfo {
         info.collect()
     }
 
-    /// Describes isolated hosts from the kernel's present state.
+    /// Describes isolated hosts from the kernel's current state.
     ///
     /// # Errors
     /// The kernel does not report the limits of a host.

@@ -29,7 +29,7 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
 /// the disk of `data`, in bytes.
 ///
 /// # Errors
-/// They do not fit. The message has both numbers and a remedy.
+/// The nodes do not fit. The message has both numbers and a remedy.
 pub(super) fn fits(
     nodes: usize,
     heap_bytes: u64,
@@ -44,7 +44,7 @@ pub(super) fn fits(
 /// Refuses a heap that is too small for a server.
 ///
 /// # Errors
-/// It is too small.
+/// The heap is too small.
 pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
     if heap_bytes < HEAP_BYTES_MIN {
         bail!(
@@ -59,7 +59,7 @@ pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
 /// Refuses nodes that need more memory than is available.
 ///
 /// # Errors
-/// They need more, or the available memory is unknown.
+/// The nodes need more, or the available memory is unknown.
 pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
     fits_memory(nodes, heap_bytes, memory::available_bytes()?)
 }
@@ -67,7 +67,7 @@ pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
 /// Refuses nodes that need more disk space than is free in a folder, even without data.
 ///
 /// # Errors
-/// They need more, or the free space is unknown.
+/// The nodes need more, or the free space is unknown.
 pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }

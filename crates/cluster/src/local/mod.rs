@@ -2,7 +2,7 @@
 //! loopback addresses.
 //!
 //! A cluster has one folder with a state file, see [`state`]. Unless the cluster is kept, its nodes
-//! end with this process, however that ends. The central type is in [`nodes`]. Operations are in
+//! end with this process in every case. The central type is in [`nodes`]. Operations are in
 //! separate files, which depend on that type and not vice versa.
 
 mod added_node;

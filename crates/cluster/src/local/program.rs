@@ -103,7 +103,8 @@ impl Program {
 /// directory.
 ///
 /// # Errors
-/// It cannot be created, or its path contains a character with a special meaning in JVM options.
+/// The folder cannot be created, or its path contains a character with a special meaning in JVM
+/// options.
 pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let path = folder.canonicalize().with_context(|| format!("resolve {}", folder.display()))?;

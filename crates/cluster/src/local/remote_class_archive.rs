@@ -16,7 +16,7 @@ impl Nodes {
     /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
     ///
     /// # Errors
-    /// An archive cannot be dumped, with the output of the node that should dump it.
+    /// An archive cannot be dumped; the message has the output of the node that should dump it.
     pub(super) fn share_classes_there(
         &mut self,
         spec: &LocalSpec,

@@ -199,7 +199,7 @@ impl Nodes {
     /// Does nothing if it is stopped already.
     ///
     /// # Errors
-    /// It cannot be drained, or does not end.
+    /// The node cannot be drained, or does not end.
     pub fn stop_node(&mut self, index: usize) -> Result<()> {
         let node = &self.nodes[index];
         drain(node).with_context(|| format!("drain {}", node.layout.name))?;
@@ -227,8 +227,8 @@ impl Nodes {
     /// view of the others.
     ///
     /// # Errors
-    /// It does not answer within the spec's `start_timeout`, or dies. The message has its last log
-    /// lines.
+    /// The node does not answer within the spec's `start_timeout`, or dies. The message has its
+    /// last log lines.
     pub fn start_node(&mut self, index: usize) -> Result<()> {
         if self.nodes[index].process.is_some() {
             return Ok(());
@@ -263,7 +263,7 @@ impl Nodes {
     /// Waits until every node considers all others up, and they agree on the schema.
     ///
     /// # Errors
-    /// They do not within the spec's `start_timeout`.
+    /// The nodes do not agree within the spec's `start_timeout`.
     pub fn await_ring(&mut self) -> Result<()> {
         if self.nodes.len() == 1 {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Writes the complete configuration files of a node. Nothing is inherited from a machine, so that
-//! two machines run the same configuration.
+//! Writes the complete configuration files of a node. Nothing is inherited from a machine, so two
+//! machines run the same configuration.
 //!
 //! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module follows
 //! Apache's file. So the measured performance is that of a normal Cassandra.

@@ -159,8 +159,8 @@ impl State {
         }
     }
 
-    /// Returns true if the command that started the cluster still runs, as far as this machine can
-    /// tell.
+    /// Returns true if the command that started the cluster still runs, as observed from this
+    /// machine.
     pub fn is_owned(&self) -> bool {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
@@ -225,7 +225,7 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// would save nothing.
 ///
 /// # Errors
-/// It runs on another machine, a process does not end, or a file cannot be removed.
+/// The cluster runs on another machine, a process does not end, or a file cannot be removed.
 pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     state.check(folder)?;
     if let Some(machine) = state.elsewhere() {

@@ -235,7 +235,7 @@ enum LineTime {
     Uptime(u64),
 }
 
-/// Parses a line's time and content. `None` if it is of no interest. The `-Xlog` decorations come
+/// Parses a line's time and content. `None` if the line is irrelevant. The `-Xlog` decorations come
 /// in any order; a wall time is preferred to an uptime.
 fn parse(line: &str) -> Option<(LineTime, Event)> {
     if !line.starts_with('[') {

@@ -1,4 +1,4 @@
-//! Tests of shares that were calculated by hand, and of properties of any ring.
+//! Tests of manually calculated shares, and of properties of any ring.
 
 use super::*;
 use proptest::prelude::*;

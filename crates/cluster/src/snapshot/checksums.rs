@@ -2,12 +2,12 @@
 //!
 //! An import does not notice a changed byte in a table's file, which changes the measurement. So
 //! cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the CRC-32 that the
-//! server wrote beside it. It compares each other file with the CRC-32 from the time of the
+//! server wrote next to it. It compares each other file with the CRC-32 from the time of the
 //! snapshot.
 //!
-//! Invariants: a file is read in its place, and only once as long as it is the same inode with the
-//! same size and ctime. Hard links share the ctime, so the check also notices a change through a
-//! table's own link. Reading leaves no pages in the page cache, which belongs to the measurement.
+//! Invariants: a file is read where it is, and only once while its inode, size and ctime remain the
+//! same. Hard links share the ctime, so the check also notices a change through a table's own link.
+//! Reading leaves no pages in the page cache, which belongs to the measurement.
 
 use super::manifest::{self, Manifest, TableRecord};
 use super::sstables::{self, TableFiles};
@@ -45,7 +45,7 @@ pub(super) enum Reading {
     Always,
 }
 
-/// Computes the CRC-32 of every file from its present bytes.
+/// Computes the CRC-32 of every file from its current bytes.
 ///
 /// # Errors
 /// A file cannot be read, or a `Data.db` does not match its own digest.

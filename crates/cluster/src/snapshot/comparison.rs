@@ -3,7 +3,7 @@
 
 use super::contents::{NodeContents, TableContents};
 
-/// Comparison of original and present data, a row for each node and table.
+/// Comparison of original and current data, a row for each node and table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Rows, in the order of nodes and tables.

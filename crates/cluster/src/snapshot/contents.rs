@@ -150,7 +150,7 @@ pub(super) fn read_snapshot(
     manifest.tables.iter().map(of).collect()
 }
 
-/// Returns the present contents of a node's tables.
+/// Returns the current contents of a node's tables.
 ///
 /// # Errors
 /// A file cannot be read.

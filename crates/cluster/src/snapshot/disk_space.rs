@@ -11,7 +11,7 @@ use host::VolumeUse;
 
 const MIB: u64 = 1 << 20;
 
-/// Required space in addition to the memtables: two commit log segments of 32 MiB each (the present
+/// Required space in addition to the memtables: two commit log segments of 32 MiB each (the current
 /// and the next one), and writes to the server's own tables.
 const HEADROOM_BYTES: u64 = 80 * MIB;
 

@@ -92,8 +92,8 @@ impl Export {
     /// Reads and validates the description in the folder `from`, without looking at its SSTables.
     ///
     /// # Errors
-    /// It is not an export, has another format, or is invalid. The message names the invalid part
-    /// and its value.
+    /// The folder is not an export, has another format, or is invalid. The message names the
+    /// invalid part and its value.
     pub fn read(from: &Path) -> Result<Export> {
         let path = from.join(FILE);
         let hint = "an export is a folder that `cassay snapshot export` has written";

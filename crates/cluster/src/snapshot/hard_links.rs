@@ -164,7 +164,7 @@ pub(super) struct TableNow {
     pub levels: Option<Vec<u64>>,
 }
 
-/// Returns a node's present tables: files from its folders, levels from the server.
+/// Returns a node's current tables: files from its folders, levels from the server.
 pub(super) fn tables_now(
     place: &NodeFiles<'_>,
     keyspace: &str,
@@ -198,7 +198,7 @@ pub(super) fn layout_of(tables: &[TableNow]) -> Fingerprint {
     }
 }
 
-/// Returns the layout of a node's present tables.
+/// Returns the layout of a node's current tables.
 pub(super) fn fingerprint(
     place: &NodeFiles<'_>,
     keyspace: &str,

@@ -49,8 +49,8 @@ pub struct ImportResult {
 /// Imports the export in the folder `from` as the snapshot `name`.
 ///
 /// # Errors
-/// It is not an export, is invalid, does not fit this cluster, a file is damaged, or a volume is
-/// too small. Nothing is left on any node.
+/// The folder is not an export, is invalid, does not fit this cluster, a file is damaged, or a
+/// volume is too small. Nothing is left on any node.
 pub(super) fn import(
     cluster: &Cluster,
     places: &[NodeFiles<'_>],

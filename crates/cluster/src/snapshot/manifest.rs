@@ -130,7 +130,7 @@ impl Manifest {
     /// Reads the manifest in a snapshot's folder.
     ///
     /// # Errors
-    /// There is none, or it has another format.
+    /// There is no manifest, or it has another format.
     pub fn read(host: &Agent, snapshot: &Path) -> Result<Manifest> {
         let path = snapshot.join(FILE);
         let manifest: Manifest = serde_json::from_slice(&host.read(&path)?)

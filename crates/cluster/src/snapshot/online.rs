@@ -216,7 +216,7 @@ fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
 /// Waits until the tables of a node match its manifest exactly.
 ///
 /// # Errors
-/// They still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.
+/// The tables still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.
 pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);

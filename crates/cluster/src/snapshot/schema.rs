@@ -1,4 +1,4 @@
-//! Table definitions of a snapshot, and the present tables.
+//! Table definitions of a snapshot, and the current tables.
 
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
@@ -91,7 +91,7 @@ pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the statements that create the keyspace and `tables` with their present ids.
+/// Returns the statements that create the keyspace and `tables` with their current ids.
 ///
 /// # Errors
 /// The node does not answer, or does not support DESCRIBE (before 4.0).
@@ -130,7 +130,7 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
     })
 }
 
-/// Creates the missing tables of a snapshot. Returns the present ids of all.
+/// Creates the missing tables of a snapshot. Returns the current ids of all.
 ///
 /// # Errors
 /// A statement is refused.

@@ -20,7 +20,7 @@ pub(super) const DATA: &str = "Data.db";
 pub(super) const DIGEST: &str = "Digest.crc32";
 
 /// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
-/// that a laboratory will ever have.
+/// of any laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
 /// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
@@ -275,7 +275,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
 /// Parses the content of a `Digest.crc32`. `None` if it is still empty.
 ///
 /// # Errors
-/// It has other content.
+/// The file has other content.
 pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {

@@ -49,7 +49,7 @@ impl Cluster {
         import::import(self, &self.own_nodes()?.files(), from, name, say)
     }
 
-    /// Compares the contents of a snapshot with the present contents of its tables. `None` for an
+    /// Compares the contents of a snapshot with the current contents of its tables. `None` for an
     /// attached cluster, whose files are not accessible.
     ///
     /// # Errors

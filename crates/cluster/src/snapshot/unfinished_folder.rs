@@ -31,7 +31,7 @@ impl Making {
     /// Creates a folder within `above`, and removes abandoned ones there.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The folder cannot be created.
     pub(super) fn within(above: &Path, say: &mut dyn FnMut(&str)) -> Result<Making> {
         sweep(above, say);
         for _ in 0..TRIES {
@@ -54,7 +54,7 @@ impl Making {
     /// Renames the folder to its final name.
     ///
     /// # Errors
-    /// It cannot be renamed. Then it is removed.
+    /// The folder cannot be renamed. Then it is removed.
     pub(super) fn name(self, to: &Path) -> Result<()> {
         std::fs::rename(self.path(), to).with_context(|| format!("name it {}", to.display()))?;
         // The folder has its final name now, and must not be removed.
@@ -64,7 +64,7 @@ impl Making {
     }
 }
 
-/// Locks a folder. `None` if another process holds the lock, or the folder is gone.
+/// Locks a folder. `None` if another process holds the lock, or the folder does not exist.
 fn locked(path: &Path) -> Option<File> {
     let folder = foreign::folder(path).ok()?;
     flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;

@@ -162,7 +162,7 @@ pub enum ErrorDetail<'a> {
         received: i32,
         /// Replicas that had to answer.
         block_for: i32,
-        /// True if the replica that was asked for the data was among them.
+        /// True if the replica that had to return the data was among them.
         data_present: bool,
     },
     /// A read failed on a replica.
@@ -175,7 +175,7 @@ pub enum ErrorDetail<'a> {
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
-        /// True if the replica that was asked for the data answered.
+        /// True if the replica that had to return the data answered.
         data_present: bool,
     },
     /// A user-defined function failed.

@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Returns true if values of this type stand in a vector without their length, see
+    /// Returns true if a vector contains values of this type without their length, see
     /// `decode::fixed_bytes`.
     fn has_fixed_bytes(&self) -> bool {
         match self {

@@ -1,5 +1,5 @@
 //! The system's allocator, with reports of allocations and frees. Every counting test of any crate
-//! uses it. The test decides what is counted, and for which threads.
+//! uses it. The test decides which allocations are counted, and for which threads.
 //!
 //! The functions that it calls must not allocate: a thread-local cell without a destructor, or an
 //! atomic.

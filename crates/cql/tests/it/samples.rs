@@ -228,7 +228,7 @@ pub fn any_type() -> impl Strategy<Value = CqlType> {
     })
 }
 
-/// A value of this type. No floating point number is NaN, so that values can be compared.
+/// A value of this type. No floating point number is NaN, so values can be compared.
 pub fn value_of(typ: &CqlType) -> BoxedStrategy<Value> {
     let bytes = || vec(any::<u8>(), 1..12);
     match typ {

@@ -73,7 +73,7 @@ impl Link {
 pub struct Facts {
     /// Highest point of the variant.
     pub point: Point,
-    /// Throughput at that point. `None` if it is not known.
+    /// Throughput at that point. `None` if unknown.
     pub reached: Option<PointThroughput>,
     /// Measured clients on its machines. If none of those was measured, measured clients on other
     /// machines.

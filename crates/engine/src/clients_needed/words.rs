@@ -101,7 +101,7 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// Describes the ceiling of the measured client, and its value with the present number of workers.
+/// Describes the ceiling of the measured client, and its value with the current number of workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
         HERE => "here".to_owned(),

@@ -18,7 +18,7 @@ enum Fate {
     CtrlC,
 }
 
-/// Answer of a fault that is asked for its progress.
+/// Answer of a fault to a request for its progress.
 #[derive(Clone, Copy)]
 enum FaultAnswer {
     Began(usize),
@@ -79,7 +79,7 @@ impl World for Sim {
                     self.intervals += 1;
                     return Next::Interval(interval.into());
                 }
-                // These events do not wake the loop, but are seen at the next check.
+                // These events do not wake the loop; it handles them at the next check.
                 Fate::Dies(node, for_ms) => {
                     self.dead.push((node, self.now_ns + for_ms * MS));
                 }

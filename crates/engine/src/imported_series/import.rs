@@ -47,7 +47,7 @@ pub struct Series {
 }
 
 /// Returns the points of `series` within a span of wall-clock time, in seconds since the span's
-/// begin.
+/// start.
 ///
 /// # Errors
 /// No point is within the span. The message contains the time difference, and a remark if it is

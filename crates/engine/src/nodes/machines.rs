@@ -23,9 +23,9 @@ pub fn read(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
     Ok(running.machines.get_or_init(|| seen).clone())
 }
 
-/// Returns a record for each machine. Stand-ins are known to be on one machine, so those that see
-/// the same topology share a record. Other hosts never share a record, because two machines may
-/// look alike.
+/// Returns a record for each machine. Stand-ins are always on one machine, so those that see the
+/// same topology share a record. Other hosts never share a record, because two machines may look
+/// alike.
 fn records(machines: &[(String, Machine)], hosts: HostKind) -> Vec<MachineTopologyRecord> {
     let are_one = hosts.is_this_machine();
     let mut records: Vec<MachineTopologyRecord> = Vec::new();

@@ -18,7 +18,7 @@ use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
 /// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, these
-/// and the counted rows are less than a thousandth of it.
+/// and the counted rows are less than a thousandth of the table.
 const ROWS_READ: usize = 4;
 /// Number of rows to count for each selected key.
 const ROWS_COUNTED: u64 = 5;

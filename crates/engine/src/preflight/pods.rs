@@ -8,7 +8,7 @@ use study::settings::{Settings, Study};
 use target_spec::fault::{FaultKind, FaultName, Means};
 use target_spec::{AttachSpec, Target};
 
-/// Returns the missing permissions in the Kubernetes clusters in which a study wants pods.
+/// Returns the missing permissions in the Kubernetes clusters in which a study uses pods.
 pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();

@@ -45,7 +45,7 @@ impl KeptReadings {
         if !is_kept {
             return;
         }
-        // The first reading comes at the trial's begin; an earlier one counts in the first stretch.
+        // The first reading comes at the trial's start; an earlier one counts in the first stretch.
         let base_ns = *self.base_ns.get_or_insert(reading.at_ns);
         let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
         let names = [&*reading.probe, &*reading.name, &*reading.place];

@@ -18,10 +18,10 @@ use store::record::{CostKind, Costs};
 use workload::Stage;
 
 /// Time limit for computing the size of a write: 10,000 operations of a plain table take a
-/// hundredth of it. Fewer operations with large collections fit in this time, but their mean is as
-/// good.
+/// hundredth of this limit. Fewer operations with large collections fit in this time, but their
+/// mean is as good.
 const RECKONING: Duration = Duration::from_secs(1);
-/// Time after which cassay reports the computation. Most programs take a fifth of it.
+/// Time after which cassay reports the computation. Most programs take a fifth of that.
 const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {

@@ -302,7 +302,7 @@ impl TrialRun<'_> {
                 return Ok(None);
             }
             let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
-            // Adds at most three times the present rows: the first round is small, and its size may
+            // Adds at most three times the current rows: the first round is small, and its size may
             // be mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }

@@ -47,7 +47,7 @@ struct Open {
 /// Message of a fault's thread.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault is over. Holds the present processes and releases of its nodes.
+    /// The fault has ended. Holds the current processes and releases of its nodes.
     Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
 }
 
@@ -192,7 +192,7 @@ impl<'a> Faults<'a> {
     }
 
     /// Records the messages since the previous call. Returns the event of a fault that has begun or
-    /// is over.
+    /// ended.
     pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<LoopEvent>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
@@ -201,7 +201,7 @@ impl<'a> Faults<'a> {
                     Ok(told) => told,
                     Err(TryRecvError::Empty) => break,
                     // The thread has panicked without healing. The fault's agent will heal the
-                    // fault when its time is over.
+                    // fault when its time limit expires.
                     Err(TryRecvError::Disconnected) => {
                         anyhow::bail!("the thread of a fault has ended before it")
                     }
@@ -215,7 +215,7 @@ impl<'a> Faults<'a> {
         Ok(None)
     }
 
-    /// Heals all faults after the load has ended, and waits until they are over.
+    /// Heals all faults after the load has ended, and waits until the faults have ended.
     pub fn end(mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.open.keys().for_each(|number| self.heal(*number));
         while let Some((number, open)) = self.open.first_key_value() {
@@ -226,7 +226,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Records a message of a thread. Returns an event if its fault begins or is over.
+    /// Records a message of a thread. Returns an event if its fault begins or ends.
     fn hear(
         &mut self,
         number: usize,

@@ -359,7 +359,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
     }
 }
 
-/// Returns the use of the machine, as far as it can be read.
+/// Returns the use of the machine, if readable.
 fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),

@@ -32,7 +32,7 @@ const IN_FLIGHT: u32 = 32;
 /// the timestamps of writes. It is more than the error of any machine with a time server.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
 /// Number of sync periods after which a node that cannot sync stops acknowledging, unless
-/// configured otherwise. It is the one of Cassandra
+/// configured otherwise. Cassandra computes the same value
 /// (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
 const LAG_BLOCK: f64 = 1.5;
 
@@ -328,7 +328,7 @@ fn takes_nodes_times(program: &Program) -> bool {
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults, each with the data that the nodes may have lost by it.
+/// Returns the faults, each with the data that the nodes may have lost because of the fault.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
@@ -404,7 +404,7 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
 /// has not set it.
 ///
 /// # Errors
-/// It is not a duration.
+/// The value is not a duration.
 fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Result<Option<f64>, String> {
     let stated = |name: &str| {
         let text = settings.get(name).map(String::as_str);

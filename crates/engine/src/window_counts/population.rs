@@ -94,7 +94,7 @@ fn exponential(timeout_s: f64) -> Tally {
     tally(&intervals(&operations, from_ns, stop_ns))
 }
 
-/// Operations in flight at the begin and at the end of the window counted at both, so long
+/// Operations in flight at the start and at the end of the window counted at both, so long
 /// operations counted too often. The median was 857 ms.
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {

@@ -1,5 +1,5 @@
 //! A node whose wall clock is behind the others: its writes are older than existing data, but are
-//! acknowledged all the same.
+//! still acknowledged.
 
 use super::node_clock_ahead::ClockShift;
 use crate::behaviour::Fault;

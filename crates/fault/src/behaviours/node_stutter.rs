@@ -1,6 +1,6 @@
 //! A node that repeatedly freezes for short times, as with long garbage collections or CPU steal on
-//! a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). It answers in
-//! between, so no node marks it down.
+//! a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). It answers between
+//! the stops, so no node marks it down.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -67,7 +67,7 @@ impl Fault for Stutter {
         world.inject(ExecutedBy::Node(self.0), what, &[self.0], within)
     }
 
-    /// It answers clients in between, so an answer is required only for the whole state.
+    /// It answers clients between the stops, so an answer is required only for the healthy state.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

@@ -24,7 +24,7 @@ pub trait Agents {
     /// healed before, the agent heals it after `within`.
     ///
     /// # Errors
-    /// It cannot be done.
+    /// The injection cannot be done.
     fn inject(
         &mut self,
         by: ExecutedBy,
@@ -48,7 +48,7 @@ pub trait Agents {
     /// Heals the last fault of a node's process.
     ///
     /// # Errors
-    /// It cannot be healed. It is tried again with all others.
+    /// The fault cannot be healed. It is tried again with all others.
     fn heal_node(&mut self, node: usize) -> Result<()>;
 
     /// Makes an observation.

@@ -9,7 +9,7 @@ pub trait Client {
     /// Opens and keeps a connection to a node.
     ///
     /// # Errors
-    /// It is not reachable within `limit`.
+    /// The node is not reachable within `limit`.
     fn connect(&mut self, node: usize, limit: Duration) -> Result<()>;
 
     /// Returns true if that connection still exists.
@@ -18,19 +18,19 @@ pub trait Client {
     /// Reads a virtual table of a node.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>>;
 
     /// Sends a query to a node.
     ///
     /// # Errors
-    /// It does not answer within the limit, with the reason.
+    /// The node does not answer within the limit, with the reason.
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()>;
 
     /// Returns bounds of a node's wall clock offset from the client's clock in ms: at least and at
     /// most, negative if it is behind.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]>;
 }

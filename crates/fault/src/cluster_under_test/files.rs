@@ -18,7 +18,7 @@ pub trait NodeFiles {
     /// Returns true if a node's data folders are empty.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The folders cannot be read.
     fn is_empty(&mut self, node: usize) -> Result<bool>;
 
     /// Returns the data files of a node in these keyspaces. If a snapshot name is given, returns

@@ -9,7 +9,7 @@ pub trait Mbeans {
     /// Starts a long operation on a node, and returns at once.
     ///
     /// # Errors
-    /// It has no accessible MBeans, or another operation is running.
+    /// The node has no accessible MBeans, or another operation is running.
     fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()>;
 
     /// Returns the result of a node's last long operation. `None` while it runs, or if there was
@@ -19,25 +19,25 @@ pub trait Mbeans {
     /// Performs an operation on a node, and waits for its end. Returns a description of the result.
     ///
     /// # Errors
-    /// It has no accessible MBeans, refuses, or does not finish within `limit`.
+    /// The node has no accessible MBeans, refuses, or does not finish within `limit`.
     fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String>;
 
     /// Returns the ring members that a node reports.
     ///
     /// # Errors
-    /// It has no MBeans, or does not answer within the limit.
+    /// The node has no MBeans, or does not answer within the limit.
     fn members(&mut self, node: usize, limit: Duration) -> Result<Members>;
 
     /// Returns the user keyspaces of a node or, if there are none, Cassandra's own with replicas on
     /// other nodes.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
 
     /// Returns the addresses of the nodes that a node considers up, including itself.
     ///
     /// # Errors
-    /// It does not answer within `limit`.
+    /// The node does not answer within `limit`.
     fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
 }

@@ -21,7 +21,7 @@ pub trait Pods {
     /// Deletes the pod of a node. Its controller creates another one.
     ///
     /// # Errors
-    /// It cannot be done, or is not permitted.
+    /// The pod cannot be deleted, or that is not permitted.
     fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()>;
 
     /// Makes the operator restart all nodes in its own way, without waiting for the end. Returns a

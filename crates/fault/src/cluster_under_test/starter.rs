@@ -17,21 +17,21 @@ pub trait Starter {
     /// Returns the injection that stops a node in order and restarts it on healing.
     ///
     /// # Errors
-    /// It does not run. Or it is attached, and the user does not permit the action.
+    /// The node does not run. Or it is attached, and the user does not permit the action.
     fn stopping(&self, node: usize) -> Result<Injection>;
 
     /// Writes a node's configuration for the release `to`. Returns the injection that stops the
     /// node and restarts it with that release on healing. Every later start also uses that release.
     ///
     /// # Errors
-    /// It does not run, or no such upgrade was prepared.
+    /// The node does not run, or no such upgrade was prepared.
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection>;
 
     /// Returns the injection that stops a node and restarts it with its earlier release on healing.
     /// Every later start also uses that release.
     ///
     /// # Errors
-    /// It was not upgraded.
+    /// The node was not upgraded.
     fn downgrade(&mut self, node: usize) -> Result<Injection>;
 
     /// Returns the injection that kills a node and restarts it on healing.
@@ -50,7 +50,7 @@ pub trait Starter {
     /// others. Also returns its data folders.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
     /// Returns the process of a node, with a start that makes its wall clock off by `by_ms`
@@ -58,7 +58,7 @@ pub trait Starter {
     /// that undo the change.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
 
     /// Returns how another node could join on a host.
@@ -71,6 +71,6 @@ pub trait Starter {
     /// `forgiving`, it skips unreadable parts of its files.
     ///
     /// # Errors
-    /// It cannot be done.
+    /// The node cannot be restarted.
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()>;
 }

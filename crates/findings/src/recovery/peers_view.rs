@@ -92,7 +92,7 @@ fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
 /// Returns the hint window of a node with these settings, s. `None` if they do not contain it.
 ///
 /// # Errors
-/// It is not a duration.
+/// The value is not a duration.
 fn window_of(settings: &BTreeMap<String, String>) -> Result<Option<f64>> {
     if settings.get("hinted_handoff_enabled").is_some_and(|on| on == "false") {
         return Ok(Some(0.0));

@@ -1,4 +1,4 @@
-//! The measured window of a trial, interval by interval, and the records of stretches of it.
+//! The measured window of a trial, interval by interval, and the records of its stretches.
 //!
 //! Invariants: percentiles of a stretch come from the merged histograms of its intervals. The
 //! module reads the log line by line, regardless of its length.
@@ -21,7 +21,7 @@ pub struct Window {
     seconds: Vec<Second>,
     /// Kinds that are whole operations.
     kinds: BTreeSet<String>,
-    /// Number of an interval by its begin, ms.
+    /// Number of an interval by its start, ms.
     at_ms: BTreeMap<i64, usize>,
 }
 

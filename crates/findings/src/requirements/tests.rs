@@ -53,7 +53,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         ("{p99_ms: 10}", "met"),
         ("{p99_ms: 9.2}", "untold"),
         ("{p99_ms: 8}", "missed"),
-        // The p95 is not known.
+        // The p95 is unknown.
         ("{p95_ms: 8}", "untold"),
         ("{ops_per_s: 9.9k}", "met"),
         ("{ops_per_s: 10k}", "untold"),
@@ -67,8 +67,8 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert_eq!(seen.outcome.name(), outcome, "{require}: {}", seen.says);
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
-    // The value is beyond the limit, and its interval contains the limit: no gate passes that
-    // unless it is told to.
+    // The value is beyond the limit, and its interval contains the limit: a gate passes only if the
+    // study says so.
     for (untold, is_missed) in [
         ("", true),
         (", untold: miss", true),

@@ -51,7 +51,7 @@ pub enum Instances {
     OfUnits(String),
 }
 
-/// Reason why blocks are not pairs, so that no interval can be computed.
+/// Reason why blocks are not pairs, so no interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnpairedReason {
     /// One variant ran after the other.

@@ -81,7 +81,7 @@ impl Agent {
     /// Injects a fault on its host. If it is not healed before, the agent heals it after `within`.
     ///
     /// # Errors
-    /// It cannot be done (the process is not the agent's, or the machine does not permit it), or
+    /// The injection fails (the process is not the agent's, or the machine does not permit it), or
     /// the guard cannot be informed. Partial changes are undone.
     pub fn inject(&self, what: Injection, within: Duration) -> Result<Broken> {
         let within_ms = within.as_millis() as u64;
@@ -106,7 +106,7 @@ impl Agent {
     /// Heals a fault. Repeated calls have no effect.
     ///
     /// # Errors
-    /// It cannot be done.
+    /// The fault cannot be healed.
     pub fn heal(&self, broken: Broken) -> Result<HealAnswer> {
         self.call_for(&Heal(broken), LIMIT)
     }

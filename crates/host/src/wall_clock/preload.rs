@@ -51,8 +51,8 @@ fn real() -> Clock {
     let mut found = REAL.load(Ordering::Acquire);
     if found.is_null() {
         // SAFETY: both functions take strings that end with 0. The code reads the result of getenv
-        // before the environment can change, because no other thread runs when a process first asks
-        // for the time.
+        // before the environment can change, because no other thread runs when a process first
+        // reads the time.
         unsafe {
             let off_ms = getenv(VARIABLE.as_ptr());
             if !off_ms.is_null() {

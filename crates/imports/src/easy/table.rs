@@ -151,7 +151,7 @@ fn compaction(text: &str) -> Option<String> {
     }
     let (short, rest) = text.split_once(',').unwrap_or((text, ""));
     let words: Vec<&str> = rest.split(',').filter(|_| !rest.is_empty()).collect();
-    // The scaling parameters of a unified compaction are one option, however many words it has.
+    // The scaling parameters of a unified compaction are one option, with any number of words.
     let scales = short == "ucs" && !words.is_empty();
     let count = if scales { 0 } else { words.len() };
     let fits = |(name, _, options): &&(&str, _, &[&str])| *name == short && options.len() == count;

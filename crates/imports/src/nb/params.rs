@@ -223,7 +223,7 @@ impl Row {
     }
 }
 
-/// Returns the present settings, each by the first of its names, with its function.
+/// Returns the current settings, each by the first of its names, with its function.
 pub(crate) fn present(
     on: On,
     is_there: impl Fn(&str) -> bool,
@@ -248,7 +248,7 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     errors: Option<String>,
     maxtries: Option<String>,
-    /// Notes on differences, a sentence each.
+    /// Notes on differences, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 

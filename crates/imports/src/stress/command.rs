@@ -60,7 +60,7 @@ pub struct Run {
     pub clustering: WrittenDistribution,
     /// Options, in the tool's order.
     pub options: Options,
-    /// Notes on words without effect, a sentence each.
+    /// Notes on words without effect, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 

@@ -11,7 +11,7 @@
 //! the maximum number of rows that a partition can have. Otherwise, each visit has its share of an
 //! average partition's rows. With several levels, this ends a visit early: in the profile
 //! `cqlstress-example`, whose lower levels mostly have one value, a visit writes one row. This
-//! implementation does the same, so that the rows are equal.
+//! implementation does the same, so the rows are equal.
 
 mod level;
 

@@ -62,7 +62,7 @@ pub(super) enum OperationKind {
         same_row: bool,
         /// Content of a returned row; `None` if it cannot be compared.
         returned: Option<Vec<Cell>>,
-        /// True if a written partition must have a row for it.
+        /// True if a written partition must have the row.
         must_find: bool,
         /// True if it reads whole partitions, and writes do not leave out rows at random. Then
         /// every row of a write must exist.

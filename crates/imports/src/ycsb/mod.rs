@@ -2,8 +2,8 @@
 //! files to a step.
 //!
 //! Keys, request distributions and the mix are YCSB's. Random choices that YCSB makes per thread
-//! are a function of the seed and the operation's number, so that every read can be verified and
-//! every run repeated.
+//! are a function of the seed and the operation's number, so every read can be verified and every
+//! run repeated.
 
 mod command;
 mod histogram;

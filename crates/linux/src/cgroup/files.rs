@@ -1,10 +1,10 @@
 //! The files of a control group: writes values, reads them back, and reads the values that a group
 //! inherits from its parent.
 //!
-//! Invariant: a write reaches the kernel or is an error. An empty value would not reach it, because
-//! Rust makes no system call for it. So the module never removes a limit by writing an empty value.
-//! It writes the parent's value instead, which every kernel accepts, even for a group with
-//! processes.
+//! Invariant: a write reaches the kernel or is an error. An empty value would not reach the file,
+//! because Rust makes no system call for it. So the module never removes a limit by writing an
+//! empty value. It writes the parent's value instead, which every kernel accepts, even for a group
+//! with processes.
 
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};

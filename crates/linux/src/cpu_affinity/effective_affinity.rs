@@ -52,7 +52,7 @@ impl EffectiveAffinity {
     /// Reads the values of the process with this folder in `/proc`.
     ///
     /// # Errors
-    /// It has ended, or the format of the kernel's text is unknown.
+    /// The process has ended, or the format of the kernel's text is unknown.
     pub fn read(folder: &Path) -> Result<EffectiveAffinity> {
         let mut found = EffectiveAffinity::default();
         for (path, status) in threads(&folder.join("task"))? {
@@ -136,8 +136,8 @@ fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
     names.collect()
 }
 
-/// Returns true if the error means that a thread is gone. Any other reason why its files cannot be
-/// read (no free descriptor, no permission) says nothing about the thread.
+/// Returns true if the error means that a thread has ended. Any other reason why its files cannot
+/// be read (no free descriptor, no permission) says nothing about the thread.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }

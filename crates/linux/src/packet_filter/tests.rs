@@ -153,7 +153,7 @@ fn a_host_loses_one_way_what_it_sends_to_some_others() {
     assert!(two.reach_from_host(CQL, LIMIT).is_open());
 }
 
-/// The sender is not told that a packet was dropped, and sends it again.
+/// The kernel does not inform the sender of a dropped packet, so the sender repeats it.
 #[test]
 fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     let Some(two) = Two::new(Capability::PacketFilter) else {

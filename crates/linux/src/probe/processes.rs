@@ -6,7 +6,7 @@
 //! over all threads, at most every five seconds, because reading each thread is the main cost.
 //!
 //! The probe reads the files directly, without a library for `/proc`. A library of this kind opens
-//! a file for each reading, which is most of its cost, and parses all of it.
+//! a file for each reading, which is most of its cost, and parses the whole file.
 
 mod threads;
 

@@ -55,7 +55,7 @@ impl Task {
     }
 
     /// Sets the next due time: the first one on the grid of periods that is not over at `now_ns`.
-    /// The due times in between are missed.
+    /// The due times between them are missed.
     fn advance(&mut self, now_ns: u64) {
         let period_ns = self.cost.period.as_nanos() as u64;
         let over = now_ns.saturating_sub(self.due_ns) / period_ns;
@@ -85,8 +85,8 @@ impl Task {
             note(&mut self.cost.problems, problem);
         }
         self.cost.longest_ns = self.cost.longest_ns.max(clock::now_ns() - begun_ns);
-        // All CPU time of the thread counts. The time to wake up counts for the task that was the
-        // reason for waking up.
+        // All CPU time of the thread counts. The time to wake up counts for the task that caused
+        // it.
         let cpu_ns = cpu_ns();
         self.cost.cpu_ns += cpu_ns - *cpu_mark_ns;
         *cpu_mark_ns = cpu_ns;
@@ -169,7 +169,7 @@ impl Probes {
         std::mem::take(&mut lock(&self.shared.readings))
     }
 
-    /// Stops sampling: the present samples finish, and no new one begins. Returns the readings not
+    /// Stops sampling: the current samples finish, and no new one begins. Returns the readings not
     /// yet taken, and the work and cost of each probe.
     ///
     /// # Panics

@@ -30,7 +30,7 @@ impl KernelFile {
     /// Opens `path` for reading.
     ///
     /// # Errors
-    /// It does not exist or may not be read.
+    /// The file does not exist or may not be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<KernelFile> {
         let path = path.into();
         let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
@@ -44,7 +44,7 @@ impl KernelFile {
     /// Returns the current content of the file.
     ///
     /// # Errors
-    /// It can no longer be read (the process has ended), or is too long.
+    /// The file can no longer be read (the process has ended), or is too long.
     pub fn read(&mut self) -> Result<Cow<'_, str>> {
         let mut length = 0;
         loop {

@@ -227,8 +227,8 @@ struct FiemapExtent {
 /// Returns the positions on the device of the file's `bytes` from `at` on, in their order.
 ///
 /// # Errors
-/// The kernel does not report them. Some bytes have no blocks of their own (a hole, or a block that
-/// was allocated and never written). Or the bytes are in more pieces than one request returns.
+/// The kernel does not report them. Some bytes have no blocks (a hole, or a block that was
+/// allocated and never written). Or the bytes are in more pieces than one request returns.
 pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     let mut map = Fiemap {
         start: at,

@@ -81,7 +81,7 @@ impl LoopDevice {
     /// Opens the device named `name`, if its backing file is the deleted `image`.
     ///
     /// # Errors
-    /// It is another file, or no longer this one.
+    /// The file is another file, or no longer this one.
     pub fn open_image(name: &str, image: &Path) -> Result<LoopDevice> {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         anyhow::ensure!(

@@ -43,7 +43,7 @@ pub struct Lost {
     /// Rows with a lost write that nothing explains.
     pub unexplained: u64,
     /// Latest time at which the oldest lost write was acknowledged, monotonic clock, ns. For a
-    /// loaded value, it is the begin of the main stage. `None` if no write is lost, or if the time
+    /// loaded value, it is the start of the main stage. `None` if no write is lost, or if the time
     /// is unknown.
     pub oldest_ns: Option<u64>,
     /// The first of these rows.

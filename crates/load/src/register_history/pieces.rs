@@ -40,7 +40,7 @@ impl History {
         History::new((0..step).map(part).collect())
     }
 
-    /// Puts a piece back in its place and converts its times to the local clock. The converted send
+    /// Returns a piece to its slot and converts its times to the local clock. The converted send
     /// time is never too late, and the response time never too early. `None` if the piece does not
     /// fit.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {

@@ -256,7 +256,7 @@ impl RunRecords {
             assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
         }
         let holds = part.start_ns < window_from_ns && window_from_ns < part.end_ns;
-        // A window that begins after the stop has no operations, so the drain may span its begin.
+        // A window that begins after the stop has no operations, so the drain may span its start.
         assert!(
             !holds || part.draining,
             "a slice spans the start of the window"

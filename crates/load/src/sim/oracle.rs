@@ -84,7 +84,7 @@ pub struct Oracle {
     /// Arrival time of the response that is being read.
     arrived_ns: u64,
     awaits_turn: bool,
-    /// True if the worker sends nothing more, as of the begin of the turn.
+    /// True if the worker sends nothing more, as of the start of the turn.
     has_given_up: bool,
     has_left: bool,
     has_expired: bool,

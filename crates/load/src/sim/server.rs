@@ -9,7 +9,7 @@ use cql::request::{BatchStatement, BoundValue, Request, parse};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::{CqlType, Value, reply};
 
-/// Stream on which no worker ever waits.
+/// Stream that no worker uses.
 const NO_STREAM: i16 = 30_000;
 
 /// Request that the server has parsed.

@@ -19,7 +19,7 @@ pub const START_NS: u64 = 1_000_000;
 pub struct Faults {
     /// Error responses.
     pub error: u64,
-    /// Responses that the statement is not known.
+    /// Responses for unknown statements.
     pub forget: u64,
     /// Requests that are never answered.
     pub never: u64,

@@ -123,8 +123,8 @@ impl State {
         open.filter_map(of_wire).min()
     }
 
-    /// Waits until a connection is ready or the time is over. If the worker `rests`, readiness does
-    /// not end the wait.
+    /// Waits until a connection is ready or the timeout expires. If the worker `rests`, readiness
+    /// does not end the wait.
     fn wait(&mut self, sleep_ns: u64, rests: bool) -> usize {
         self.oracle.rests(rests);
         self.oracle.ends_turn();

@@ -6,7 +6,7 @@
 use crate::inflight::NONE;
 
 /// Maximum number of successive pages without a row. Cassandra ends a page early when a filter or
-/// tombstones take too much time, but never this often without a row in between.
+/// tombstones take too much time, but never this many times without a row.
 const EMPTY_PAGES_MAX: u32 = 1_000;
 /// Room for a paging state, bytes: Cassandra's has the partition key, the clustering of the last
 /// row and a few counters.
@@ -168,7 +168,7 @@ impl OperationState {
         self.paging_state.clear();
     }
 
-    /// Returns the begin times of the operation, which was due at `intended_ns`.
+    /// Returns the start times of the operation, which was due at `intended_ns`.
     pub fn begun(&self, intended_ns: u64) -> StartTimes {
         StartTimes {
             intended_ns,

@@ -49,7 +49,7 @@ impl Batch {
 }
 
 impl<W: World> Worker<W> {
-    /// Sends due operations, in batches, as far as limits allow.
+    /// Sends due operations, in batches, within the limits.
     pub(super) fn release(&mut self, woken_ns: u64) {
         if woken_ns < self.release_next_ns {
             return;

@@ -96,7 +96,7 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// Sends the retries, as far as there are connections.
+    /// Sends the retries for which there are connections.
     pub(super) fn try_again(&mut self, now_ns: u64) {
         while let Some(again) = self.again.front() {
             let (operation, avoid) = (again.operation, again.avoid);

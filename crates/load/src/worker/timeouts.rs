@@ -22,8 +22,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns which of the operation's statements the server has forgotten: the one with this id,
-    /// if it was ever prepared.
+    /// Returns the operation's statement that the server has forgotten: the one with this id, if
+    /// the client prepared it.
     #[cold]
     pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
         let statement = slot.operation.statement;

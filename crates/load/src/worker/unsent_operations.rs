@@ -3,7 +3,7 @@
 //!
 //! A rate above the target's capacity can leave a huge number of them: 10^10 in ten seconds at the
 //! highest rate. Only the generator can determine their kinds, and for a limited time the worker
-//! asks it for each operation. It counts the rest in groups that a histogram cannot distinguish,
+//! calls it for each operation. It counts the rest in groups that a histogram cannot distinguish,
 //! with the same mix of kinds as before.
 //!
 //! Invariant: every operation that was due in the window and not sent is counted, in one kind, and

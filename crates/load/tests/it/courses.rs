@@ -50,7 +50,7 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
     }
 }
 
-/// Cassandra counts a batch once for each of its tables, however many statements it has.
+/// Cassandra counts a batch once for each of its tables, regardless of its number of statements.
 #[test]
 fn a_batch_is_expected_in_server_counts_once_for_each_table() {
     let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";

@@ -64,7 +64,8 @@ fn without_being_asked_for_there_is_no_ledger() {
     assert!(run(&config(&[&server], script, 5)).summary.ledger.is_none());
 }
 
-/// Some writes of the load failed, and some acknowledged rows are gone: only the latter are lost.
+/// Some writes of the load failed, and some acknowledged rows have disappeared: only the latter are
+/// lost.
 #[test]
 fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number % 10) {
@@ -102,7 +103,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
 }
 
 /// Rows 0 to 9 were overwritten in the main stage, rows 3, 4 and 5 without an acknowledgement. A
-/// row that is gone although its overwrite was acknowledged is lost, regardless of the load.
+/// missing row whose overwrite was acknowledged is lost, regardless of the load.
 #[test]
 fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number) {

@@ -42,7 +42,7 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
     Some(Does::Says(columns, vec![row]))
 }
 
-/// A node is gone, and a node of another cluster has its address. The load follows the node to its
+/// A node has left, and a node of another cluster has its address. The load follows the node to its
 /// new address, and its requests count for that node.
 #[test]
 fn a_node_that_has_moved_is_followed_by_its_tokens() {

@@ -126,7 +126,7 @@ fn serve(mut socket: TcpStream, log: &Mutex<Log>, behaviour: &Behaviour) {
     }
 }
 
-/// Returns true if the connection goes on.
+/// Returns true if the connection continues.
 fn answer(
     out: &mut Vec<u8>,
     stream: i16,

@@ -151,9 +151,9 @@ fn an_abandoned_run_sends_nothing_more() {
     );
 }
 
-/// The side of the window's begin on which an operation lies does not depend on when the caller saw
-/// the interval. A busy machine may sleep through a window of 150 ms; then it shows nothing, and
-/// the test tries another one.
+/// An operation lies before or after the window's start regardless of when the caller received the
+/// interval. A busy machine may sleep through a window of 150 ms; then it shows nothing, and the
+/// test tries another one.
 #[test]
 fn a_window_that_begins_on_command_excludes_earlier_due_times() {
     let shows = |_| a_window_when_told() == (true, true);

@@ -2,8 +2,8 @@
 //! only in this way.
 //!
 //! A program may wait forever, print more than memory holds, or leave children behind that keep its
-//! pipes open. This module never blocks the caller: when the time is over, it ends the program and
-//! its children, and does not wait for other holders of the pipes.
+//! pipes open. This module never blocks the caller: after the timeout, it ends the program and its
+//! children, and does not wait for other holders of the pipes.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};
@@ -88,8 +88,8 @@ impl Patience {
 /// Runs a program, sends it `input`, and waits for its answer.
 ///
 /// # Errors
-/// It cannot be started, takes longer than `patience`, or prints more than an answer may have. Then
-/// it is ended.
+/// The program cannot be started, takes longer than `patience`, or prints more than an answer may
+/// have. Then it is ended.
 pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -119,7 +119,7 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
 /// than `patience` and was ended, with all its children.
 ///
 /// # Errors
-/// It cannot be started, Ctrl-C ended it, or `take` refuses.
+/// The program cannot be started, Ctrl-C ended it, or `take` refuses.
 pub fn listen(
     mut command: Command,
     input: &[u8],

@@ -89,11 +89,11 @@ pub fn is_context_name(text: &str) -> bool {
 }
 
 impl Destination {
-    /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`,
-    /// and means what the program `ssh` understands by it. With `sudo` the agent is root, by
-    /// `sudo -n` unless it is already root. The program is copied into `folder` on the machine and
-    /// runs from it, and the agent writes its files into it. Without a folder, the program is
-    /// copied into the user's cache.
+    /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`, as
+    /// the program `ssh` interprets them. With `sudo` the agent is root, by `sudo -n` unless it is
+    /// already root. The program is copied into `folder` on the machine and runs from it, and the
+    /// agent writes its files into it. Without a folder, the program is copied into the user's
+    /// cache.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.

@@ -70,7 +70,7 @@ impl FarSide {
     /// explains the reason.
     ///
     /// # Errors
-    /// They cannot be read, or it accepts no bytes.
+    /// The bytes cannot be read, or the connection accepts none.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {

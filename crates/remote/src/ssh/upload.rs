@@ -33,7 +33,7 @@ impl Program {
     /// process.
     ///
     /// # Errors
-    /// There is none. The message has the places searched and the way to get it.
+    /// There is no such program. The message has the places searched and the way to get it.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();

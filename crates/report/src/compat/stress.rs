@@ -405,7 +405,7 @@ pub enum Length {
     Operations(u64),
     /// A number of `seconds`, `minutes` or `hours`.
     Time(u64, &'static str),
-    /// Until the standard error of the mean is below this share of it.
+    /// Until the standard error of the mean, as a share of the mean, is below this value.
     Uncertainty(f64),
 }
 

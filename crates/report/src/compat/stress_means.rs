@@ -6,7 +6,7 @@ use super::stress::{Sample, Timing};
 use std::collections::BTreeSet;
 
 /// Returns the means of the clients' own figures, to print below the results. Empty if fewer than
-/// two clients have done operations. No line begins like a line of the results.
+/// two clients have done operations. No line begins like a result line.
 pub fn means(clients: &[Sample]) -> String {
     let has_done = |one: &Timing| one.operations() > 0;
     let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();
@@ -87,7 +87,7 @@ mod tests {
         .assert_eq(&means(&clients));
         assert_eq!(means(&clients[..1]), "");
         assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
-        // A client without operations of a kind has no figure for it.
+        // A client without operations of a kind has no figure for that kind.
         let idle = [&clients[..], &[Sample::default()]].concat();
         assert_eq!(means(&idle), means(&clients));
     }

@@ -27,7 +27,7 @@ pub struct Series {
     pub service: Histogram,
     /// Latency from the intended time.
     pub latency: Histogram,
-    /// Values of `timeseries`: times since the begin in ms, and the average latency at each, in µs.
+    /// Values of `timeseries`: times since the start in ms, and the average latency at each, in µs.
     pub averages: Vec<(u64, f64)>,
 }
 

@@ -89,7 +89,7 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Returns the table with its present columns.
+    /// Returns the table with the columns added so far.
     pub fn build(self) -> Table {
         self.table
     }

@@ -148,7 +148,7 @@ pub enum Mark {
     },
     /// A stretch of the horizontal axis: a result, or an outage.
     Band {
-        /// Begin of the stretch.
+        /// Start of the stretch.
         from: f64,
         /// End of the stretch.
         to: f64,
@@ -181,7 +181,7 @@ pub struct ValueRow {
     pub value: Option<f64>,
     /// Its 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// Published value shown beside it.
+    /// Published value next to it.
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,

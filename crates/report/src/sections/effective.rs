@@ -183,7 +183,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns true if the nodes of a run were asked for their configuration.
+/// Returns true if the run requested the configuration of its nodes.
 pub fn is_known(view: &RunView) -> bool {
     let mut nodes = view.trials.iter().filter_map(|t| t.nodes.as_ref()).flat_map(|n| &n.nodes);
     nodes.any(|node| SettingKind::ALL.into_iter().any(|kind| !kind.settings(node).is_empty()))

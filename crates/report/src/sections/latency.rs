@@ -36,7 +36,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Begin of a latency.
+/// Start of a latency.
 #[derive(Clone, Copy)]
 enum Clock {
     Latency,

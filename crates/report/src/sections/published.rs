@@ -1,5 +1,5 @@
-//! Compares published figures with measured ones. Ratios come first, because only they carry over
-//! to other machines.
+//! Compares published figures with measured figures. Ratios come first, because only they carry
+//! over to other machines.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};

@@ -61,7 +61,7 @@ fn costs_stand_at_their_points_and_beside_each_other() {
     );
 }
 
-/// An engineer who compares compressors asks for disk and CPU first, also if one of them is equal.
+/// An engineer who compares compressors wants disk and CPU first, even if one of them is equal.
 #[test]
 fn the_first_screen_of_a_comparison_has_disk_and_cpu() {
     let mut view = view();

@@ -229,7 +229,7 @@ fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
             ("node-kill of node2", Tone::Bad)
         );
         assert_eq!((broken.from, broken.to), (60.2, 104.5));
-        // p99 was not seen to be normal until the end of the observation.
+        // p99 had not returned to normal by the end of the observation.
         assert_eq!((recovering.from, recovering.to), (104.5, 180.0));
     }
     let html = report::html(&page);
@@ -314,7 +314,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
 
 #[test]
 fn unknown_parts_of_a_fault_are_not_reported() {
-    // A run of an earlier version, a fault without a seen begin, and one that was never healed.
+    // A run of an earlier version, a fault without an observed start, and a fault that was never
+    // healed.
     let old = FaultRecord {
         kind: "node-stop".into(),
         verdict: FaultVerdict::Mismatch,

@@ -138,7 +138,7 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         errors.add(&kind.errors);
     }
     let ops = latency.count();
-    // The recorded operations stand for fifty times as many.
+    // The recorded operations represent fifty times as many.
     let rate = 50.0 * ops as f64 / MEASURE_S as f64;
     SeriesRecord {
         ops,

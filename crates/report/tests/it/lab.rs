@@ -146,7 +146,7 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     ]
 }
 
-/// Returns a wave that differs by place, so that lines can be told apart.
+/// Returns a wave that differs by place, so that lines are distinguishable.
 fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
     mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
 }
@@ -321,7 +321,7 @@ pub fn run() -> RunView {
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Folder and stamp are of the present moment.
+    // Folder and stamp have the current time.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

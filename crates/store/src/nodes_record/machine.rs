@@ -107,7 +107,7 @@ pub struct L3Record {
     /// Its size, bytes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// True if this cache exists. Otherwise the cores of a NUMA node are a substitute for it.
+    /// True if this cache exists. Without it, the cores of a NUMA node are a substitute.
     pub is_real: bool,
 }
 

@@ -128,7 +128,7 @@ impl Trial {
     /// Returns the series of the overview, one at a time.
     ///
     /// # Errors
-    /// They are damaged, or cannot be read.
+    /// The places are damaged, or cannot be read.
     pub fn series(&self) -> Result<Lines<SeriesPlacesRecord>> {
         let expected = self.series.as_ref();
         let damage =

@@ -90,7 +90,7 @@ fn rising(
     })
 }
 
-/// Returns the points of each variant, as far as they are known before the first measurement.
+/// Returns the points of each variant that are known before the first measurement.
 pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
     let variants = study.variants.iter();
     variants.map(|variant| variant.settings.procedure.outlook()).collect()

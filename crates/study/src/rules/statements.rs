@@ -7,7 +7,7 @@
 
 use cql::text::{CqlMistake, Token, TokenKind};
 
-/// Objects that grant access or hold code, so that all statements on them do more than handle data.
+/// Objects that grant access or hold code: all statements on them do more than handle data.
 const BEYOND: [&str; 6] = [
     "aggregate",
     "function",

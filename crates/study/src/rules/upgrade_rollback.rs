@@ -61,7 +61,7 @@ pub(super) fn stated(
 /// Reports writes of variants that would be lost.
 pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let items = match node.find("faults").map(|faults| &faults.raw) {
-        // With other mistakes, the writes are not known yet.
+        // If the study has other mistakes, the writes are still unknown.
         Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
         _ => return,
     };

@@ -30,8 +30,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Returns true if the study declares that the rows exist, so that no step creates or loads
-    /// them.
+    /// Returns true if the study declares that the rows exist. No step then creates or loads them.
     pub fn is_present(&self) -> bool {
         self.has_rows && self.load == Load::None
     }

@@ -97,7 +97,7 @@ impl Recordings {
     /// Adds a packed recording with a size of `bytes` bytes.
     ///
     /// # Errors
-    /// It cannot be read, or differs from the packed recording.
+    /// The recording cannot be read, or differs from the packed recording.
     pub fn unpack(&mut self, from: &mut dyn Read, bytes: u64) -> Result<(), UnpackError> {
         self.add(Arc::new(Recording::unpack(from, bytes)?));
         Ok(())

@@ -1,7 +1,7 @@
 //! `probes`: readings of hosts, processes, JVMs and the database, one per row.
 //!
-//! A day of three nodes has fifty million readings. For a long run a row is therefore a stretch of
-//! time, as the run keeps it for its page: its mean, its smallest and its largest value.
+//! A day of three nodes has fifty million readings. For a long run, a row is therefore a period
+//! that the run stores for its page: its mean, its smallest and its largest value.
 
 use super::source::Source;
 use crate::column::Table;

@@ -202,7 +202,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
                 let (to, from) = sync_channel(AHEAD);
                 let together = trial.together(service, &head.parts)?;
                 threads.spawn(move || {
-                    // The receiver is gone if writing has failed.
+                    // The receiver no longer exists if the write failed.
                     let mut sent = together.map_while(|one| to.send(one).ok());
                     while sent.next().is_some() {}
                 });

@@ -1,9 +1,9 @@
 //! Writes a VirtualMachineConfigSpec of the vSphere API in its JSON form, where an object names its
 //! type.
 //!
-//! With hardware version 20, the cores per socket are 0, so that vSphere 8 chooses them at
-//! power-on. Earlier versions refuse 0, so the number itself is written. In both cases guestinfo
-//! holds the number of the plan.
+//! With hardware version 20, the cores per socket are 0, so vSphere 8 chooses them at power-on.
+//! Earlier versions refuse 0, so the number itself is written. In both cases guestinfo holds the
+//! number of the plan.
 
 use std::collections::BTreeMap;
 

@@ -82,7 +82,7 @@ pub enum GuestSupport {
     No,
     /// The hardware of a pinned guest.
     Pinned,
-    /// The hardware of vSphere 7 if the request asks for it, otherwise of vSphere 8.
+    /// Uses the hardware of vSphere 7 if the request names it, otherwise that of vSphere 8.
     Vsphere,
 }
 

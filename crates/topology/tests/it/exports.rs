@@ -240,8 +240,8 @@ fn vsphere_gets_cores_per_socket_and_never_a_cpu_affinity() {
 }
 
 /// Behaviour of the static policy of Kubernetes 1.34 on an empty node. It fills the lowest node
-/// while it has room, where the plan spreads. It refuses a pod whose memory does not fit beside the
-/// reserve.
+/// while it has room, where the plan spreads. It refuses a pod whose memory does not fit in
+/// addition to the reserve.
 #[test]
 fn the_kubelet_fills_a_node_where_the_plan_spreads() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);

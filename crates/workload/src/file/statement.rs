@@ -75,8 +75,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Returns true if it reads a partition that a CSV names, so that the user states its
-    /// existence.
+    /// Returns true if it reads a partition that a CSV names. The user then states its existence.
     pub(super) fn is_by_csv(&self) -> bool {
         let is_cell = |&at: &usize| matches!(self.bound[at].generate, Gen::Cell(_));
         self.verb == Verb::Select && !self.key.is_empty() && self.key.iter().all(is_cell)

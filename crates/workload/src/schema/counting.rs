@@ -14,8 +14,7 @@ const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 /// Maximum number of tables that the engine distinguishes in one request, with a bit for each.
 const TABLES_MAX: usize = 64;
 
-/// Returns true if a write has a condition (`IF …`), so that its result states whether it was
-/// applied.
+/// Returns true if a write has a condition (`IF …`). Its result then states whether it was applied.
 pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let is_word = |token: &Token, word: &str| token.kind == TokenKind::Word && token.text == word;

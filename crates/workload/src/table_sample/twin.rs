@@ -41,7 +41,7 @@ pub struct Twin {
     /// Share of the non-key values that remains after compression with LZ4, of the table and of its
     /// twin.
     pub compressed: [f64; 2],
-    /// Mean number of rows of a partition, as far as they were counted, and of its twin.
+    /// Mean number of counted rows of a partition, and of its twin.
     pub partition_rows: [f64; 2],
     /// Columns that have no values in the twin, because their types cannot be generated.
     pub without: Vec<String>,

@@ -9,7 +9,7 @@ use cql::value::CqlType;
 const STEP_MS: i64 = 1000;
 /// Default start of times: 2024-01-01.
 const START_MS: i64 = 1_704_067_200_000;
-/// Number of characters from which on random texts are almost certainly different for all numbers.
+/// Minimum number of characters at which random texts almost certainly differ for all numbers.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
 /// Returns values like those of a column that are different for all numbers, if the type permits

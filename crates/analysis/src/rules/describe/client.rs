@@ -68,7 +68,7 @@ pub fn not_sent_in_time(quantity: Quantity, number: u64) -> Statement {
     Statement::with(words, Measurement::counting(quantity, number))
 }
 
-/// V1: the number of sent operations, if nothing else is to be said.
+/// V1: the number of sent operations, if the rule has nothing else to report.
 pub fn sent_in_all(number: u64) -> Statement {
     format!("{} in all", count(number)).into()
 }
@@ -88,7 +88,7 @@ pub fn two_clocks([latencies, services]: [u64; 2], means_ms: [f64; 2]) -> Statem
     }
 }
 
-/// V6: the values in the histograms beside the outcomes; `unknown` operations have no end.
+/// V6: the values in the histograms compared with the outcomes; `unknown` operations have no end.
 pub fn histograms(window: &Window, failed: u64, unknown: u64) -> Statement {
     let [latency, service, errors] = window.values_count;
     let counts = [
@@ -131,8 +131,8 @@ pub fn none_failed(ended: u64) -> Statement {
     )
 }
 
-/// V8: some operations failed. `faults` names the faults of the trial, beside which no limit holds;
-/// `timeout_fails` says that one client time-out is enough to fail it.
+/// V8: some operations failed. `faults` names the faults of the trial, during which no limit
+/// applies; `timeout_fails` states that one client timeout is enough to fail it.
 pub fn failures(
     window: &Window,
     limit: f64,

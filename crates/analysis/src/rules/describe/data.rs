@@ -72,8 +72,8 @@ pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement
     Statement::with(words, nothing.failing_at(limit))
 }
 
-/// The rows that were read back, with the reason why losses count or do not. `limit` is the number
-/// of losses from which on the rule fails; `None` if it does not fail by losses.
+/// The rows that were read back, with the reason why losses count or do not. `limit` is the minimum
+/// number of losses that fails the rule; `None` if losses do not fail it.
 pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Statement {
     let checks = &back.checks;
     let counts = [

@@ -24,7 +24,7 @@ pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
     Statement::with(words, used)
 }
 
-/// Throughput beside the ceilings that were measured, op/s.
+/// Throughput compared with the measured ceilings, op/s.
 pub struct CeilingUse {
     /// Throughput of the trial.
     pub achieved: f64,

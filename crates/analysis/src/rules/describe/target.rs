@@ -99,7 +99,7 @@ pub fn not_on_record(parts: &[String]) -> Statement {
     format!("not on record: {}", parts.join(", ")).into()
 }
 
-/// V16: the size of the data beside the memory of a node.
+/// V16: the size of the data compared with the memory of a node.
 pub fn data_per_memory(ratio: f64) -> Statement {
     let what = if ratio < 1.0 {
         "the node can cache all of it"

@@ -1,4 +1,4 @@
-//! Tests other programs, on evidence that is healthy except for one thing.
+//! Tests other programs, on evidence that is healthy except for one property.
 
 use super::super::RuleOutcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
@@ -236,11 +236,11 @@ fn the_drain_has_no_part_in_shares_of_the_window() {
         window.push(&SummedInterval::new(interval.into()));
     }
     assert_eq!((window.cpu_ns, window.wait_ns), (1_000_000_000, Some(40)));
-    // A stall that was seen in the drain began before it.
+    // A stall that is observed in the drain began before it.
     assert_eq!((window.stalls_cpu_ns, window.stalled_s), (14, 9.0));
 }
 
-/// Ceilings of 132,000 to 970,000 op/s were seen on one machine in one day, one second each.
+/// One machine had ceilings of 132,000 to 970,000 op/s in one day, measured for one second each.
 #[test]
 fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
     // 2,000 op/s were achieved: the limits are 4,000 and 2,222.

@@ -76,7 +76,7 @@ fn scheduled_operations_are_the_due_ones_for_any_window_end() {
         (1000, 5.999_999_999_9, None, 6000.0),
         (3, 0.1, None, 1.0),
         (3, 1.0, None, 3.0),
-        // By count: the window lasts until the last answer, whenever that comes.
+        // By count: the window lasts until the last answer.
         (1000, 2.499, Some(2000), 2000.0),
         (1000, 1.9991, Some(2000), 2000.0),
         (1000, 0.9992, Some(1000), 1000.0),

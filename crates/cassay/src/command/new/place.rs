@@ -98,7 +98,8 @@ pub fn keyspace_name(study: &str) -> String {
     format!("cassay_{}", study.replace('-', "_"))
 }
 
-/// Returns true if it can stand between quotes: the study's own check finds other mistakes.
+/// Returns true if the text can be written between quotes. The study's own check finds other
+/// mistakes.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c))
 }

@@ -17,7 +17,7 @@ use yaml::Diagnostics;
 pub(super) struct CompletedProfiles {
     /// Profiles, by their names on the command line.
     pub profiles: BTreeMap<String, String>,
-    /// Notes, a sentence each.
+    /// Notes, one sentence each.
     pub notes: Vec<String>,
     /// Profiles whose table is not defined in the cluster, with the cluster's answer.
     pub absent: BTreeMap<String, String>,

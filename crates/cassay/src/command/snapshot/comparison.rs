@@ -46,7 +46,7 @@ pub fn show_export(export: &Export, to: &Path, common: &Common) {
     terminal::data(&text);
 }
 
-/// Prints an import, beside the export.
+/// Prints an import in the form of an export.
 pub fn show_import(imported: &ImportResult, common: &Common) {
     if common.json {
         return terminal::json(&json!({

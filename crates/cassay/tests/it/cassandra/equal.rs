@@ -37,7 +37,7 @@ window: {warmup: 0s, measure: 100s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A null target beside one that is a tenth slower.
+/// A null target compared with one that is a tenth slower.
 const PLANTED: &str = "\
 study: planted
 question: Is the slow one found?

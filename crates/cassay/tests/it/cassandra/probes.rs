@@ -108,7 +108,7 @@ fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     assert!(range.contains(&count), "{name}: {count}, not in {range:?}");
 }
 
-/// Asserts that the node counts its operations, however it is read.
+/// Asserts that the node counts its operations, with every way of reading.
 #[track_caller]
 fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     for name in [
@@ -118,8 +118,7 @@ fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
         assert_counted(series, name, ROWS / 100);
     }
     for name in ["client_request.Write.ops/s", "client_request.Read.ops/s"] {
-        // Through MBeans they cover all keyspaces, and the server itself makes requests now and
-        // then.
+        // Through MBeans they cover all keyspaces, and the server itself sometimes makes requests.
         assert_counted(series, name, ROWS / 2);
     }
     // The statements of the readings themselves are counted as well. As a table, the counts exist
@@ -170,7 +169,7 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     for name in ["compactions.pending", "gossip.unreachable"].into_iter().chain(hints) {
         assert_eq!(last(&series, name), 0.0, "{name}");
     }
-    // The server itself writes now and then.
+    // The server itself sometimes writes.
     assert_counted(&series, "commit_log.completed/s", ROWS / 2);
     let mean = series["client_request.Write.mean"].iter().map(|(_, value)| *value);
     assert!(
@@ -298,7 +297,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         "commit_log.waiting_on",
     ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
-    // A statistic of requests exists only with requests, and the server itself scans now and then.
+    // A statistic of requests exists only with requests, and the server itself sometimes scans.
     let is_idle = |name: &&String| {
         let kind = name.strip_suffix(".mean").or(name.strip_suffix(".p99"));
         let rate = kind.map(|kind| format!("{kind}.ops/s"));

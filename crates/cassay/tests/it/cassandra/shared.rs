@@ -1,5 +1,5 @@
 //! Shares one node between tests that need any Cassandra, each with keyspaces of its own. The first
-//! test starts it, and it ends with the tests' process, however that ends.
+//! test starts it, and it ends with the tests' process in every case.
 //!
 //! `cargo xtask ci` runs the tests of this module in sequence, in as few processes as fit the time.
 //! The next process finds the folder of a killed one and clears it, as any command does; `cargo

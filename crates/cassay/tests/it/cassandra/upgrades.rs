@@ -161,7 +161,7 @@ faults:
         let [before, after] = lines();
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
-            // This version has no table of what was compared.
+            // This version has no table of compared settings.
             "4.0" => "but no other node shows that",
             _ => "node2 and node3 compared",
         };

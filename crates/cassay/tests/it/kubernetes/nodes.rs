@@ -117,7 +117,7 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     });
 }
 
-/// Nodes are removed like clients, at whatever phase.
+/// Nodes are removed like clients, in any phase.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nothing_stays_of_nodes_whose_command_was_killed() {

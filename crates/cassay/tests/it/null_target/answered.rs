@@ -3,7 +3,7 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Returns a study of a null target beside a slower one.
+/// Returns a study that compares a null target with a slower one.
 fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
     let [fast, slow] = latencies_ms;
     format!(
@@ -22,7 +22,8 @@ window: {{warmup: 0s, measure: 1s}}
     )
 }
 
-/// Four times as slow, which is seen long before the last block, whatever the machine's load.
+/// Four times as slow: the difference is significant long before the last block, at any load of the
+/// machine.
 const FAR: [u32; 2] = [4, 16];
 
 fn primary(findings: &Value) -> &Value {

@@ -7,7 +7,7 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Runs twenty-four blocks of one second, and two seconds beside them.
+/// Runs twenty-four blocks of one second, and shorter windows of two seconds.
 fn endured(drift: &str) -> (Value, String) {
     let lab = Lab::with(&format!(
         "study: hours\nquestion: Does it hold?\ntarget: {{null: {{capacity: 200{drift}}}}}\n\

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::sync::OnceLock;
 use store::{HistogramKind, Run, RunState};
 
-/// Returns one run for all tests of this module, which only read it or write beside it.
+/// Returns one run for all tests of this module, which only read it or write next to it.
 fn finished() -> &'static (Lab, Said) {
     static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
     FINISHED.get_or_init(|| {
@@ -213,7 +213,7 @@ fn the_printed_record_equals_findings_json() {
     let mut printed = finished().1.json();
     let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();
-    // Checksums are useful only beside their files.
+    // Checksums are useful only next to their files.
     assert!(file.as_object_mut().unwrap().remove("files").is_some());
     let printed = printed.as_object_mut().unwrap();
     for key in ["run", "report"] {

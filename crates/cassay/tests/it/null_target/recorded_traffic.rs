@@ -30,7 +30,7 @@ pub(crate) fn lay_log(lab: &Lab) {
     std::fs::write(lab.path().join("log/20261126-13.cq4"), bytes).expect("a log");
 }
 
-/// Returns the operations of each kind that were due in the window, however late they ended.
+/// Returns the operations of each kind that were due in the window, regardless of when they ended.
 fn counts(trial: &Value) -> Vec<(String, u64)> {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let due = |kind: &Value| kind["latency_ms"]["count"].as_u64().unwrap_or(0);

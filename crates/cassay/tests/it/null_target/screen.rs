@@ -1,5 +1,5 @@
-//! Tests the full screen in a terminal of its own: taken during a run, and restored however the run
-//! ends.
+//! Tests the full screen in a terminal of its own: taken during a run, and restored after every end
+//! of the run.
 //!
 //! `script` (util-linux) creates the terminal with a shell in it, which reads the keyboard settings
 //! with `stty` before and after.

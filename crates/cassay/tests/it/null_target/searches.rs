@@ -1,4 +1,4 @@
-//! Tests searches: the points that they ask for are run, recorded and shown.
+//! Tests searches: the requested points are run, recorded and shown.
 //!
 //! `cargo xtask searches` tests how precise a search is. Here bounds are so far away that they
 //! hold, or are broken, on any machine.

@@ -63,7 +63,7 @@ impl Nodes {
 /// Returns the CPUs and memory location of a node, from the kernel.
 ///
 /// # Errors
-/// It does not run, or the kernel cannot be queried.
+/// The node does not run, or the kernel cannot be queried.
 pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     let name = &node.layout.name;
     let process = node.process.with_context(|| format!("{name} does not run"))?;

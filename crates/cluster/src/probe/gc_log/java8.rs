@@ -3,11 +3,11 @@
 //!
 //! A line begins with a date, an uptime or both, each followed by `: `. With ages of objects, as in
 //! Cassandra's own settings, a pause has several lines, of which only the first has a time. A pause
-//! has the time of its begin.
+//! has the time of its start.
 
 use super::{Event, LineTime, SECOND_NS, heap_after, parse_safepoint, unix_ns_of};
 
-/// Parses a line's time and content; `None` if it is of no interest.
+/// Parses a line's time and content; `None` if the line is irrelevant.
 pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     let (mut rest, mut wall, mut uptime) = (line, None, None);
     while let Some((stamp, behind)) = rest.split_once(": ") {

@@ -21,7 +21,7 @@ use std::time::UNIX_EPOCH;
 /// Maximum length of a line: labels are some hundred bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Maximum length of one scrape. The largest exporters return a tenth of it.
+/// Maximum length of one scrape. The largest exporters return a tenth of that.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
 /// Samples of a text.

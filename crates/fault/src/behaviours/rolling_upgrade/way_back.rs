@@ -24,8 +24,8 @@ const POLL: Duration = Duration::from_millis(200);
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Time after which the agent restarts a node during the keeping or replacing of its files. It is
-/// longer than this takes, because the node must not start in between. Linking a million files
-/// takes seconds.
+/// longer than this takes, because the node must not start during the downgrade. Linking a million
+/// files takes seconds.
 pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
 
 /// Time limit for the repair of one node: 1 TB at 40 MB/s takes 7 hours.

@@ -1,5 +1,5 @@
-//! Input and output values of recipe functions: Java's types, as far as Cassandra distinguishes
-//! them, and the conversions between functions.
+//! Input and output values of recipe functions: Java's types that Cassandra distinguishes, and the
+//! conversions between functions.
 //!
 //! Long because every type is formatted, serialised and compared here.
 

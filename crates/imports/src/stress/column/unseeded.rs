@@ -1,7 +1,7 @@
-//! Knows the values that cassandra-stress draws from unseeded generators, so that each of its runs
-//! differs. These are the sizes of collections, the number of time-based UUIDs on a level, and the
-//! position within a quantum of QEXTREME. Here, they follow from the seed. Because of them, a check
-//! must not report rows of cassandra-stress as wrong.
+//! Knows the values that cassandra-stress draws from unseeded generators, which make each of its
+//! runs different. These are the sizes of collections, the number of time-based UUIDs on a level,
+//! and the position within a quantum of QEXTREME. Here, they follow from the seed. Because of them,
+//! a check must not report rows of cassandra-stress as wrong.
 //!
 //! All distributions of 3.11.4 were examined: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
 //! or without ~, draw only from seeded generators.
@@ -51,9 +51,9 @@ impl Column {
         matches!(self.kind, ValueType::Text | ValueType::Blob) && self.size.is_half_seeded()
     }
 
-    /// Returns true if `cell` is the value `made`, or a collection that agrees with it as far as
-    /// its size allows. Elements are seeded, so the longer list begins with the shorter one, and
-    /// the larger set contains the smaller one.
+    /// Returns true if `cell` is the value `made`, or a collection that agrees with it up to its
+    /// size. Elements are seeded, so the longer list begins with the shorter one, and the larger
+    /// set contains the smaller one.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
         if made == cell || self.has_unseeded_value() {
             return true;

@@ -1,11 +1,11 @@
 //! The clustering values of a level that are yet to be visited. They are generated when they are
 //! reached.
 //!
-//! Usually every value is generated in turn, so that a repeated value makes no second row. If a
-//! visit skips nearly all values of a wide level, this would be nearly all of the work. Then the
-//! generator itself skips them, so that choosing one row of a partition of any width generates one
-//! row. A value that is drawn twice counts twice in that case. Reads do not notice this. A write
-//! does it only if duplicates are improbable, or if the level is too wide to walk.
+//! Usually every value is generated in turn, so a repeated value makes no second row. If a visit
+//! skips nearly all values of a wide level, this would be nearly all of the work. Then the
+//! generator itself skips them, so choosing one row of a partition of any width generates one row.
+//! A value that is drawn twice counts twice in that case. Reads do not notice this. A write does it
+//! only if duplicates are improbable, or if the level is too wide to walk.
 
 use std::collections::{HashSet, VecDeque};
 

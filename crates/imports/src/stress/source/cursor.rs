@@ -333,7 +333,7 @@ impl OperationEncoder for StressCursor {
             sparse: operations.sparse[op.table],
             values: &operations.tables[op.table].values,
         };
-        // Usually they are the requested rows, so that the partition need not be walked.
+        // Usually they are the requested rows, so the partition need not be walked.
         let asked = possible(&self.asked).all(returned, rows, stop);
         if *whole || !matches!(asked, Lookup::All(_)) {
             let table = &operations.tables[op.table];

@@ -124,8 +124,8 @@ impl Possible<'_> {
     }
 }
 
-/// Returns true if every row of the partition that a write makes is among the `known` rows that
-/// were `seen`. `None` if the search was stopped.
+/// Returns true if every row that a write makes in the partition is in `seen`, up to the `known`
+/// rows. `None` if the search was stopped.
 pub(super) fn all_written(
     walk: &mut Walk,
     known: &[Vec<Vec<u8>>],

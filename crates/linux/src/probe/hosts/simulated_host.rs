@@ -118,7 +118,7 @@ impl StandIn {
             return Ok(());
         };
         let context = || format!("ask for the free space in {}", folder.display());
-        // While its host has no power, another file system is mounted in its place.
+        // While its host has no power, another file system is mounted at its path.
         if device_of(folder)? != *device {
             return Ok(());
         }

@@ -62,7 +62,7 @@ impl Threads {
     /// Records the activity of the threads since the last reading.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The threads cannot be listed.
     pub fn look(&mut self, place: &str, now_ns: u64, out: &mut Out) -> Result<()> {
         if now_ns < self.due_ns {
             return Ok(());
@@ -163,7 +163,7 @@ fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
 }
 
 /// Returns the number of threads that have waited within the kernel since `before`. A thread that
-/// ran in between would have counted a context switch.
+/// ran in the meantime would have counted a context switch.
 fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usize {
     let is_blocked = |(id, thread): &(&u32, &Switches)| {
         let before = before.get(id).filter(|before| before.in_kernel);

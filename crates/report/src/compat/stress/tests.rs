@@ -136,7 +136,8 @@ fn percentiles_are_those_of_the_tools_library() {
 fn errors_and_parts_of_seconds_add_up_over_intervals() {
     let mut run = two_intervals();
     run.add(&first_interval());
-    // If they were assigned instead of added, the errors of the last interval would count for all.
+    // If they were assigned instead of added, the errors of the last interval would be the count
+    // for all.
     assert_eq!(run.operations["READ"].errors, 4);
     // If they were summed as whole seconds, 1.45 s would be two.
     assert!((two_intervals().total().seconds() - 1.45).abs() < 1e-9);

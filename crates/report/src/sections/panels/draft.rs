@@ -447,7 +447,7 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Explains the absence of the series `about`, as far as the records show the reason.
+/// Explains the absence of the series `about`, if the records show the reason.
 fn why_missing(
     probe: &str,
     about: &str,

@@ -1,4 +1,4 @@
-//! Tests of the variants without faults that are measured beside faults.
+//! Tests of the variants without faults that run next to variants with faults.
 
 use super::*;
 use crate::plan::{Turn, plan};

@@ -133,7 +133,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
         reasons.contains("V14") && reasons.contains("must not be"),
         "{reasons}"
     );
-    // Whatever else the rules found, the answer begins with the loss, and so does the advice.
+    // Regardless of other violated rules, the answer begins with the loss, and so does the advice.
     let findings = said.json();
     let first = findings["answer"][0].as_str().unwrap_or_default();
     assert!(first.starts_with("Data was lost: of "), "{first}");
