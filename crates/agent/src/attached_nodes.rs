@@ -1,6 +1,6 @@
 //! Calls of an agent on a machine with attached nodes.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result};
 use host::attached_nodes::{
     FindService, GrantReadOnly, OwnAddresses, ReadWallClock, StartService, UndoLeftovers,

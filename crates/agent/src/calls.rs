@@ -1,6 +1,6 @@
 //! Table of all calls that an agent answers. Only the agent's main loop imports it.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use host::attached_nodes::{
     FindService, GrantReadOnly, OwnAddresses, ReadWallClock, StartService, UndoLeftovers,
 };

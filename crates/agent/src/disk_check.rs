@@ -4,7 +4,7 @@
 //! other processes. It leaves nothing on the disk, even if it is killed. If it hangs, the agent
 //! does not.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::process;
 use host::{Attempt, DiskWork, QueryAnswer};

@@ -4,6 +4,7 @@
 //! also work after the agent's end, the undo list has an entry for it. The agent itself heals a
 //! fault when its time limit expires, even if its controller is silent or gone.
 
+pub(crate) mod active_faults;
 mod added_process;
 mod commands;
 mod corrupt;
@@ -18,18 +19,17 @@ mod repeating_thread;
 mod restart_after_heal;
 mod restart_without_data;
 mod service;
-pub(crate) mod state;
 mod stutter;
 mod volume;
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
+use active_faults::{Breakable, State};
 use anyhow::{Context, Result};
 use host::faults::{Heal, Inject, Renew, StartedProcesses};
 use host::process::Identity;
 use host::{Broken, HealAnswer, Injection};
 use measure::clock::Deadline;
 use remote::Serve;
-use state::{Breakable, State};
 use std::time::Duration;
 
 /// Returns the implementation of a fault.

@@ -1,7 +1,7 @@
 //! Reading and changing files, always through the checks of [`crate::folders`].
 
 use crate::folders::{Inside, check_below, enter, open, parent};
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::files::{
     Bytes, Change, DeviceBytes, Entry, EvictTree, FileId, FileStep, From, Get, List, PIECE_BYTES,

@@ -1,8 +1,8 @@
 //! Inspection of a machine before nodes are placed on it, and removal of cassay's files in a
 //! folder.
 
+use crate::host_state::AgentState;
 use crate::remote_host::is_in_memory;
-use crate::state::AgentState;
 use anyhow::{Context, Result, bail};
 use host::agent::is_agent_of;
 use host::inspect::{CleanFolder, Inspect, LeftCluster, MachineProperties};

@@ -5,7 +5,7 @@ mod bytes;
 use crate::descriptors::{files_limit, numbers};
 use crate::disk_check;
 use crate::faults::packets;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result};
 use host::files::Space;
 use host::process::{self, Life};

@@ -2,7 +2,7 @@
 //! leftovers of an earlier command.
 
 use crate::faults::packets;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::agent::end_agent_of;
 use host::process::{self, Identity};

@@ -1,7 +1,7 @@
 //! Creates and limits simulated hosts and the switch between them, from their agents' side.
 
+use crate::host_state::AgentState;
 use crate::remote_host;
-use crate::state::AgentState;
 use crate::systemd_scope;
 use anyhow::{Context, Result};
 use host::calls::{

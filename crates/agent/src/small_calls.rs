@@ -1,6 +1,6 @@
 //! Short calls of an agent: processes, machine, probes.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::EffectiveAffinity;
 use host::calls::{

@@ -2,7 +2,7 @@
 //! agent.
 
 use crate::calls::CALLS;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use crate::undo_list::UndoList;
 use anyhow::{Context, Result};
 use host::Agent;

@@ -20,7 +20,7 @@
 
 pub mod fits;
 pub mod models;
-pub mod words;
+pub mod sentences;
 
 use crate::autocorrelation;
 use crate::compare::{self, Metric, NotCompared};

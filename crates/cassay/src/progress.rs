@@ -6,9 +6,9 @@
 
 mod braille_curve;
 mod full_screen;
-mod lines;
 mod machines;
-mod state;
+mod plain_lines;
+mod run_state;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +18,11 @@ use engine::Event;
 use full_screen::Now;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-pub use lines::{FigureColumns, tone_of};
-use lines::{begun, finished, moving, still};
 use measure::clock;
-use state::RunState;
-pub use state::TrialFigures;
+pub use plain_lines::{FigureColumns, tone_of};
+use plain_lines::{begun, finished, moving, still};
+use run_state::RunState;
+pub use run_state::TrialFigures;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::table_comment::MarkedTable;
 use anyhow::Result;
-use cql::text::quoted_name;
+use cql::tokens::quoted_name;
 use std::collections::BTreeSet;
 use target_spec::Object;
 
@@ -31,7 +31,7 @@ pub(crate) fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Res
 
 /// Returns true if a keyspace has no other tables and no functions. Cassay never makes functions.
 fn has_only(session: &mut Session, keyspace: &str, own: &BTreeSet<&Object>) -> Result<bool> {
-    let named = cql::text::literal(keyspace);
+    let named = cql::tokens::literal(keyspace);
     let mut ask = |source: &str, column: &str| -> Result<Vec<String>> {
         let found = session.query(&format!(
             "SELECT {column} FROM system_schema.{source} WHERE keyspace_name = {named}"

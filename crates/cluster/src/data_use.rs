@@ -4,9 +4,9 @@ use crate::cluster::Cluster;
 use crate::metrics::Metrics;
 use crate::node::NodeInfo;
 use crate::session::ServerError;
-use crate::snapshot::schema;
+use crate::snapshot::table_definitions;
 use anyhow::{Context, Result, bail};
-use cql::text::literal;
+use cql::tokens::literal;
 use host::{Host, VolumeUse};
 
 /// Bytes of a keyspace on one node.
@@ -36,7 +36,7 @@ impl Cluster {
 
 /// Implements [`Cluster::data_use`].
 fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
-    let known = schema::tables(&mut cluster.session()?, keyspace, &[])?;
+    let known = table_definitions::tables(&mut cluster.session()?, keyspace, &[])?;
     let tables: Vec<&str> = known.keys().map(String::as_str).collect();
     let of = |(index, node): (usize, &NodeInfo)| {
         let host = cluster.local().and_then(|nodes| nodes.host_of(index));

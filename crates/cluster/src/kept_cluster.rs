@@ -6,7 +6,7 @@
 use crate::Access;
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
-use crate::local::{self, Nodes, process_tags, roles, state};
+use crate::local::{self, Nodes, persistent_state, process_tags, roles};
 use crate::session::Session;
 use anyhow::{Result, bail};
 use host::HostsState;
@@ -83,7 +83,7 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
 /// # Errors
 /// No kept cluster or more than one matches, or another command is using it.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
-    let (states, _) = state::all(dirs);
+    let (states, _) = persistent_state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
     let names: Vec<&str> = kept.iter().map(|(_, one)| one.id.as_str()).collect();
     let index = match id {
@@ -126,7 +126,7 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
 /// Returns all clusters of cassay on this machine, oldest first, including those of running
 /// commands.
 pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
-    let (states, _) = state::all(dirs);
+    let (states, _) = persistent_state::all(dirs);
     states.iter().map(|(folder, state)| look(folder.clone(), state)).collect()
 }
 
@@ -136,7 +136,7 @@ pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
 /// # Errors
 /// The kept cluster does not exist, or it cannot be removed.
 pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
-    let (states, _) = state::all(dirs);
+    let (states, _) = persistent_state::all(dirs);
     let kept = states.iter().filter(|(_, state)| state.keep);
     let wanted: Vec<_> = kept.clone().filter(|(_, s)| id.is_none_or(|id| s.id == id)).collect();
     if let Some(id) = id
@@ -147,14 +147,14 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     }
     let mut ended = Vec::new();
     for (folder, cluster) in wanted {
-        let processes = state::remove(folder, cluster)?;
+        let processes = persistent_state::remove(folder, cluster)?;
         say(&format!("ended {} ({processes} processes)", cluster.id));
         ended.push(cluster.id.clone());
     }
     Ok(ended)
 }
 
-fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
+fn look(folder: PathBuf, state: &persistent_state::State) -> KeptCluster {
     let is_elsewhere = state.hosts.as_ref().is_some_and(HostsState::are_machines);
     let processes = process_tags::processes(&state.id);
     let spec = state.spec.as_ref();
@@ -166,7 +166,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
     // Without the password, the session reports that the nodes require one.
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
-    let node = |node: &state::NodeState| {
+    let node = |node: &persistent_state::NodeState| {
         // For processes on another machine, the node's CQL answer decides.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();

@@ -5,7 +5,7 @@
 //! of running commands.
 
 use crate::dirs::Dirs;
-use crate::local::state;
+use crate::local::persistent_state;
 
 /// Summary of the removed leftovers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub struct ClearedLeftovers {
 /// them. Never fails: [`ClearedLeftovers::problems`] lists everything that cannot be removed.
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
     let mut cleared = ClearedLeftovers::default();
-    let (states, errors) = state::all(dirs);
+    let (states, errors) = persistent_state::all(dirs);
     cleared.problems.extend(errors.iter().map(|error| format!("{error:#}")));
     for (folder, cluster) in states {
         if cluster.keep || cluster.is_owned() {
             continue;
         }
-        match state::remove(&folder, &cluster) {
+        match persistent_state::remove(&folder, &cluster) {
             Ok(processes) => {
                 cleared.clusters += 1;
                 cleared.processes += processes;
@@ -47,12 +47,12 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
 mod tests {
     use super::*;
     use host::process::{Identity, ProcessSpace};
-    use state::State;
+    use persistent_state::State;
     use std::path::Path;
 
     /// Writes the state of a cluster in `dirs` that `owner` started.
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
-        let folder = state::clusters_folder(dirs).join(id);
+        let folder = persistent_state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();
         let mut cluster = State::new(id.into(), "5.0.8".into(), "dc1".into());
         cluster.keep = keep;
@@ -83,7 +83,7 @@ mod tests {
         theirs.machine = Some(ProcessSpace::called("other"));
         theirs.write(&elsewhere).unwrap();
         let kept = leave(&dirs, "c-kept", true, gone);
-        let odd = state::clusters_folder(&dirs).join("d-odd");
+        let odd = persistent_state::clusters_folder(&dirs).join("d-odd");
         std::fs::create_dir_all(&odd).unwrap();
         std::fs::write(odd.join("state.json"), "?").unwrap();
 

@@ -40,7 +40,7 @@ mod page_cache;
 mod permission_gate;
 mod pod;
 pub mod probe;
-mod refusal_cause;
+mod refused_requests;
 mod ring;
 mod ring_members;
 mod server_counts;
@@ -68,7 +68,7 @@ pub use host::VolumeUse;
 pub use missing_logs::Gap;
 pub use other_clients::{Estimate, OtherClients, OtherConnection};
 pub use permission_gate::Permit;
-pub use refusal_cause::LogMarks;
+pub use refused_requests::LogMarks;
 pub use server_counts::OperationCounts;
 pub use table_comment::{Mark, MarkedTable, OwnRuns};
 // Types for faults that break pods.

@@ -90,7 +90,7 @@ impl Cluster {
     /// A node cannot be queried.
     pub fn estimates(&self, keyspace: &str) -> Result<Option<BTreeMap<String, Estimate>>> {
         let mut all: BTreeMap<String, Estimate> = BTreeMap::new();
-        let named = cql::text::literal(keyspace);
+        let named = cql::tokens::literal(keyspace);
         for node in self.nodes() {
             let found = self.session_to(node)?.query_if_shown(&format!(
                 "SELECT table_name, partitions_count, mean_partition_size FROM \

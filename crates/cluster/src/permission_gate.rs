@@ -11,7 +11,7 @@ use crate::statement_change::{Change, Sort, changes};
 use crate::table_comment::{Mark, MarkedTable, OwnRuns};
 use anyhow::{Result, anyhow, bail};
 use cql::response::ErrorCode;
-use cql::text::CqlMistake;
+use cql::tokens::CqlMistake;
 use cql::value::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -149,9 +149,9 @@ impl StatementGate {
     pub(crate) fn mark(&self, table: &Object) -> String {
         format!(
             "ALTER TABLE {}.{} WITH comment = {}",
-            cql::text::quoted_name(&table.keyspace),
-            cql::text::quoted_name(table.name.as_deref().unwrap_or_default()),
-            cql::text::literal(&Mark::for_run(&self.state().permit.own.run).comment())
+            cql::tokens::quoted_name(&table.keyspace),
+            cql::tokens::quoted_name(table.name.as_deref().unwrap_or_default()),
+            cql::tokens::literal(&Mark::for_run(&self.state().permit.own.run).comment())
         )
     }
 
@@ -297,7 +297,7 @@ fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
 fn look(session: &mut Session, source: &str, keyspace: &str) -> Result<QueryResult> {
     session.query(&format!(
         "SELECT * FROM system_schema.{source} WHERE keyspace_name = {}",
-        cql::text::literal(keyspace)
+        cql::tokens::literal(keyspace)
     ))
 }
 

@@ -26,7 +26,7 @@ use crate::capability::COUNTS_SOURCE;
 use crate::cluster::Cluster;
 use crate::session::Session;
 use anyhow::{Context, Result};
-use cql::text::transactional_mode;
+use cql::tokens::transactional_mode;
 
 /// Client operations that the coordinators have counted since their start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
 /// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2, only DESCRIBE
 /// shows this, but no table of `system_schema`.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
-    let named = cql::text::literal(keyspace);
+    let named = cql::tokens::literal(keyspace);
     let tables = session.query(&format!(
         "SELECT * FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
@@ -109,7 +109,7 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
     if tables.rows.is_empty() || tables.column("fast_path").is_err() {
         return Ok(None);
     }
-    let keyspace = cql::text::quoted_name(keyspace);
+    let keyspace = cql::tokens::quoted_name(keyspace);
     let Some(described) = session.query_if_shown(&format!("DESCRIBE KEYSPACE {keyspace}"))? else {
         return Ok(None);
     };
@@ -120,7 +120,7 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
 
 /// Returns the sum over the keyspace's tables. `None` if the node has no such virtual table.
 fn keyspace_sum(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
-    let keyspace = cql::text::literal(keyspace);
+    let keyspace = cql::tokens::literal(keyspace);
     // Before 5.0, a partial key is not enough for the query.
     let cql = format!(
         "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, PreparedStatement, Response, ResultBody, Rows};
-use cql::text::CqlMistake;
+use cql::tokens::CqlMistake;
 use cql::value::Value;
 use cql::{Consistency, Handshake, HandshakeError, SegmentReader, Version};
 use measure::clock::{self, Deadline};
@@ -117,7 +117,7 @@ impl DescribedRow<'_> {
 }
 
 fn defining(text: &str) -> Vec<&str> {
-    let all = cql::text::definitions(text).unwrap_or_else(|_| vec![(0, text.trim())]);
+    let all = cql::tokens::definitions(text).unwrap_or_else(|_| vec![(0, text.trim())]);
     all.into_iter().map(|(_, statement)| statement).collect()
 }
 

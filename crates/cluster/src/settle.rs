@@ -15,7 +15,7 @@ use crate::data_use;
 use crate::jolokia::Jolokia;
 use crate::mbeans::{self, METRICS};
 use crate::metrics::Metrics;
-use crate::snapshot::schema;
+use crate::snapshot::table_definitions;
 use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
 use serde_json::Value;
@@ -184,7 +184,7 @@ fn kicks_of<'a>(
     keyspace: &str,
     tables: &[&'a str],
 ) -> Result<Vec<(&'a str, &'a Jolokia, Vec<&'a str>)>> {
-    let allowed = schema::compacting(&mut cluster.session()?, keyspace, tables)?;
+    let allowed = table_definitions::compacting(&mut cluster.session()?, keyspace, tables)?;
     let ours = cluster.local().is_some();
     let of_node = |(name, agent): &(&'a str, &'a Jolokia)| {
         let mut kicked = tables.to_vec();

@@ -3,7 +3,7 @@
 //! Invariants: a statement is read as the server reads it, and an unreadable one is an error. If
 //! the effect of a statement is unknown, it counts as a change of everything.
 
-use cql::text::{CqlMistake, Token, TokenKind};
+use cql::tokens::{CqlMistake, Token, TokenKind};
 use target_spec::{Act, Object};
 
 /// A single change by a statement.
@@ -36,7 +36,7 @@ pub enum Sort {
 
 /// Returns the keyspace that a `USE` statement selects.
 pub fn used(cql: &str) -> Option<String> {
-    let tokens = cql::text::tokens(cql).ok()?;
+    let tokens = cql::tokens::tokens(cql).ok()?;
     let words = Words(&tokens, None);
     (words.word(0) == Some("use")).then(|| words.name(1))?
 }
@@ -47,7 +47,7 @@ pub fn used(cql: &str) -> Option<String> {
 /// # Errors
 /// The text is not CQL, or is ambiguous.
 pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake> {
-    let tokens = cql::text::tokens(cql)?;
+    let tokens = cql::tokens::tokens(cql)?;
     let words = Words(&tokens, used);
     let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     if words.word(0) != Some("begin") && !tokens[first_end..].iter().all(is_end) {

@@ -12,7 +12,7 @@ use crate::compression::Compression;
 use crate::consistency::Consistency;
 use crate::frame::{self, opcode};
 use crate::template::{append_null, append_value};
-use crate::text::{CqlMistake, append_statement_text};
+use crate::tokens::{CqlMistake, append_statement_text};
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};

@@ -8,7 +8,7 @@
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
-use crate::text::{CqlMistake, append_statement_text};
+use crate::tokens::{CqlMistake, append_statement_text};
 use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 

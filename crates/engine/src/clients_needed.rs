@@ -7,7 +7,7 @@
 
 mod earlier_runs;
 mod facts;
-mod words;
+mod sentences;
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -168,8 +168,8 @@ fn needed(variant: VariantName, facts: &Facts, source: &str) -> ClientsNeeded {
         answer_bytes: facts.payload.answer_bytes,
         link_bits_per_s: facts.link.as_ref().map(|link| link.bits_per_s),
         link_is_assumed: facts.link.as_ref().is_some_and(Link::is_assumed),
-        sentence: words::sentence(facts, ceiling, &shape, source),
-        warning: lacks.then(|| words::warning(facts, &shape)),
+        sentence: sentences::sentence(facts, ceiling, &shape, source),
+        warning: lacks.then(|| sentences::warning(facts, &shape)),
     }
 }
 

@@ -8,8 +8,8 @@
 use crate::ceiling;
 use crate::load_run::Offer;
 use crate::plan_record;
-use crate::record_check;
 use crate::running_target::Running;
+use crate::trial_record_check;
 use anyhow::{Context, Result};
 use cluster::{Dirs, TlsMaterial};
 use fleet::{Clients, CompiledSources, Maker, Seat};
@@ -358,6 +358,6 @@ impl Maker for StudyMaker {
     }
 
     fn machine(&self) -> serde_json::Value {
-        serde_json::to_value(record_check::machine()).unwrap_or_default()
+        serde_json::to_value(trial_record_check::machine()).unwrap_or_default()
     }
 }

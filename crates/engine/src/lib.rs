@@ -26,13 +26,13 @@ mod phase_times;
 pub mod plan_record;
 pub mod preflight;
 mod probe_collector;
-mod record_check;
 mod resume;
 mod running_target;
 mod schema_check;
 mod table_definition;
 mod trial;
 mod trial_name;
+mod trial_record_check;
 mod trial_setup;
 mod window_counts;
 mod workload_check;
@@ -48,7 +48,7 @@ pub use fleet_use::StudyMaker;
 pub use imported_series::{import_file, series_names};
 pub use load_run::workers_auto;
 pub use resume::InterruptedRun;
-pub use sentences::place::point_words;
+pub use sentences::result_place::point_words;
 pub use table_definition::{Definition, TableDescription, describe};
 pub use trial_name::trial_name;
 pub use workload_check::{PrepareResult, prepare};
@@ -257,7 +257,7 @@ impl<'a> Engine<'a> {
     fn begin(&mut self) -> Result<()> {
         let started = JournalEvent::RunStarted {
             cassay: self.options.version.to_owned(),
-            machine: record_check::machine(),
+            machine: trial_record_check::machine(),
             finished_before: self.findings.keys().copied().collect(),
         };
         self.writer.journal(None, started)?;

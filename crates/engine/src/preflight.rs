@@ -276,7 +276,7 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
 /// Describes the content of a keyspace.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
-    let named = cql::text::literal(keyspace);
+    let named = cql::tokens::literal(keyspace);
     let found = session.query(&format!(
         "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = {named}"
     ))?;
@@ -372,8 +372,8 @@ fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
         let found = session.query(&format!(
             "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {} AND table_name = \
              {}",
-            cql::text::literal(keyspace),
-            cql::text::literal(table)
+            cql::tokens::literal(keyspace),
+            cql::tokens::literal(table)
         ))?;
         if found.rows.is_empty() {
             bail!(

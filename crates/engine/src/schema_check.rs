@@ -90,7 +90,7 @@ fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String,
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
          WHERE keyspace_name = {}",
-        cql::text::literal(program.keyspace())
+        cql::tokens::literal(program.keyspace())
     ))?;
     let of = |row: &Vec<cql::Value>| {
         let name = row.first()?.as_str()?.to_owned();

@@ -55,7 +55,7 @@ pub fn describe(
         let asked = format!("cassay asked {from} for the table {keyspace}.{table}, but {why}");
         Ok(Definition::Absent(asked))
     };
-    let name = cql::text::quoted_name(keyspace);
+    let name = cql::tokens::quoted_name(keyspace);
     let described = match session.query(&format!("DESCRIBE KEYSPACE {name}")) {
         Ok(described) => described,
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {

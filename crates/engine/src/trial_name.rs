@@ -1,7 +1,7 @@
 //! Names trials for people: variant, point and block.
 
 use analysis::procedure::{Point, Role};
-use sentences::place::point_words;
+use sentences::result_place::point_words;
 use study::plan::Trial;
 use study::settings::Study;
 

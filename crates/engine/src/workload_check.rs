@@ -187,7 +187,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     let rows = session
         .query(&format!(
             "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {}",
-            cql::text::literal(keyspace)
+            cql::tokens::literal(keyspace)
         ))
         .with_context(|| format!("look for the tables of the keyspace {keyspace}"))?;
     let names = rows.rows.iter().filter_map(|row| row.first()?.as_str());

@@ -7,7 +7,7 @@ use analysis::autocorrelation;
 use analysis::procedure::Point;
 use analysis::screening::{Activity, CONFIRM_MAX, Design, LenthMargin, effects};
 use measure::Known;
-use sentences::place::metric_words;
+use sentences::result_place::metric_words;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
 

@@ -4,12 +4,12 @@
 //! its lease. After its end, it leaves nothing on its machine.
 
 use crate::client_figures::throttled_ns;
-use crate::codec::{pack_client, pack_kinds};
-use crate::wire::{
+use crate::client_requests::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, HeardAt, IntervalNote, IsArmed,
     KeptNote, KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, Steer, TakeLarge,
     TakeSources,
 };
+use crate::codec::{pack_client, pack_kinds};
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;

@@ -1,8 +1,8 @@
 //! Starts clients whose seats become available one by one, like pods.
 
+use crate::client_requests::Begin;
 use crate::clients::{Client, Clients, SILENCE_S, Seat, name_of};
 use crate::on_all_clients::all_or_failures;
-use crate::wire::Begin;
 use anyhow::{Context, Result, anyhow};
 use remote::Link;
 use std::sync::mpsc::sync_channel;

@@ -4,8 +4,8 @@
 //! Every message is part of an interval.
 
 use crate::client_figures::{ClientEnd, ClientSecond, SecondNow};
+use crate::client_requests::{EndNote, IntervalNote, KeptNote, Note};
 use crate::codec::{add_kinds, unpack_client};
-use crate::wire::{EndNote, IntervalNote, KeptNote, Note};
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
@@ -187,7 +187,7 @@ fn piece(note: KeptNote) -> Result<RecordPiece> {
     let not_ours = "the record of a client has another format than this program uses";
     let packed = BASE64.decode(&note.bytes).context(not_ours)?;
     let mut bytes = Vec::new();
-    let most = crate::wire::PIECE_BYTES as u64 + 1;
+    let most = crate::client_requests::PIECE_BYTES as u64 + 1;
     let unpacked = DeflateDecoder::new(&packed[..]).take(most).read_to_end(&mut bytes);
     unpacked.context(not_ours)?;
     Ok(RecordPiece {

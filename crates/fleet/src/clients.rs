@@ -2,10 +2,10 @@
 //! load, and tracks their clocks.
 
 use crate::client_figures::ClockReading;
-use crate::on_all_clients::{all_or_failures, at_once};
-use crate::wire::{
+use crate::client_requests::{
     Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeLarge, TakeSources,
 };
+use crate::on_all_clients::{all_or_failures, at_once};
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;

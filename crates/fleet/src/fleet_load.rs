@@ -4,8 +4,8 @@ mod steering;
 
 use crate::client_figures::{ClientEnd, ClientNow, ClientSecond, ClockReading};
 use crate::client_messages::{ClientCourse, Merging};
+use crate::client_requests::{Disarm, EndNote, Note, their_time};
 use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
-use crate::wire::{Disarm, EndNote, Note, their_time};
 use anyhow::{Context, Result, bail};
 use load::failures::NodeFailures;
 use load::{ClientRecords, Config, FirstError, Flow, KeptRecords, Load, Summary, Window};

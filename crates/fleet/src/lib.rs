@@ -17,12 +17,12 @@ mod client;
 mod client_arrivals;
 mod client_figures;
 mod client_messages;
+mod client_requests;
 mod clients;
 mod codec;
 mod fleet_load;
 mod on_all_clients;
 mod start;
-mod wire;
 
 pub use client::{CompiledSources, Maker, answer};
 pub use client_figures::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};

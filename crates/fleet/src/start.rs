@@ -1,9 +1,9 @@
 //! Distributes a load among clients, and starts all of them on one start line.
 
+use crate::client_requests::{Arm, ClientConfig, Go};
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT};
 use crate::fleet_load::{Fleet, FleetLoad};
 use crate::on_all_clients::{all_or_failures, at_once};
-use crate::wire::{Arm, ClientConfig, Go};
 use anyhow::{Context, Result, ensure};
 use load::{Config, OtherWorkers};
 use measure::clock;

@@ -11,8 +11,8 @@
 use crate::agent::Agent;
 use crate::calls::MakeHost;
 use crate::parallel_calls::at_once;
+use crate::persistent_state::group_name;
 use crate::remote_host::{ClearCluster, Settle};
-use crate::state::group_name;
 use crate::switch::Switch;
 use crate::undo::{Undo, undo};
 use crate::{Host, HostState, HostsState};

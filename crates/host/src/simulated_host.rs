@@ -3,7 +3,7 @@
 
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
-use crate::state::HostState;
+use crate::persistent_state::HostState;
 use crate::switch::Switch;
 use anyhow::{Context, Result};
 use linux::capability;

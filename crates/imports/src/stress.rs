@@ -1,21 +1,21 @@
 //! Imports cassandra-stress: its command line, its user profiles, and the rows that it would write.
 
 mod access;
+mod argument_split;
 mod column;
 mod command;
 mod draw;
 mod existing_table;
 mod help;
 mod ladder;
+mod operations;
 mod options;
 mod params;
 mod partition;
 mod plan;
 mod profile;
-mod source;
 mod tables;
 mod values;
-mod words;
 
 #[cfg(test)]
 mod effects;

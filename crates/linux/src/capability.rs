@@ -255,7 +255,7 @@ fn reset_here() -> Result<String> {
 fn volume() -> Result<String> {
     volume::loop_device::control()
         .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
-    let mkfs = volume::ext4::mkfs()?;
+    let mkfs = volume::ext4_ioctls::mkfs()?;
     net::own_mounts().context("separate mounts need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }

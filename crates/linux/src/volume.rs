@@ -9,7 +9,7 @@
 //! Only one agent mounts it at a time: it holds the lock of the device until it has unmounted the
 //! volume.
 
-pub mod ext4;
+pub mod ext4_ioctls;
 pub mod loop_device;
 
 use anyhow::{Context, Result};
@@ -125,7 +125,7 @@ impl Volume {
             .with_context(|| format!("make {}", image.display()))?;
         file.set_len(bytes)
             .with_context(|| format!("give {} its {bytes} bytes", image.display()))?;
-        ext4::make(image)?;
+        ext4_ioctls::make(image)?;
         let file = OwnedFd::from(file);
         let volume = Volume {
             folder: folder.to_owned(),
@@ -307,7 +307,7 @@ impl Volume {
     pub fn shut_down(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
-        let done = ext4::shut_down(&root);
+        let done = ext4_ioctls::shut_down(&root);
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
@@ -337,7 +337,7 @@ impl Volume {
     pub fn abort(&self) -> Result<()> {
         let root = self.root()?;
         self.keep_blocks(&root)?;
-        let done = ext4::abort(&root);
+        let done = ext4_ioctls::abort(&root);
         done.with_context(|| format!("make the file system of {} end", self.folder.display()))
     }
 
@@ -346,7 +346,7 @@ impl Volume {
     /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
     /// in place of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
-        let kept = ext4::reconfigure(root, "nodiscard");
+        let kept = ext4_ioctls::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
     }
 
@@ -357,7 +357,7 @@ impl Volume {
     pub fn renew(&self) -> Result<()> {
         self.unmount()?;
         self.device.limit_size(None)?;
-        ext4::mend(&self.device.path())?;
+        ext4_ioctls::mend(&self.device.path())?;
         self.mount()
     }
 
@@ -442,8 +442,8 @@ pub fn thaw(folder: &Path) -> Result<()> {
         if !device.is_mounted()? {
             continue;
         }
-        let root = ext4::open_placeless(&device.path())?;
-        let thawed = ext4::thaw(&root);
+        let root = ext4_ioctls::open_placeless(&device.path())?;
+        let thawed = ext4_ioctls::thaw(&root);
         thawed.with_context(|| format!("thaw the volume of {}", folder.display()))?;
     }
     Ok(())

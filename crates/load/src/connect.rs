@@ -14,7 +14,7 @@ use cql::frame::{self, Header, flag};
 use cql::request::{self, QueryParams, StatementId};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
-use cql::text::CqlMistake;
+use cql::tokens::CqlMistake;
 use cql::{Compression, Handshake, SegmentReader, Version};
 use measure::clock;
 use rustls::pki_types::ServerName;

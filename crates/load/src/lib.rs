@@ -7,7 +7,6 @@
 //! (`worker` and its callees) is fast and does neither. They are in different files.
 
 mod answer;
-mod build;
 mod config;
 mod connect;
 mod connection;
@@ -35,6 +34,7 @@ mod statement_facts;
 mod thread_setup;
 mod timer_delays;
 mod worker;
+mod worker_builder;
 mod worker_io;
 mod workers;
 

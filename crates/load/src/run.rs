@@ -1,7 +1,6 @@
 //! One run: opens the connections, starts the workers on one start line, and returns their
 //! intervals to the caller.
 
-use crate::build::Shared;
 use crate::config::{Config, Endpoint, Flow, LoadError, Summary, Window};
 use crate::connect;
 use crate::connection::Link;
@@ -14,6 +13,7 @@ use crate::schedule::Schedule;
 use crate::statement_facts::Facts;
 use crate::thread_setup::Turn;
 use crate::timer_delays::Watch;
+use crate::worker_builder::Shared;
 use crate::workers::{WorkerSetup, Workers};
 use cql::template::Template;
 use measure::{Interval, clock};

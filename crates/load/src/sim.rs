@@ -20,16 +20,16 @@ mod oracle;
 mod program;
 mod server;
 mod shape;
+mod simulated_connection;
 mod stream;
-mod wire;
 mod world;
 
-use crate::build::{Shared, build};
 use crate::config::Window;
 use crate::connect;
 use crate::control::Control;
 use crate::recorder::{Part, Recorder};
 use crate::statement_facts::Facts;
+use crate::worker_builder::{Shared, build};
 use cql::Version;
 use expected_records::{Coverage, ExpectedRecords, InjectedDefect, RunRecords, part_with_room};
 use oracle::Oracle;

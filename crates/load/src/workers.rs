@@ -1,6 +1,5 @@
 //! The workers of a run from the caller's side: starts them, and joins them at the end.
 
-use crate::build::{Shared, Sizes, build};
 use crate::config::{Config, FirstError, LoadError, Summary};
 use crate::connect::Reconnector;
 use crate::connection::Link;
@@ -10,6 +9,7 @@ use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
 use crate::register_history::History;
 use crate::thread_setup::own;
 use crate::worker::WorkerEnd;
+use crate::worker_builder::{Shared, Sizes, build};
 use crate::worker_io::{Net, Parts};
 use measure::clock;
 use std::sync::Arc;

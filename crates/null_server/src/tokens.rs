@@ -1,6 +1,6 @@
 //! Splits CQL text into tokens, and reads them with a cursor.
 
-use cql::text::{self, TokenKind};
+use cql::tokens::{self, TokenKind};
 
 /// Maximum length of a parsed statement. Cassandra warns about batches above 5 KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
@@ -77,7 +77,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
     }
-    let read = cql::text::tokens(text).ok()?;
+    let read = cql::tokens::tokens(text).ok()?;
     let mut read = read.into_iter().peekable();
     let mut tokens = Vec::new();
     // The text before this offset has been consumed.
@@ -86,7 +86,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
         if token.at < end {
             continue;
         }
-        let is_next = |next: &text::Token| {
+        let is_next = |next: &tokens::Token| {
             token.text == ":"
                 && next.kind == TokenKind::Word
                 && next.at == token.at + 1

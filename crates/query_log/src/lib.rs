@@ -16,7 +16,7 @@ pub mod files;
 pub mod log_record;
 mod options;
 mod recording;
-mod source;
+mod recording_program;
 mod statement;
 mod transfer;
 
@@ -25,7 +25,7 @@ pub use chronicle_values::MalformedDocument;
 pub use files::{ReadError, left_out, read};
 pub use log_record::Why;
 pub use recording::{Choice, KindCount, LogRead, MEMORY_BYTES, Only, Recording, STATEMENTS_MAX};
-pub use source::program;
+pub use recording_program::program;
 pub use transfer::UnpackError;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! keyspace, because the connection has none.
 
 use crate::log_record::Why;
-use cql::text::{Token, TokenKind, quoted_name};
+use cql::tokens::{Token, TokenKind, quoted_name};
 
 /// Verb of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +57,7 @@ pub struct KnownStatement {
 /// # Errors
 /// The statement cannot be replayed. Holds the reason.
 pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
-    let tokens = cql::text::tokens(cql).map_err(|_| Why::Unknown)?;
+    let tokens = cql::tokens::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
     let verb = match words.word(0).unwrap_or_default() {
         "select" => Verb::Select,

@@ -29,7 +29,7 @@ mod run;
 mod run_view;
 mod sections;
 mod svg;
-mod text;
+mod terminal_page;
 #[cfg(not(feature = "png"))]
 mod without_png;
 
@@ -64,4 +64,4 @@ pub const HAS_PNG: bool = cfg!(feature = "png");
 pub use run_view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 pub use sections::headline::cause;
 pub use sections::results::metric_name;
-pub use text::text;
+pub use terminal_page::text;

@@ -228,7 +228,7 @@ fn lines(said: &str, width: f64) -> Vec<String> {
     if said.is_empty() {
         return Vec::new();
     }
-    crate::text::wrap(said, letters(width))
+    crate::terminal_page::wrap(said, letters(width))
 }
 
 /// Returns the number of average letters that fit into a width.

@@ -1,7 +1,7 @@
 //! Describes the result of a comparison of two variants, and what it leaves undecided.
 
 use crate::interval::Ratio;
-use crate::place::{metric_words, point_words, where_words};
+use crate::result_place::{metric_words, point_words, where_words};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::{TENFOLD, too_few_blocks};

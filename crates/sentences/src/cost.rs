@@ -1,6 +1,6 @@
 //! Describes the largest cost differences between a variant and another, in one sentence.
 
-use crate::place::point_words;
+use crate::result_place::point_words;
 use analysis::VariantName;
 use measure::number::significant;
 use store::record::{CostComparisonRecord, CostKind, PointRecord};

@@ -1,6 +1,6 @@
 //! Describes a curve through a ladder of loads.
 
-use crate::place::variant_words;
+use crate::result_place::variant_words;
 use measure::number::{significant, whole};
 use store::record::{CurveRecord, WithoutPeak};
 

@@ -5,7 +5,7 @@
 
 use crate::comparison::settle;
 use crate::interval::Ratio;
-use crate::place::{metric_words, where_words};
+use crate::result_place::{metric_words, where_words};
 use analysis::effects::Interaction;
 use store::record::{
     AxisRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding, LevelRecord,

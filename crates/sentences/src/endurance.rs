@@ -1,6 +1,6 @@
 //! Describes the result of hours under one load.
 
-use crate::place::{point_words, variant_before};
+use crate::result_place::{point_words, variant_before};
 use analysis::VariantName;
 use analysis::endurance::{DriftDirection, MarginResult};
 use measure::number::{short, whole, without_zeros};

@@ -1,7 +1,7 @@
 //! Describes the result of a ladder of loads: the best point, and where more load stopped paying
 //! off.
 
-use crate::place::{point_words, variant_words};
+use crate::result_place::{point_words, variant_words};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::sweep::{Knee, Reading};

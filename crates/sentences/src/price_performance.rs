@@ -1,7 +1,7 @@
 //! Describes the price of a throughput, and the number of nodes that it needs.
 
 use crate::interval::ends;
-use crate::place::where_words;
+use crate::result_place::where_words;
 use analysis::VariantName;
 use measure::number::{significant, whole};
 use store::record::{CapacityRecord, PEAK, PriceRecord};

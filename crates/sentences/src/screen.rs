@@ -1,6 +1,6 @@
 //! Describes the result of a screening of many settings.
 
-use crate::place::{metric_words, point_words};
+use crate::result_place::{metric_words, point_words};
 use analysis::screening::Activity;
 use measure::number::significant;
 use store::record::{ScreenRecord, ScreenedRecord};

@@ -1,6 +1,6 @@
 //! Describes the results of searches, with those of a variant together.
 
-use crate::place::{block_words, point_words, sentence_of};
+use crate::result_place::{block_words, point_words, sentence_of};
 use analysis::VariantName;
 use analysis::autocorrelation;
 use analysis::procedure::{Percentile, Point, grid};

@@ -1,6 +1,6 @@
 //! Summarizes facts about all trials together, and the reasons against some of them.
 
-use crate::place::{block_words, point_words};
+use crate::result_place::{block_words, point_words};
 use analysis::rules::seriousness;
 use indexmap::{IndexMap, IndexSet};
 use measure::number::count;

@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use crate::lines::LineWriter;
+use crate::ndjson::LineWriter;
 
 /// Divisor from nanoseconds to milliseconds, for the human-readable maximum of each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;

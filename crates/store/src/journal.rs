@@ -8,7 +8,7 @@
 
 use crate::event::JournalRecord;
 use crate::file_digests;
-use crate::lines::LineWriter;
+use crate::ndjson::LineWriter;
 use anyhow::{Context, Result};
 use foreign::FileKind;
 use std::path::Path;

@@ -31,11 +31,12 @@ pub mod hlog;
 mod journal;
 pub mod json;
 mod ledger;
-mod lines;
 mod looks;
+mod measured_window;
 mod merged_kinds;
 mod missing_records;
 pub mod name;
+mod ndjson;
 mod nodes_record;
 mod overview;
 pub mod point;
@@ -59,7 +60,6 @@ mod tests;
 mod time_use;
 mod trial;
 mod unpack;
-mod window;
 mod write;
 
 pub use delete::{Deletable, deletable, delete, older_than};
@@ -68,16 +68,16 @@ pub use find::{
     DidWell, Past, RunLine, find, finished, last_finished, last_good, list, past, past_of,
     run_names, salvage,
 };
-pub use lines::Lines;
+pub use measured_window::WindowHistograms;
 pub use merged_kinds::MergedKinds;
 pub use name::Name;
+pub use ndjson::Lines;
 pub use overview::{OverviewBin, OverviewRecord, Places, SeriesOverviewRecord, SeriesPlacesRecord};
 pub use run::{HistogramKind, Run, RunState, SalvagedRun, Trial};
 pub use tags::{tag, tags, untag};
 pub use time_use::time_use;
 pub use trial::TrialWriter;
 pub use unpack::take_in;
-pub use window::WindowHistograms;
 pub use write::{RunWriter, figure_of, write_report, write_whole};
 
 /// Names of the files of a run. Writers and readers both use them, so that they cannot differ.

@@ -3,15 +3,15 @@
 use crate::convert::{interval_records, seconds_since};
 use crate::file;
 use crate::hlog::HlogWriter;
-use crate::lines::LineWriter;
+use crate::measured_window;
 use crate::name::Name;
+use crate::ndjson::LineWriter;
 use crate::overview::OverviewBuilder;
 use crate::record::{
     ClientSecondRecord, ClockRecord, FaultStepRecord, HistoryRecord, NodesRecord, SampleRecord,
     TrialFinding,
 };
 use crate::run::HistogramKind;
-use crate::window;
 use crate::write::{write_json, write_whole};
 use anyhow::{Context, Result};
 use measure::{Histogram, Interval, KindInterval, clock};
@@ -147,7 +147,7 @@ impl TrialWriter {
     /// Writes the overview, which a page needs for a long trial. The caller calls it once, after
     /// writing all lines and the `finding` of the trial.
     pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
-        let (overview, series) = self.gathered.records(window::measured(finding));
+        let (overview, series) = self.gathered.records(measured_window::measured(finding));
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
         let mut lines = Vec::new();
         for one in &series {
@@ -160,7 +160,7 @@ impl TrialWriter {
         let mut log = HlogWriter::create(&path, what, self.start_unix_ns)?;
         for (name, sums) in self.kinds.iter().zip(&self.window) {
             for (which, values) in HistogramKind::ALL.iter().zip(sums) {
-                let tag = window::tag_of(*which, name);
+                let tag = measured_window::tag_of(*which, name);
                 log.append(&tag, 0.0, finding.seconds, values)?;
             }
         }
@@ -202,7 +202,7 @@ impl TrialWriter {
                     (HistogramKind::Errors, &kind.errors),
                 ];
                 for (which, times) in clocks {
-                    let tag = format!("{client}.{}", window::tag_of(which, name));
+                    let tag = format!("{client}.{}", measured_window::tag_of(which, name));
                     log.append(&tag, 0.0, 0.0, times)?;
                 }
             }

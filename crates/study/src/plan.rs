@@ -9,7 +9,7 @@ mod accord;
 mod error;
 pub mod order;
 mod phase;
-mod words;
+mod phase_descriptions;
 
 use crate::client_warnings;
 use crate::compile_workload::{self, Work};
@@ -29,15 +29,15 @@ use error::{accord_stays, only_data, only_levels_taken};
 use imports::ImportStep;
 use measure::number::counted;
 use order::{Cell, order, outlooks};
+use phase_descriptions::{load_words, read_back_words, restore_words, schema_words, step_words};
 use std::borrow::Cow;
 use std::sync::Arc;
 use target_spec::{Change, Target};
-use words::{load_words, read_back_words, restore_words, schema_words, step_words};
 use workload::Program;
 
 pub use error::PlanError;
 pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
-pub use words::target_words;
+pub use phase_descriptions::target_words;
 
 /// Distance between the operation numbers of two cells. At 10 M operations a second, it lasts for
 /// 30 hours.

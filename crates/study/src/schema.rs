@@ -8,7 +8,7 @@
 //! The form of a key and the required keys are two parts of the schema, because variants may
 //! contain keys that the study lacks.
 
-mod value;
+mod value_schema;
 
 use crate::format::{self, Exclusive, Type};
 use imports::Tool;
@@ -28,9 +28,9 @@ pub fn study() -> Value {
     rules.push(json!({"if": {"anyOf": sides}, "else": whole("")}));
     let mut defs = Map::new();
     for field in format::fields() {
-        defs.insert(field.path.to_owned(), value::field_form(field));
+        defs.insert(field.path.to_owned(), value_schema::field_form(field));
     }
-    defs.insert(value::VARIANT.to_owned(), variant());
+    defs.insert(value_schema::VARIANT.to_owned(), variant());
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "cassay study",

@@ -10,9 +10,9 @@
 mod column;
 mod csv_file;
 mod document;
-mod file;
 mod format;
 mod head;
+mod output_folder;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod quantiles;
@@ -24,7 +24,7 @@ pub use format::{ExportRequest, Format, WrittenFile, is_built};
 pub use tables::described;
 
 use anyhow::Result;
-use file::Folder;
+use output_folder::Folder;
 use std::path::Path;
 use store::{Run, RunState};
 

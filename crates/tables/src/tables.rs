@@ -7,15 +7,15 @@ mod percentiles;
 mod points;
 mod probes;
 mod rules;
+mod run_input;
 mod seconds;
-mod source;
 mod trials;
 
 use crate::column::TableWords;
-use crate::file::Folder;
 use crate::format::WrittenFile;
+use crate::output_folder::Folder;
 use anyhow::Result;
-use source::Source;
+use run_input::Source;
 use store::Run;
 
 /// Returns the description of every table, in the order in which they are written.

@@ -17,7 +17,7 @@ mod host;
 mod java;
 mod kubernetes;
 mod limit;
-mod memory;
+mod node_memory;
 mod null;
 mod placement;
 pub mod redact;
@@ -44,7 +44,7 @@ pub use kubernetes::{
     is_kubernetes_name,
 };
 pub use limit::Limit;
-pub use memory::memory_bytes;
+pub use node_memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
 pub use placement::{Placing, Topology};
 pub use refusal::{NO_HA_OF_MACHINES, SpecRefusal, class_sharing_refusal, spec_refusals};

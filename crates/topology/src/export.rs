@@ -7,6 +7,7 @@
 
 mod cells;
 mod configspec;
+mod escapes;
 mod kubelet;
 mod kubernetes;
 mod libvirt;
@@ -14,7 +15,6 @@ mod numactl;
 mod placement;
 mod properties;
 mod systemd;
-mod text;
 mod vmx;
 
 pub use kubelet::{Difference, differences, kubelet_order};
@@ -238,7 +238,7 @@ pub fn format(name: &str) -> Option<&'static Format> {
 
 /// Exports the plan in this format. The same plan gives the same bytes.
 pub fn export(source: &Source, format: &Format) -> Result<Vec<ExportFile>, ExportError> {
-    let host = text::file_name(&source.plan.wish.host);
+    let host = escapes::file_name(&source.plan.wish.host);
     let (name, extension) = (format.name, format.extension);
     match format.scope {
         Scope::Host(write) => Ok(vec![ExportFile {
@@ -261,8 +261,8 @@ pub fn export(source: &Source, format: &Format) -> Result<Vec<ExportFile>, Expor
 
 /// Returns the first line for files that may contain comments.
 fn header(source: &Source, instance: Option<&Instance>) -> String {
-    let host = text::plain(&source.plan.wish.host);
-    let fingerprint = text::plain(&source.plan.fingerprint);
+    let host = escapes::plain(&source.plan.wish.host);
+    let fingerprint = escapes::plain(&source.plan.fingerprint);
     let of = match instance {
         Some(instance) => format!("instance {} on {host}", instance.index),
         None => host,

@@ -6,8 +6,8 @@
 //! hot-add. The size of the virtual L3 of ESXi 8 is not published, so it is assumed to be that of
 //! the physical L3.
 
+use crate::core_choice::Pool;
 use crate::machine::Machine;
-use crate::place::Pool;
 use crate::plan::VirtualTopology;
 use crate::request::{PlacementRequest, Profile, Smt, Unit};
 
@@ -33,7 +33,7 @@ impl Sizes {
             Unit::Threads => threads,
             Unit::Cores => 1,
         };
-        let smallest = |count: usize, place: fn(&crate::place::Unit) -> usize| {
+        let smallest = |count: usize, place: fn(&crate::core_choice::Unit) -> usize| {
             let mut cores = vec![0u32; count];
             pool.units.iter().for_each(|unit| cores[place(unit)] += 1);
             let used: Vec<u32> = cores.into_iter().filter(|&cores| cores > 0).collect();

@@ -1,8 +1,8 @@
 //! Second half of placing. It exchanges cells between instances and moves them to free cores while
 //! this reduces the costs of the placement. Costs are compared in the order of [`Costs`].
 
+use crate::core_choice::{PlacedCell, Pool};
 use crate::machine::Machine;
-use crate::place::{PlacedCell, Pool};
 use crate::plan::Costs;
 
 /// Maximum number of evaluated exchanges. The largest machines need far fewer.

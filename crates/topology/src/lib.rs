@@ -9,6 +9,7 @@
 //! threads and no processes, and reads only files below the given path.
 
 mod baselines;
+mod core_choice;
 mod core_kinds;
 mod cpu_sets;
 mod cpuset;
@@ -21,7 +22,6 @@ mod jvm;
 mod lscpu;
 mod machine;
 mod machine_files;
-mod place;
 mod plan;
 mod planner;
 mod read;

@@ -8,11 +8,11 @@ mod finish;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
+use crate::core_choice::{Order, PlacedCell, Pool, place};
 use crate::cpuset::CpuSet;
 use crate::guest_shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
 use crate::improve::improve;
 use crate::machine::{CoreKind, Machine};
-use crate::place::{Order, PlacedCell, Pool, place};
 use crate::plan::{Infeasible, NodeCpus, Plan};
 use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 
@@ -31,7 +31,7 @@ pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     let whole = Pool::select(machine, wish.smt, false, |_| true);
     let reserved = reserve(machine, wish, &whole);
     let kept = Pool::select(machine, wish.smt, false, |core| !reserved.contains(&core));
-    let cpus = |unit: &crate::place::Unit| unit.cpus.iter().copied().collect();
+    let cpus = |unit: &crate::core_choice::Unit| unit.cpus.iter().copied().collect();
     kept.units.iter().map(cpus).collect()
 }
 

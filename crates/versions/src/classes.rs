@@ -1,7 +1,7 @@
 //! Cassandra classes that a study may name and that some lines do not have.
 
 use crate::line::Line;
-use crate::lines::{LINES, joined};
+use crate::release_lines::{LINES, joined};
 
 /// Advice on a class that a line does not have.
 pub const LACKED_CLASS_HINT: &str = "name one that it has, or use another line";

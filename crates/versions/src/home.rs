@@ -4,8 +4,8 @@
 use crate::digest::{digest_of, digest_of_texts};
 use crate::jar::server_version;
 use crate::line::Line;
-use crate::lines::names;
 use crate::release::Release;
+use crate::release_lines::names;
 use flate2::read::GzDecoder;
 use foreign::FileKind;
 use std::io::{self, Read};

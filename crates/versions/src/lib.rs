@@ -26,10 +26,10 @@ mod home;
 mod jar;
 mod kind;
 mod line;
-mod lines;
 mod preset;
 mod quantity;
 mod release;
+mod release_lines;
 mod settings;
 mod v4_0;
 mod v4_1;
@@ -41,9 +41,9 @@ pub use digest::{digest_of, digest_of_reader, digest_of_texts};
 pub use home::{Home, HomeError, release_in_tarball};
 pub use jar::member_of_jar;
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};
-pub use lines::{DEFAULT, LINES, names};
 pub use preset::Preset;
 pub use release::{Release, UnknownRelease};
+pub use release_lines::{DEFAULT, LINES, names};
 pub use settings::{Lack, Setting, SettingRefusal};
 
 /// The pom that Maven resolves. [`POM_VERSION`] is the placeholder for Cassandra's version.

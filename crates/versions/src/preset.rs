@@ -1,7 +1,7 @@
 //! Presets, which are the settings files that come with Cassandra.
 
 use crate::line::Line;
-use crate::lines::{LINES, joined};
+use crate::release_lines::{LINES, joined};
 use serde_json::{Map, Value};
 
 /// A file of settings that comes with a line.

@@ -1,7 +1,7 @@
 //! Parses a requested version, and determines its release.
 
 use crate::line::Line;
-use crate::lines::{DEFAULT, names};
+use crate::release_lines::{DEFAULT, names};
 use std::fmt;
 
 /// A release of Cassandra in a known line.
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_line_means_its_pinned_release_and_a_release_itself() {
-        for line in crate::lines::LINES {
+        for line in crate::release_lines::LINES {
             let release = Release::parse(line.name).unwrap();
             assert_eq!(release.version(), line.pinned);
             assert!(release.is_pinned());
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_releases_of_a_line_are_known_and_its_own() {
-        for line in crate::lines::LINES {
+        for line in crate::release_lines::LINES {
             assert!(line.release().is_known(), "{}", line.name);
             for text in line.releases() {
                 assert_eq!(Release::parse(text).unwrap().line().name, line.name);

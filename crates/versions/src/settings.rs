@@ -2,8 +2,8 @@
 
 use crate::kind::ValueKind;
 use crate::line::Line;
-use crate::lines::LINES;
 use crate::quantity::Unit;
+use crate::release_lines::LINES;
 use serde_json::Value;
 
 /// Old names for which a negative number means "off". Under the new name, that is "not set". They

@@ -6,12 +6,12 @@
 //! retried only if the first try certainly had no effect.
 
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
+use crate::operation_generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
+use crate::program_traits;
 use crate::random::{Draws, lane};
 use crate::registers::{Cell, number};
-use crate::source;
 use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
@@ -95,7 +95,7 @@ impl Counters {
     }
 }
 
-impl source::RowFunction for Counters {
+impl program_traits::RowFunction for Counters {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {

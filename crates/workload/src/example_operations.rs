@@ -104,7 +104,7 @@ fn typ(table: &Table, column: &str) -> Option<CqlType> {
 fn literal(typ: Option<&CqlType>, bytes: &[u8]) -> String {
     let text = match typ.map(|typ| decode(typ, Some(bytes))) {
         Some(Ok(value)) => match &value {
-            Value::Text(text) => cql::text::literal(text),
+            Value::Text(text) => cql::tokens::literal(text),
             _ => value.to_string(),
         },
         _ => format!("0x{}", HEXLOWER.encode(bytes)),

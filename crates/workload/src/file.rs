@@ -6,6 +6,7 @@
 //! Values with `per: operation` are functions of the seed and the operation's number.
 
 mod assemble;
+mod compiled_program;
 mod csv;
 mod expr;
 mod grammar;
@@ -13,20 +14,19 @@ mod groups;
 mod literal;
 mod named_value;
 mod options;
-mod place;
 mod range;
 mod resolve;
 mod sections;
 mod server_refusal;
 mod sizes;
-mod source;
 mod statement;
 #[cfg(test)]
 mod tests;
-mod value;
+mod value_generators;
 mod value_source;
 mod verify;
 mod word_list;
+mod word_position;
 
 pub use server_refusal::{CompiledFile, KeyspaceStatements};
 

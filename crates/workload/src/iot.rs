@@ -10,10 +10,10 @@
 //! so the table must be truncated before loading.
 
 use crate::distribution::{DistributionText, Sampler, Shape};
-use crate::generator::{Check, Operation};
+use crate::operation_generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage};
-use crate::source;
+use crate::program_traits;
 use crate::virtdata::{hash, hashed_uuid, integer};
 use crate::workload_parts::{self, Draft, OneTable, is_identifier};
 use crate::{iot_data, normal};
@@ -209,7 +209,7 @@ fn statements(table: &str, limit: usize) -> [String; 3] {
     ]
 }
 
-impl source::RowFunction for Iot {
+impl program_traits::RowFunction for Iot {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {
@@ -384,7 +384,7 @@ pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::RowFunction as _;
+    use crate::program_traits::RowFunction as _;
 
     fn original() -> Iot {
         let words = iot_data::words();

@@ -8,11 +8,11 @@
 
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
+use crate::operation_generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
+use crate::program_traits;
 use crate::random::lane;
-use crate::source;
 use crate::virtdata::hash;
 use crate::workload_parts::{self, Draft, OneTable, is_identifier};
 use cql::Consistency;
@@ -91,7 +91,7 @@ pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
     name
 }
 
-impl source::RowFunction for KeyValue {
+impl program_traits::RowFunction for KeyValue {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {

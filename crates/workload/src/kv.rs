@@ -20,11 +20,11 @@ use std::cmp::Ordering;
 
 use crate::compressible::{PATTERN_BYTES, Pattern};
 use crate::distribution::{DistributionText, Sampler, Shape};
-use crate::generator::{Check, Operation};
+use crate::operation_generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
+use crate::program_traits;
 use crate::random::{Draws, GOLDEN, lane, mix};
-use crate::source;
 use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
@@ -174,7 +174,7 @@ fn sizes(params: &mut Params) -> Sampler {
     Sampler::new(written, usual, None)
 }
 
-impl source::RowFunction for Kv {
+impl program_traits::RowFunction for Kv {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::bijection::Bijection;
 use crate::distribution::Sampler;
-use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
+use crate::operation_generator::{Generator, Operation};
+use crate::program_traits::OperationSource;
 use crate::random::{Draws, lane};
 use crate::recorded_arrivals::ArrivalTimes;
-use crate::source::OperationSource;
 use cql::Consistency;
 
 /// The lanes of the seed. Each purpose has its own lane, so that two purposes never share draws.

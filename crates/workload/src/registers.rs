@@ -7,11 +7,11 @@
 //! before any read.
 
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation, RegisterRequest};
+use crate::operation_generator::{Check, Operation, RegisterRequest};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
+use crate::program_traits;
 use crate::random::{Draws, lane};
-use crate::source;
 use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
@@ -103,7 +103,7 @@ impl Registers {
     }
 }
 
-impl source::RowFunction for Registers {
+impl program_traits::RowFunction for Registers {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use cql::value::{CqlType, UdtType};
 
 pub use counting::is_conditional;
-pub use cql::text::{CqlMistake, Token, TokenKind, split, tokens};
+pub use cql::tokens::{CqlMistake, Token, TokenKind, split, tokens};
 pub use markers::{Marker, binds_partition, insert_counts, markers};
 pub use options::{OptionValue, options};
 pub use qualify::{keyspaces, moved, named_table, qualify};

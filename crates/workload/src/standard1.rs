@@ -11,12 +11,12 @@
 
 use crate::compressible::Pattern;
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
 use crate::java::{Faster, Random};
+use crate::operation_generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
+use crate::program_traits;
 use crate::random::lane;
-use crate::source;
 use crate::workload_parts::{self, Draft, OneTable};
 use cql::Consistency;
 use cql::response::RawRows;
@@ -146,7 +146,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-impl source::RowFunction for Standard1 {
+impl program_traits::RowFunction for Standard1 {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {
@@ -309,7 +309,7 @@ fn fold(key: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::RowFunction as _;
+    use crate::program_traits::RowFunction as _;
 
     fn seek(table: &Standard1, seed: u64) -> RowKey {
         let mut cursor = table.cursor();

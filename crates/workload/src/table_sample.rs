@@ -18,7 +18,7 @@ pub use outline::table_outline;
 pub use twin::Twin;
 
 use crate::schema::{self, DefinedObject};
-use cql::text::{literal, quoted_name};
+use cql::tokens::{literal, quoted_name};
 use cql::value::{CqlType, UdtType, Value};
 
 /// A table and the sample of its content.

@@ -8,13 +8,13 @@
 
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
 use crate::iot::{self, extract};
 use crate::keyvalue::table_name;
+use crate::operation_generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
+use crate::program_traits;
 use crate::random::lane;
-use crate::source;
 use crate::virtdata::hash;
 use crate::virtdata_curve::UniformInt;
 use crate::workload_parts::{self, Draft, OneTable};
@@ -106,7 +106,7 @@ fn statements(table: &str) -> [String; 3] {
     ]
 }
 
-impl source::RowFunction for Tabular {
+impl program_traits::RowFunction for Tabular {
     type RowKey = RowKey;
 
     fn cursor(&self) -> RowKey {

@@ -4,8 +4,8 @@ use crate::distribution::Sampler;
 use crate::mix::Mix;
 use crate::params::Params;
 use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
+use crate::program_traits::{RowFunction, TableSource};
 use crate::random::lane;
-use crate::source::{RowFunction, TableSource};
 use crate::spec::{Replication, Spec};
 use cql::Consistency;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
                     let message = format!("data centre {datacenter} has two factors");
                     params.problem(&["replication", datacenter], message, None);
                 }
-                parts.push(format!("{}: '{factor}'", cql::text::literal(datacenter)));
+                parts.push(format!("{}: '{factor}'", cql::tokens::literal(datacenter)));
             }
         }
     }

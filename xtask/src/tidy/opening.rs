@@ -83,7 +83,7 @@ const OPENS: [(&str, &str); 27] = [
     ),
     ("crates/remote/src/agent_loop.rs", "/dev/null"),
     (
-        "crates/engine/src/record_check.rs",
+        "crates/engine/src/trial_record_check.rs",
         "what /proc says of the machine",
     ),
     ("crates/host/src/undo_file.rs", "a note that it makes anew"),

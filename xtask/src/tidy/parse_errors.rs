@@ -67,7 +67,7 @@ const EXCEPTIONS: [(&str, &str); 21] = [
         "what the kernel says of a control group",
     ),
     (
-        "crates/cluster/src/local/node.rs",
+        "crates/cluster/src/local/node_process.rs",
         "names of log files, some of which have no number",
     ),
     (

@@ -1,8 +1,8 @@
 //! Starts a process that joins a cluster, and makes it leave again.
 
+use super::active_faults::Breakable;
 use super::links::DuplicateAddress;
-use super::state::Breakable;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::FileStep;
 use host::Join;

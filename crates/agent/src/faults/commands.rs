@@ -1,7 +1,7 @@
 //! Faults by programs that the owner of a machine supplies.
 
-use super::state::Breakable;
-use crate::state::AgentState;
+use super::active_faults::Breakable;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::invocation::{LIMIT, succeed};
 use host::process::Identity;

@@ -4,12 +4,12 @@
 //! the agent holds the file open, so the file keeps its blocks. To heal, the agent looks the file
 //! up again, and checks that its blocks contain the corrupted bytes.
 
-use super::state::Breakable;
+use super::active_faults::Breakable;
 use super::volume::uncache;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use linux::volume::ext4::{self, Extent};
+use linux::volume::ext4_ioctls::{self, Extent};
 use linux::volume::{BLOCK_BYTES, Blocks};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, openat};
@@ -62,7 +62,7 @@ impl Rot {
     /// Returns the location of these bytes on the device.
     fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
         let blocks = self.blocks();
-        let all = ext4::extents(file, blocks.start, blocks.end - blocks.start);
+        let all = ext4_ioctls::extents(file, blocks.start, blocks.end - blocks.start);
         all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
     }
 
@@ -70,7 +70,7 @@ impl Rot {
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
-            && ext4::identity(&file) == Ok(self.identity)
+            && ext4_ioctls::identity(&file) == Ok(self.identity)
         {
             return Ok(Some((file, self.path.clone())));
         }
@@ -105,7 +105,7 @@ impl Breakable for Rot {
             self.bytes,
             self.at
         );
-        self.identity = ext4::identity(&file).context("find out which file it is")?;
+        self.identity = ext4_ioctls::identity(&file).context("find out which file it is")?;
         self.block_bytes = (stat.st_blksize as u64).max(1);
         uncache(&file)?;
         let image = volume.image()?;
@@ -188,7 +188,7 @@ fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(Ow
         match entry.file_type() {
             FileType::RegularFile if entry.ino() == identity.0 => {
                 let file = open()?;
-                (ext4::identity(&file) == Ok(identity)).then(|| (file, path()))
+                (ext4_ioctls::identity(&file) == Ok(identity)).then(|| (file, path()))
             }
             FileType::Directory if ![c".", c".."].contains(&name) => {
                 find_below(&open()?, &path(), identity)

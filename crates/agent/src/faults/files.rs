@@ -1,9 +1,9 @@
 //! Starts a process with changed files or another command, and later with the original files and
 //! command.
 
+use super::active_faults::Breakable;
 use super::process::STOP_LIMIT;
-use super::state::Breakable;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::FileStep;
 use host::Restartable;

@@ -1,7 +1,7 @@
 //! Limits of a host that a fault tightens temporarily.
 
-use super::state::Breakable;
-use crate::state::AgentState;
+use super::active_faults::Breakable;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::process::Identity;
 use target_spec::DiskSpec;

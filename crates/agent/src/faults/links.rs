@@ -1,7 +1,7 @@
 //! Links that are down or slow, duplicate addresses, and connection resets.
 
-use super::state::Breakable;
-use crate::state::AgentState;
+use super::active_faults::Breakable;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::process::Identity;
 use linux::links;

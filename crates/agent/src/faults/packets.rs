@@ -1,7 +1,7 @@
 //! Packet loss on the switch, or on a host with its machine's own network.
 
-use super::state::Breakable;
-use crate::state::AgentState;
+use super::active_faults::Breakable;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::Broken;
 use host::process::Identity;

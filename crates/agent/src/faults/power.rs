@@ -1,9 +1,9 @@
 //! Power loss of a host, and mounting of its volume by another host.
 
+use super::active_faults::Breakable;
 use super::processes::{check, restart};
-use super::state::Breakable;
 use crate::folders::Bar;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result};
 use host::Restartable;
 use host::process::Identity;

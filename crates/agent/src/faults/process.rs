@@ -1,9 +1,9 @@
 //! Processes that are paused, ended, or denied further file descriptors.
 
+use super::active_faults::Breakable;
 use super::repeating_thread::RepeatingThread;
-use super::state::Breakable;
 use crate::descriptors;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result};
 use host::Restartable;
 use host::process::{self, Identity};

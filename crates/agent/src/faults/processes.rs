@@ -1,6 +1,6 @@
 //! Operations on several processes of a host.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::Restartable;
 use host::process::Identity;

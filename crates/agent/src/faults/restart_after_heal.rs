@@ -2,8 +2,8 @@
 //! may end because its disk has lost data. It may also stop serving for good because it could not
 //! open a file.
 
-use super::state::{Faults, State};
-use crate::state::AgentState;
+use super::active_faults::{Faults, State};
+use crate::host_state::AgentState;
 use host::Reach;
 use host::calls::StartProcess;
 use host::process::Identity;

@@ -1,7 +1,7 @@
 //! Restarts a process without its data, because the data was lost or other nodes have it now.
 
-use super::state::Breakable;
-use crate::state::AgentState;
+use super::active_faults::Breakable;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::FileStep;
 use host::Reach;

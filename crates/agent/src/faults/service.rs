@@ -1,8 +1,8 @@
 //! A server that cassay did not start. The fault stops, kills or pauses it, and healing makes it
 //! serve again.
 
-use super::state::Breakable;
-use crate::state::AgentState;
+use super::active_faults::Breakable;
+use crate::host_state::AgentState;
 use anyhow::{Result, ensure};
 use host::process::{self, Identity};
 use host::undo::Undo;

@@ -1,9 +1,9 @@
 //! A process that is repeatedly stopped for a short time. If the agent dies, the guard continues
 //! the process.
 
+use super::active_faults::Breakable;
 use super::repeating_thread::RepeatingThread;
-use super::state::Breakable;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::process::Identity;
 use host::undo::Undo;

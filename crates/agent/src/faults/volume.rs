@@ -1,14 +1,14 @@
 //! A volume that fails, hangs or is full.
 
+use super::active_faults::Breakable;
 use super::processes::{check, restart};
-use super::state::Breakable;
 use crate::folders::Bar;
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::Restartable;
 use host::process::Identity;
 use host::undo::Undo;
-use linux::volume::{self, Claim, ext4};
+use linux::volume::{self, Claim, ext4_ioctls};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, ftruncate};
 use rustix::io::Errno;
@@ -134,7 +134,7 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
         .admit(path)?
         .open(OFlags::RDONLY, Mode::empty())
         .with_context(|| format!("open {}", path.display()))?;
-    let found = ext4::extents(&file, at, 1)
+    let found = ext4_ioctls::extents(&file, at, 1)
         .with_context(|| format!("find byte {at} of {}", path.display()))?;
     let place = found.first().context("it stands nowhere")?.place;
     uncache(&file)?;
@@ -162,7 +162,8 @@ impl Breakable for StalledVolume {
         let root = volume.root()?;
         self.is_told = true;
         here.undo.add(Undo::Thaw(volume.folder().to_owned()))?;
-        ext4::freeze(&root).with_context(|| format!("freeze {}", volume.folder().display()))?;
+        ext4_ioctls::freeze(&root)
+            .with_context(|| format!("freeze {}", volume.folder().display()))?;
         self.is_frozen = true;
         here.files.bar(volume.folder(), Bar::Frozen);
         Ok(())
@@ -171,7 +172,7 @@ impl Breakable for StalledVolume {
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         let volume = here.volume()?;
         if std::mem::take(&mut self.is_frozen) {
-            ext4::thaw(&volume.root()?).context("thaw the volume")?;
+            ext4_ioctls::thaw(&volume.root()?).context("thaw the volume")?;
             here.files.bar(volume.folder(), Bar::None);
         }
         if std::mem::take(&mut self.is_told) {

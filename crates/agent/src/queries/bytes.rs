@@ -1,6 +1,6 @@
 //! Reads the bytes of a file twice: as a reader gets them, and as they are on disk.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::{Result, ensure};
 use host::Bytes;
 use host::QueryAnswer;

@@ -4,12 +4,12 @@
 //! questions are answered, so Ctrl-C leaves nothing.
 
 mod compare;
-mod place;
 mod template;
-mod text;
+mod template_gaps;
+mod template_target;
 
-pub use place::TargetChoice;
 pub use template::Template;
+pub use template_target::TargetChoice;
 
 use crate::args::{Common, NewArgs};
 use crate::exit::Exit;
@@ -90,7 +90,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
 
 /// Answers the questions that the command line leaves open, by asking the user or with defaults.
 fn answer_all(template: &Template, place: &TargetChoice, answers: &mut Answers, asks: bool) {
-    let gaps = text::filled(template, place, &Answers::new());
+    let gaps = template_gaps::filled(template, place, &Answers::new());
     for question in template.questions {
         let is_asked = gaps.contains(&format!("<{}>", question.key));
         if answers.contains_key(question.key) || !is_asked {
@@ -193,7 +193,7 @@ fn ask(
             terminal::say(&why.to_string());
             continue;
         }
-        let text = text::filled(template, place, &with);
+        let text = template_gaps::filled(template, place, &with);
         match resolve::resolve(question.key, &text, &Overrides::default()) {
             Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
             // The end of the command reports a mistake in a default.
@@ -236,7 +236,7 @@ fn text(template: &Template, place: &TargetChoice, answers: &Answers, path: &Pat
          docs/study-file.md.\n",
         template.name, template.what
     );
-    text + &text::filled(template, place, answers)
+    text + &template_gaps::filled(template, place, answers)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -259,7 +259,10 @@ fn tell(path: &Path, study: &Study, place: &TargetChoice, template: &Template, c
     let file = yaml::shell_word(&path.display().to_string());
     let allow = match place {
         TargetChoice::Attach(_) if template.text.contains("<keyspace>") => {
-            format!(" --allow create={}", place::keyspace_name(template.name))
+            format!(
+                " --allow create={}",
+                template_target::keyspace_name(template.name)
+            )
         }
         _ => String::new(),
     };

@@ -5,7 +5,7 @@
 //! like any other study, so results, reports and `resume` are the same.
 
 mod definition;
-mod words;
+mod mistake_places;
 
 use super::run::run_study;
 use super::say_notes;
@@ -81,7 +81,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,
         Err(mistakes) => {
-            let mistakes = words::in_words(&mistakes, &command_line(&shown));
+            let mistakes = mistake_places::in_words(&mistakes, &command_line(&shown));
             return Ok(study_errors::refuse(&mistakes, common.json));
         }
     };

@@ -1,7 +1,7 @@
 //! Draws a curve of the last seconds in braille. Each character shows two seconds and four steps.
 //! The axis has numbers and starts at 0.
 
-use super::state::Second;
+use super::run_state::Second;
 use crate::terminal::{Line, Tone};
 use measure::number::{count, short};
 use std::collections::VecDeque;

@@ -5,9 +5,9 @@
 //! little room, trials and messages are shortened, but not the figures.
 
 use super::braille_curve::{Curve, course};
-use super::lines::FigureColumns;
 use super::machines::machines;
-use super::state::{FaultState, RunState, TrialEnd, TrialState};
+use super::plain_lines::FigureColumns;
+use super::run_state::{FaultState, RunState, TrialEnd, TrialState};
 use crate::terminal::{Line, Size, Tone, shortened};
 use engine::FaultStage;
 use jiff::{SignedDuration, Zoned};

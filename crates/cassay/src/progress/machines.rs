@@ -1,7 +1,7 @@
 //! Formats the clients and hosts of a run for the full screen, with a table for each. If there is
 //! no room for all, the worst come first. If there is hardly any room, one line names the worst.
 
-use super::state::RunState;
+use super::run_state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
 use engine::{HostCpu, HostNow};
 use fleet::ClientNow;

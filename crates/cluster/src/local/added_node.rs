@@ -1,7 +1,7 @@
 //! Plans another node on a host that already has nodes: its layout and its start command. Nothing
 //! is created until the node is added.
 
-use super::node::LocalNode;
+use super::node_process::LocalNode;
 use super::nodes::Nodes;
 use super::settings::{self, NodeLayout};
 use crate::decommission;

@@ -2,7 +2,7 @@
 //! its data.
 
 use super::jvm;
-use super::node::{LocalNode, OUTPUT};
+use super::node_process::{LocalNode, OUTPUT};
 use super::nodes::Nodes;
 use crate::fault_handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 use crate::pod::PodHandle;

@@ -9,7 +9,7 @@
 //! `collector`.
 
 use super::java_options::{G1, JavaOptions};
-use super::node::gc_log_name;
+use super::node_process::gc_log_name;
 use super::process_tags::{mark, mark_of_node};
 use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};

@@ -17,8 +17,9 @@ mod java_options;
 mod jvm;
 mod machines;
 pub(crate) mod memory_and_disk;
-pub(crate) mod node;
+pub(crate) mod node_process;
 mod nodes;
+pub(crate) mod persistent_state;
 mod placement;
 mod ports;
 pub(crate) mod process_tags;
@@ -32,11 +33,10 @@ mod settings;
 mod settings_check;
 mod start;
 mod start_check;
-pub(crate) mod state;
 mod upgrade;
 
 pub use host_info::HostInfo;
-pub(crate) use node::LocalNode;
+pub(crate) use node_process::LocalNode;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
 #[cfg(test)]

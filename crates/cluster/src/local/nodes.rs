@@ -1,12 +1,12 @@
 //! Nodes of a managed cluster: their processes, their persistent state, and their end.
 
 use super::host_layout::HostLayout;
-use super::node::LocalNode;
+use super::node_process::LocalNode;
+use super::persistent_state::{self, State};
 use super::placement::{Layout, Placement};
 use super::ports::Claim;
 use super::program::{Program, Upgrade};
 use super::settings::{self, NodeLayout};
-use super::state::{self, State};
 use crate::credentials::Access;
 use crate::jolokia::Jolokia;
 use crate::node::{NodeDied, NodeInfo};
@@ -247,10 +247,10 @@ impl Nodes {
         };
         if self.are_on_machines() && ended.is_ok() {
             // The agents have ended normally, and have reported it.
-            return state::remove_folder(&self.folder);
+            return persistent_state::remove_folder(&self.folder);
         }
         // Repeats the removal from the recorded state, because agents may have been killed.
-        let removed = state::remove(&self.folder, &self.state).map(drop);
+        let removed = persistent_state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)
     }
 }

@@ -1,7 +1,7 @@
 //! Checks that nodes are ready, by CQL queries like those of clients: a log line shows the node's
 //! own opinion, but an answer shows that it works.
 
-use super::node::LocalNode;
+use super::node_process::LocalNode;
 use crate::credentials::Access;
 use crate::session::Session;
 use anyhow::{Result, anyhow, bail};

@@ -3,10 +3,10 @@
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
+use super::persistent_state::{NodeState, State};
 use super::placement::Layout;
 use super::ports::{Claim, Ports};
 use super::program::Program;
-use super::state::{NodeState, State};
 use super::{assign_hosts, process_tags, roles, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};

@@ -3,7 +3,7 @@
 //! needed.
 
 use super::cluster_spec_record::SpecState;
-use super::node::LocalNode;
+use super::node_process::LocalNode;
 use super::nodes::Nodes;
 use super::start::check;
 use super::{memory_and_disk, ready, settings};

@@ -4,10 +4,10 @@
 use super::cluster_spec_record::SpecState;
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
+use super::persistent_state::{self, NodeState, State};
 use super::placement::Layout;
 use super::ports::{self, Ports};
 use super::program::{Classes, Program, made_absolute};
-use super::state::{self, NodeState, State};
 use super::{assign_hosts, class_archive, jvm, machines, memory_and_disk, ready, roles, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, anyhow, bail};
@@ -28,7 +28,7 @@ use target_spec::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 /// in time. Nothing is left running.
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
-    let clusters = state::clusters_folder(dirs);
+    let clusters = persistent_state::clusters_folder(dirs);
     // Existing parent folders keep their permissions. Each cluster's folder is private in any case.
     private()
         .recursive(true)
@@ -143,7 +143,7 @@ impl Nodes {
         wanted: Option<&HostsSpec>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Nodes> {
-        let id = state::new_id();
+        let id = persistent_state::new_id();
         let folder = clusters.join(&id);
         let (hosts, pods) = made_pods(wanted, say)?.unzip();
         let wanted = hosts.as_ref().or(wanted);

@@ -1,7 +1,7 @@
 //! Checks if nodes could start on this machine now. It reports all missing requirements together,
 //! before the start.
 
-use super::{memory_and_disk, state};
+use super::{memory_and_disk, persistent_state};
 use crate::dirs::Dirs;
 use std::path::{Path, PathBuf};
 use supply::java;
@@ -24,14 +24,14 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     note(memory_and_disk::check_memory(spec.nodes, spec.heap_bytes));
     note(memory_and_disk::check_disk(
         spec.nodes,
-        &nearest(&state::clusters_folder(dirs)),
+        &nearest(&persistent_state::clusters_folder(dirs)),
     ));
     found
 }
 
 /// Returns the free bytes on the disk for the nodes' data. `None` if unknown.
 pub fn free_disk_bytes(dirs: &Dirs) -> Option<u64> {
-    memory_and_disk::free_disk(&nearest(&state::clusters_folder(dirs))).ok()
+    memory_and_disk::free_disk(&nearest(&persistent_state::clusters_folder(dirs))).ok()
 }
 
 /// Returns the folder or its nearest existing ancestor, because it may not exist yet.

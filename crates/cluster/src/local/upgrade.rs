@@ -3,7 +3,7 @@
 //! Invariant: a node's own configuration does not change before the node stops, because its agent
 //! may restart it. The configuration of the other release is in a separate folder.
 
-use super::node::LocalNode;
+use super::node_process::LocalNode;
 use super::nodes::Nodes;
 use super::program::{Classes, Program, Upgrade};
 use super::settings;

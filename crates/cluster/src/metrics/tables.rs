@@ -172,7 +172,7 @@ fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
         } else {
             "p99th, max"
         };
-        let names: Vec<String> = fills.keys().map(|name| cql::text::literal(name)).collect();
+        let names: Vec<String> = fills.keys().map(|name| cql::tokens::literal(name)).collect();
         Statement {
             asked: RepeatedQuery::new(format!(
                 "SELECT name, {columns} FROM system_metrics.{table} WHERE name IN ({})",

@@ -7,7 +7,7 @@ mod beans;
 mod cassandra;
 mod gc_log;
 mod jvm;
-mod node;
+mod probe_choice;
 mod virtual_tables;
 
 pub use host::probe::{ProbeCost, Probes, Reading};
@@ -42,7 +42,7 @@ impl Cluster {
     /// probe are no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
-        samplers.extend(node::samplers(self, spec, keyspace, tables));
+        samplers.extend(probe_choice::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
 
@@ -50,7 +50,7 @@ impl Cluster {
     /// to enable it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
-        unseen.extend(node::unseen(self, spec));
+        unseen.extend(probe_choice::unseen(self, spec));
         unseen
     }
 }

@@ -176,7 +176,7 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     let select = |columns: &str, table: &str| format!("SELECT {columns} FROM system_views.{table}");
     let whole = |(columns, table, each)| query(select(columns, table), each);
     let mut queries: Vec<Query> = NO_METRICS.into_iter().map(whole).collect();
-    let Some(keyspace) = keyspace.map(cql::text::literal) else {
+    let Some(keyspace) = keyspace.map(cql::tokens::literal) else {
         return queries;
     };
     queries.extend(OF_NODE.into_iter().map(whole));

@@ -8,9 +8,10 @@
 //! itself ignores hints older than a TRUNCATE). Compactions that an operator has disabled stay
 //! disabled.
 
-use super::schema::Tables;
+use super::table_definitions::Tables;
 use super::{
-    Fingerprint, NodeSnapshot, RestoreHow, RestoreResult, Snapshot, TableLayout, online, schema,
+    Fingerprint, NodeSnapshot, RestoreHow, RestoreResult, Snapshot, TableLayout, online,
+    table_definitions,
 };
 use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
@@ -180,8 +181,8 @@ pub(crate) fn create(
 ) -> Result<Snapshot> {
     let (attached, nodes) = nodes(cluster)?;
     let mut session = cluster.session()?;
-    let tables = schema::tables(&mut session, keyspace, tables)?;
-    schema::refuse_views(&mut session, keyspace, &tables)?;
+    let tables = table_definitions::tables(&mut session, keyspace, tables)?;
+    table_definitions::refuse_views(&mut session, keyspace, &tables)?;
     let is_taken = |row: &Row| row.tag.name == name;
     if rows_of_all(cluster, &nodes)?.iter().flatten().any(is_taken) {
         bail!("there is already a snapshot {name}: remove it first, or use another name");
@@ -281,11 +282,11 @@ pub(crate) fn restore(
     }
     let address = cluster.nodes()[0].address;
     let mut session = Session::open(address, cluster.access(), online::TRUNCATE_LIMIT)?;
-    let tables = schema::tables(&mut session, keyspace, &names)?;
+    let tables = table_definitions::tables(&mut session, keyspace, &names)?;
     for table in tables.keys() {
         session.may_send(&online::truncate_statement(keyspace, table))?;
     }
-    let allowed = schema::compacting(&mut session, keyspace, &names)?;
+    let allowed = table_definitions::compacting(&mut session, keyspace, &names)?;
     say(&format!(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
     ));

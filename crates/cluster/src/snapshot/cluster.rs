@@ -3,7 +3,8 @@
 
 use super::manifest::check_name;
 use super::{
-    Fingerprint, RestoreHow, RestoreResult, Snapshot, attached, hard_links, offline, online, schema,
+    Fingerprint, RestoreHow, RestoreResult, Snapshot, attached, hard_links, offline, online,
+    table_definitions,
 };
 use crate::cluster::Cluster;
 use anyhow::{Result, bail};
@@ -108,7 +109,7 @@ impl Cluster {
         keyspace: &str,
         tables: &[&str],
     ) -> Result<BTreeMap<String, Fingerprint>> {
-        let tables = schema::tables(&mut self.session()?, keyspace, tables)?;
+        let tables = table_definitions::tables(&mut self.session()?, keyspace, tables)?;
         match self.local() {
             Some(nodes) => hard_links::fingerprints(&nodes.files(), keyspace, &tables),
             None => attached::fingerprints(self, keyspace, &tables),

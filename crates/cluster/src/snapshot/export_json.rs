@@ -7,13 +7,13 @@
 
 use super::contents::{NodeContents, format_of};
 use super::manifest::{Manifest, TableRecord, check_name};
-use super::schema;
 use super::sstables::{DATA, DIGEST, File};
+use super::table_definitions;
 use crate::node::NodeInfo;
 use crate::ring::Replication;
 use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cql::text::{CqlMistake, Token, TokenKind};
+use cql::tokens::{CqlMistake, Token, TokenKind};
 use foreign::FileKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,7 +166,7 @@ impl Export {
 
     fn check(&self) -> Result<()> {
         check_name(&self.name)?;
-        schema::check_keyspace(&self.keyspace)?;
+        table_definitions::check_keyspace(&self.keyspace)?;
         let first = self.nodes.first().context("it contains a part of an unknown node")?;
         // The check limits sizes before other code adds them up.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
@@ -360,7 +360,7 @@ fn check_part(name: &str) -> Result<()> {
 
 /// Parses `replication = {…}` in a statement. `None` if absent or unreadable.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
-    let tokens = cql::text::tokens(statement).ok()?;
+    let tokens = cql::tokens::tokens(statement).ok()?;
     let is = |at: usize, kind: TokenKind, text: &str| {
         tokens.get(at).is_some_and(|token| token.kind == kind && token.text == text)
     };
@@ -381,7 +381,7 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
 
 /// Refuses statements other than those that create an object of the keyspace.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
-    let read = cql::text::tokens(statement).map_err(|fault| unreadable(&fault, statement));
+    let read = cql::tokens::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";
     let is_one = !read?.iter().any(is_end);
     let changes = changes(statement, None).map_err(|fault| unreadable(&fault, statement))?;

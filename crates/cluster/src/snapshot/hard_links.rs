@@ -6,9 +6,9 @@
 
 use super::checksums::{self, Reading};
 use super::manifest::{self, Manifest, TableRecord};
-use super::schema::Tables;
 use super::sstables::{self, Fingerprint, TableFiles};
-use super::{NodeSnapshot, Snapshot, on_all, schema};
+use super::table_definitions::Tables;
+use super::{NodeSnapshot, Snapshot, on_all, table_definitions};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use crate::node_files::NodeFiles;
@@ -35,9 +35,9 @@ pub(crate) fn create(
         }
     }
     let mut session = cluster.session()?;
-    let tables = schema::tables(&mut session, keyspace, tables)?;
-    schema::refuse_views(&mut session, keyspace, &tables)?;
-    let statements = schema::describe(&mut session, keyspace, &tables)?;
+    let tables = table_definitions::tables(&mut session, keyspace, tables)?;
+    table_definitions::refuse_views(&mut session, keyspace, &tables)?;
+    let statements = table_definitions::describe(&mut session, keyspace, &tables)?;
     say(&format!("saving {keyspace} as {name}"));
     let made = on_all(places, |place| {
         let manifest = Manifest::new(name, keyspace, place.version, statements.clone());

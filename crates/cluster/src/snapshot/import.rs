@@ -15,7 +15,7 @@ use super::export_json::{Export, ExportedNode, files};
 use super::manifest::{self, Manifest, TableRecord, check_name};
 use super::progress::{Counter, with_progress};
 use super::sstables::File;
-use super::{definitions, hard_links, on_all, on_each};
+use super::{definition_differences, hard_links, on_all, on_each};
 use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
 use crate::ring::Replication;
@@ -138,7 +138,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
         export.partitioner
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
-    definitions::refuse_different(&mut session, keyspace, &tables, export.schema())?;
+    definition_differences::refuse_different(&mut session, keyspace, &tables, export.schema())?;
     // An existing keyspace keeps its replication.
     let replication = match replications(&mut session)?.get(keyspace) {
         Some(options) => Replication::parse(options)?,

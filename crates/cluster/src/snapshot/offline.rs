@@ -7,8 +7,8 @@
 use super::hard_links;
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
-use super::schema::Tables;
-use super::{RestoreHow, RestoreResult, checksums, on_all, schema, sstables};
+use super::table_definitions::Tables;
+use super::{RestoreHow, RestoreResult, checksums, on_all, sstables, table_definitions};
 use crate::cluster::CONTROL_TIMEOUT;
 use crate::local::{LocalNode, Nodes};
 use crate::mbeans;
@@ -108,7 +108,13 @@ fn tables_of(
         |node: &LocalNode| Session::open(node.cql_address(), nodes.access(), CONTROL_TIMEOUT).ok();
     let mut sessions = nodes.all().iter().filter_map(open);
     if let Some(mut session) = sessions.next() {
-        return schema::make_again(&mut session, &first.keyspace, &names, &first.schema, say);
+        return table_definitions::make_again(
+            &mut session,
+            &first.keyspace,
+            &names,
+            &first.schema,
+            say,
+        );
     }
     for (place, table) in places.iter().flat_map(|p| first.tables.iter().map(move |t| (p, t))) {
         let folder = place.table_folder(&first.keyspace, &table.name, &table.id);

@@ -8,13 +8,13 @@
 
 use super::hard_links;
 use super::manifest::{self, Manifest};
-use super::schema::Tables;
-use super::{RestoreHow, RestoreResult, checksums, disk_space, on_all, schema};
+use super::table_definitions::Tables;
+use super::{RestoreHow, RestoreResult, checksums, disk_space, on_all, table_definitions};
 use crate::local::Nodes;
 use crate::mbeans;
 use crate::metrics::Metrics;
 use crate::node_files::NodeFiles;
-use crate::refusal_cause::{self, LogMarks};
+use crate::refused_requests::{self, LogMarks};
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
@@ -56,8 +56,8 @@ pub(crate) fn restore(
     hard_links::refuse_damaged(&places, name)?;
     on_all(&places, disk_space::check)?;
     let mut session = Session::open(nodes.node(0).cql_address(), nodes.access(), TRUNCATE_LIMIT)?;
-    let tables = schema::make_again(&mut session, keyspace, &names, &first.schema, say)?;
-    let compacting = schema::compacting(&mut session, keyspace, &names)?;
+    let tables = table_definitions::make_again(&mut session, keyspace, &names, &first.schema, say)?;
+    let compacting = table_definitions::compacting(&mut session, keyspace, &names)?;
     let compacting: Vec<&str> = compacting.iter().map(String::as_str).collect();
     say(&format!(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
@@ -69,7 +69,7 @@ pub(crate) fn restore(
     .and_then(|_| {
         let swapped = swap(&places, &manifests, &mut session, &tables);
         swapped.map_err(|error| {
-            let causes = refusal_cause::causes(&places, &marks);
+            let causes = refused_requests::causes(&places, &marks);
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });

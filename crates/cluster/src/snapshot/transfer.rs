@@ -4,7 +4,7 @@ use super::comparison::{Comparison, Side};
 use super::export_json::Export;
 use super::import::{self, ImportResult};
 use super::manifest::{self, check_name};
-use super::{contents, export, hard_links, on_each, schema};
+use super::{contents, export, hard_links, on_each, table_definitions};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::node_files::NodeFiles;
@@ -63,7 +63,7 @@ impl Cluster {
         let manifests = hard_links::read(&places, name)?;
         let first = manifests.first().context("the cluster has no node")?;
         let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
-        let tables = schema::tables(&mut self.session()?, &first.keyspace, &names)?;
+        let tables = table_definitions::tables(&mut self.session()?, &first.keyspace, &names)?;
         let sides = on_each(&places, &manifests, |place, manifest| {
             let folder = manifest::folder(place.folder, name);
             let was = contents::read_snapshot(place.host, &folder, manifest)?;

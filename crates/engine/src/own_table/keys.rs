@@ -7,7 +7,7 @@
 
 use anyhow::{Result, bail};
 use cluster::Session;
-use cql::text::quoted_name;
+use cql::tokens::quoted_name;
 use cql::value::Value;
 use measure::clock;
 use measure::number::counted;

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use cluster::{QueryResult, Session};
-use cql::text::{TokenKind, literal, quoted_name, tokens};
+use cql::tokens::{TokenKind, literal, quoted_name, tokens};
 use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
@@ -37,7 +37,7 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
     ))?;
     let made = described(session, names)?.unwrap_or_default();
     Ok(TableSample {
-        transactions: cql::text::transactional_mode(&made),
+        transactions: cql::tokens::transactional_mode(&made),
         checked: checked(&made, &columns),
         types: types(session, keyspace, &columns)?,
         keyspace: keyspace.clone(),

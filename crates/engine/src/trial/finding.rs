@@ -2,8 +2,8 @@
 
 use super::{State, TrialRun, endurance_series, faults, missing_files};
 use crate::load_run::workers_auto;
-use crate::record_check;
 use crate::running_target::Running;
+use crate::trial_record_check;
 use crate::window_counts::Tally;
 use analysis::autocorrelation;
 use analysis::procedure::Point;
@@ -226,7 +226,7 @@ impl TrialRun<'_> {
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
             // The trial does not read back the writes of an import's steps.
             promise: self.step.is_none().then(|| self.promise(running)),
-            not_recorded: Some(record_check::missing(
+            not_recorded: Some(trial_record_check::missing(
                 self.writer.path(),
                 self.trial.index,
                 is_null,

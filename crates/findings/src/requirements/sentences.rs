@@ -3,7 +3,7 @@
 use super::{EarlierNumbers, Number, PendingRequirement};
 use analysis::require::{Limit, RequirementResult};
 use measure::number::{change, changes, round, significant, whole};
-use sentences::place::point_words;
+use sentences::result_place::point_words;
 use study::settings::IfInconclusive;
 
 impl PendingRequirement<'_> {

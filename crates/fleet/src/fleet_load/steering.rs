@@ -4,8 +4,8 @@
 //! applies another load than the others. This is always detected.
 
 use super::{FleetLoad, Word};
+use crate::client_requests::{HeardAt, Steer};
 use crate::clients::SILENCE_S;
-use crate::wire::{HeardAt, Steer};
 use load::Flow;
 use measure::clock;
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 //! tool, as of its release under Apache. Random choices that the tool makes per thread are a
 //! function of the seed and the operation's number.
 
+mod operations;
 mod options;
-mod source;
 mod table;
 
 use core::time::Duration;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use crate::import::{Connection, Import, ImportStep, Offer, Secret, StepLimit};
 use cql::Consistency;
+use operations::{DELETION, Keys, MUTATION, SELECT, Source};
 use options::Options;
 pub(crate) use options::SECRET;
-use source::{DELETION, Keys, MUTATION, SELECT, Source};
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 

@@ -1,8 +1,8 @@
 //! Handles inline bindings, `{{RECIPE}}` and `{(RECIPE)}`. Rejects braces in a statement that are
 //! neither a binding nor a CQL literal.
 
-use super::file::Op;
 use super::statement::is_name_in_braces;
+use super::workload_file::Op;
 use yaml::{Entry, Node};
 
 /// CQL functions that may begin a set of values. Every other call in braces is a recipe.

@@ -3,26 +3,26 @@
 //! Operation n is NoSQLBench's cycle n, and its values are those of NoSQLBench for that cycle.
 
 mod answer;
-mod build;
-mod file;
+mod command_line;
 mod inline;
 mod operation;
+mod operations;
 mod params;
 mod places;
 mod scenario;
-mod source;
 mod statement;
+mod step_builder;
 mod tags;
 mod template;
 mod virtdata;
-mod words;
+mod workload_file;
 
 use std::collections::BTreeSet;
 
 use crate::import::{Connection, Import, ImportStep, Offer, ReadFile, StepLimit};
-use build::Builder;
+use command_line::{Command, Run};
 use scenario::Line;
-use words::{Command, Run};
+use step_builder::Builder;
 use workload::Stage;
 use yaml::{Diagnostics, Limits, Node, Place, Raw, SourceText};
 
@@ -48,7 +48,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         out.add(&Place::default(), message, None);
         out
     };
-    let words = words::parse(words).map_err(refuse)?;
+    let words = command_line::parse(words).map_err(refuse)?;
     let mut all = Import {
         steps: Vec::new(),
         notes: words.notes,
@@ -158,7 +158,7 @@ fn one(
     let Some(root) = yaml::parse(0, text, Limits::WORKLOAD, &mut out) else {
         return Err(out);
     };
-    let ops = file::operations(&root, &mut out);
+    let ops = workload_file::operations(&root, &mut out);
     if ops.is_empty() && out.is_empty() {
         let message = "the file has no operations, which belong in blocks, ops or statements";
         out.add(&root.place, message, None);

@@ -3,17 +3,17 @@
 use core::time::Duration;
 use std::collections::HashMap;
 
-use super::build::{Builder, DRIVERS};
-use super::file::Op;
+use super::operations::CycleOp;
 use super::params::{self, On, Settings};
 use super::places::{Refusal, misplaced, unset};
 use super::scenario;
-use super::source::CycleOp;
 use super::statement::{
     MarkedStatement, anchors, first_word, is_bindable, is_cql, is_schema, key_markers, may_be_long,
     mentions, rendered, statement_text,
 };
+use super::step_builder::{Builder, DRIVERS};
 use super::virtdata::{Recipe, Ty};
+use super::workload_file::Op;
 use cql::Consistency;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table, binds_partition, is_conditional, markers};
@@ -111,7 +111,7 @@ impl Builder<'_> {
         recipes: &mut Vec<Recipe>,
     ) -> Option<Operation> {
         let text = statement_text(op);
-        if let Err(fault) = cql::text::tokens(&text) {
+        if let Err(fault) = cql::tokens::tokens(&text) {
             let message = format!(
                 "operation {} cannot be read: {}",
                 op.name,

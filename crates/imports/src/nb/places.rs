@@ -2,7 +2,7 @@
 //! sent these statements unchanged, the server would refuse them with a message about its grammar.
 
 use super::statement::MarkedStatement;
-use cql::text::{Token, TokenKind};
+use cql::tokens::{Token, TokenKind};
 use std::collections::BTreeSet;
 
 /// Words before the name of a table or keyspace.
@@ -13,7 +13,7 @@ pub(super) type Refusal = (String, String);
 
 /// Returns the first anchor of a statement where CQL takes no value.
 pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
-    let tokens = cql::text::tokens(&anchored.cql).ok()?;
+    let tokens = cql::tokens::tokens(&anchored.cql).ok()?;
     let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";
     let markers: Vec<usize> =
         (0..tokens.len()).filter(|index| is_marker(&tokens[*index])).collect();

@@ -1,8 +1,8 @@
 //! The text of a statement: its anchors, its markers, and the types that can be bound to them.
 
-use super::file::Op;
 use super::virtdata::{Recipe, Ty, Val};
-use cql::text::TokenKind;
+use super::workload_file::Op;
+use cql::tokens::TokenKind;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table};
 
@@ -77,7 +77,7 @@ pub(super) fn statement_text(op: &Op) -> String {
 /// Returns the first word of a statement in lower case, after comments; empty if it cannot be
 /// parsed.
 pub(super) fn first_word(cql: &str) -> String {
-    let first = cql::text::tokens(cql).ok().and_then(|all| all.into_iter().next());
+    let first = cql::tokens::tokens(cql).ok().and_then(|all| all.into_iter().next());
     let word = first.filter(|token| token.kind == TokenKind::Word);
     word.map_or_else(String::new, |token| token.text)
 }

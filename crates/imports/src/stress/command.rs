@@ -8,11 +8,11 @@ use core::time::Duration;
 use cql::Consistency;
 use yaml::{Diagnostics, Place};
 
+use super::argument_split::{Line, Word};
 use super::options::{self, Options};
 use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 use super::values::{self, WrittenDistribution};
-use super::words::{Line, Word};
 
 /// A command line.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@
 
 use yaml::{Diagnostics, Place};
 
+use super::argument_split::Word;
 use super::tables::{COMMON, MIXED, USER};
 use super::values::{self, WrittenDistribution};
-use super::words::Word;
 
 /// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use super::column::{Column, Spec};
 use super::draw::{Dist, Ratio};
+use super::operations::Cell;
 use super::partition::Columns;
-use super::source::Cell;
 use cql::Consistency;
 use cql::value::{CqlType, UdtType};
 pub(super) use statements::quoted;

@@ -8,8 +8,8 @@
 mod command;
 mod histogram;
 mod key_distribution;
+mod operations;
 mod properties;
-mod source;
 mod statements;
 mod table;
 mod timeseries;
@@ -17,8 +17,8 @@ mod timeseries;
 use std::sync::Arc;
 
 use command::{Command, Phase};
+use operations::{INSERT, KINDS, SCAN, Table};
 use properties::Properties;
-use source::{INSERT, KINDS, SCAN, Table};
 use statements::Shape;
 
 use crate::import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit};

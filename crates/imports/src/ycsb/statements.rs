@@ -1,6 +1,6 @@
 //! The statements of YCSB's Cassandra binding: one for all fields, or one for each field.
 
-use super::source::{Binds, INSERT, KINDS, MODIFY, READ, SCAN, Statements, UPDATE};
+use super::operations::{Binds, INSERT, KINDS, MODIFY, READ, SCAN, Statements, UPDATE};
 use cql::Consistency;
 use workload::Statement;
 

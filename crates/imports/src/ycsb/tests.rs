@@ -1,6 +1,6 @@
 //! Tests imports of YCSB's command lines and files.
 
-use super::source::MODIFY;
+use super::operations::MODIFY;
 use super::*;
 
 /// Returns the properties of the published workloads, in the format of the files.

@@ -5,7 +5,7 @@
 
 use super::status;
 use crate::volume::loop_device::LoopDevice;
-use crate::volume::{BLOCK_BYTES, SECTOR_BYTES, ext4};
+use crate::volume::{BLOCK_BYTES, SECTOR_BYTES, ext4_ioctls};
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
@@ -27,7 +27,7 @@ pub(super) fn capabilities() -> Vec<CapabilityStatus> {
             return ALL.map(none).into();
         }
     };
-    let mended = ext4::program("e2fsck").map(|_| ());
+    let mended = ext4_ioctls::program("e2fsck").map(|_| ());
     let mended = |found: Result<String>| match &mended {
         Ok(()) => found,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
@@ -58,9 +58,9 @@ fn trial() -> Result<(LoopDevice, OwnedFd)> {
     ftruncate(&memory, BYTES).context("give it a size")?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd());
     let path = PathBuf::from(path);
-    ext4::make(&path)?;
+    ext4_ioctls::make(&path)?;
     let device = LoopDevice::attach(&path, &memory)?;
-    let root = ext4::open_placeless(&device.path())?;
+    let root = ext4_ioctls::open_placeless(&device.path())?;
     Ok((device, root))
 }
 
@@ -70,18 +70,18 @@ fn corrupt(root: &OwnedFd) -> Result<String> {
         .context("make a file without a name")?;
     let bytes = [1; BLOCK_BYTES as usize];
     rustix::io::pwrite(&file, &bytes, 0).context("write it")?;
-    ext4::extents(&file, 0, BLOCK_BYTES)?;
+    ext4_ioctls::extents(&file, 0, BLOCK_BYTES)?;
     Ok("the bytes of a file, in the image behind its loop device".to_owned())
 }
 
 fn stalled(root: &OwnedFd) -> Result<String> {
-    let thawed = ext4::thaw(root).context("ask for a thaw (CAP_SYS_ADMIN)")?;
+    let thawed = ext4_ioctls::thaw(root).context("ask for a thaw (CAP_SYS_ADMIN)")?;
     anyhow::ensure!(!thawed, "a volume that was never frozen was thawed");
     Ok("the whole file system is frozen: writes wait, reads go on".to_owned())
 }
 
 fn read_only(root: &OwnedFd) -> Result<String> {
-    ext4::abort(root).context("have its journal end (mount option abort)")?;
+    ext4_ioctls::abort(root).context("have its journal end (mount option abort)")?;
     Ok("the journal ends as after an error of the disk".to_owned())
 }
 
@@ -95,6 +95,6 @@ fn errors(device: &LoopDevice) -> Result<String> {
 }
 
 fn off(root: &OwnedFd) -> Result<String> {
-    ext4::shut_down(root).context("shut it down (EXT4_IOC_SHUTDOWN, Linux 4.10)")?;
+    ext4_ioctls::shut_down(root).context("shut it down (EXT4_IOC_SHUTDOWN, Linux 4.10)")?;
     Ok("the file system is shut down, without its journal".to_owned())
 }

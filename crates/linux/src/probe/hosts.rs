@@ -15,7 +15,7 @@ mod softnet;
 pub(super) use foreign_load::ForeignLoad;
 pub use foreign_load::STOPPED;
 
-use super::source::KernelFile;
+use super::kernel_file::KernelFile;
 use super::{Out, SampledSource};
 use crate::cgroup::CgroupDir;
 use crate::links;

@@ -9,18 +9,18 @@
 //! the cost of the samples. The readings contain it, so that the cost of sampling is known.
 
 mod hosts;
+mod kernel_file;
 mod processes;
-mod sample;
+mod sampled_source;
 mod sampler;
-mod source;
 
 pub use hosts::STOPPED;
+pub use kernel_file::Last;
 pub use processes::BLOCKED;
 pub use sampler::{Probes, Sampler, Task};
-pub use source::Last;
 
 pub use hosts::HostSources;
-pub use sample::{Out, ProbeCost, Reading, SampledSource};
+pub use sampled_source::{Out, ProbeCost, Reading, SampledSource};
 
 use anyhow::Result;
 use processes::{NumaMaps, Process};

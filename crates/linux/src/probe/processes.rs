@@ -10,7 +10,7 @@
 
 mod threads;
 
-use super::source::{KernelFile, Last, grown};
+use super::kernel_file::{KernelFile, Last, grown};
 use super::{Out, SampledSource};
 use anyhow::{Context, Result};
 use std::path::PathBuf;

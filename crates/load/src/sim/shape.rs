@@ -3,11 +3,11 @@
 
 use super::dice::Dice;
 use super::program;
-use crate::build::Sizes;
 use crate::config::{Access, Config, Endpoint, Limit, OtherWorkers, VerifyReads, Window};
 use crate::connection::Buffers;
 use crate::ledger::LedgerMode;
 use crate::schedule::Schedule;
+use crate::worker_builder::Sizes;
 use std::time::Duration;
 use workload::Stage;
 

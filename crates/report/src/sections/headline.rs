@@ -1,8 +1,8 @@
 //! Question, answer, verdict and key numbers.
 
-mod reasons;
+mod invalid_reasons;
 
-pub use reasons::cause;
+pub use invalid_reasons::cause;
 
 use crate::merged_points::{
     ALL, Point, axis_value, best, compared_value, is_kept_up, is_searched, most_different_cost,
@@ -38,7 +38,7 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         verdict,
         is_missed: outcome_of(&view.findings.requirements) == Some(RequirementOutcome::Missed),
         meaning: meaning(view, verdict),
-        short_reasons: reasons::short(view),
+        short_reasons: invalid_reasons::short(view),
         reasons: view.findings.reasons.clone(),
         figures: figures(view, points),
         next: view.findings.next.as_ref().map(next_step),

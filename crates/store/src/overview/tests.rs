@@ -93,7 +93,7 @@ fn the_overview_equals_its_lines_and_keeps_the_one_slow_second() {
     let folder = tempfile::tempdir().unwrap();
     let (path, finding) = run(folder.path(), 0);
     let trial = Run::open(&path).unwrap().trial(0).unwrap().unwrap();
-    let (read, series) = trial.gather(None, crate::window::measured(&finding)).unwrap();
+    let (read, series) = trial.gather(None, crate::measured_window::measured(&finding)).unwrap();
     let written = trial.overview().unwrap().unwrap();
     let json = |record: &OverviewRecord| serde_json::to_value(record).unwrap();
     assert_eq!(json(&read), json(&written));

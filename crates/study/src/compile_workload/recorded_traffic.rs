@@ -20,7 +20,7 @@ pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result
     let mut schema = Vec::new();
     if let Some(name) = &recorded.schema {
         let text = inputs.read(name).map_err(|why| problem("schema", why))?;
-        let statements = cql::text::definitions(&text)
+        let statements = cql::tokens::definitions(&text)
             .map_err(|fault| problem("schema", format!("{name}, {}", fault.describe(&text))))?;
         schema.extend(statements.into_iter().map(|(_, cql)| cql.to_owned()));
     }

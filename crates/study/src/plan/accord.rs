@@ -3,7 +3,7 @@
 
 use crate::settings::Variant;
 use cql::Consistency::{self, All, Any, One, Quorum, Serial};
-use cql::text::transactional_mode;
+use cql::tokens::transactional_mode;
 use std::collections::BTreeMap;
 use target_spec::{Change, LocalSpec, Target};
 use workload::schema::{DefinedObject, parse};

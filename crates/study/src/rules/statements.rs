@@ -5,7 +5,7 @@
 //! grants access, or contains code. Reading only handles data, since rows that are read are only
 //! compared and never shown.
 
-use cql::text::{CqlMistake, Token, TokenKind};
+use cql::tokens::{CqlMistake, Token, TokenKind};
 
 /// Objects that grant access or hold code: all statements on them do more than handle data.
 const BEYOND: [&str; 6] = [
@@ -40,7 +40,7 @@ const BEFORE_A_NAME: [&str; 13] = [
 /// # Errors
 /// The text is not CQL, or is ambiguous.
 pub fn beyond_data(cql: &str, keyspace: &str) -> Result<Option<String>, CqlMistake> {
-    let tokens = cql::text::tokens(cql)?;
+    let tokens = cql::tokens::tokens(cql)?;
     Ok(beyond(&tokens, keyspace))
 }
 

@@ -10,7 +10,7 @@ use crate::inputs::Inputs;
 use crate::read_back::{self, AcknowledgedLevel};
 use crate::settings::{Settings, Variant};
 use ::yaml::{Diagnostics, Node, Raw};
-use cql::text::{self, TokenKind};
+use cql::tokens::{self, TokenKind};
 use measure::number::counted;
 use target_spec::LocalSpec;
 use target_spec::fault::Rollback;
@@ -128,8 +128,8 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
 /// Returns true if a program writes and has counter tables.
 fn counts(program: &Program) -> bool {
     let is_counter = |table: &String| {
-        let tokens = text::tokens(table).unwrap_or_default();
-        let is_type = |pair: &[text::Token]| {
+        let tokens = tokens::tokens(table).unwrap_or_default();
+        let is_type = |pair: &[tokens::Token]| {
             matches!(pair[0].kind, TokenKind::Word | TokenKind::Quoted)
                 && pair[1].kind == TokenKind::Word
                 && pair[1].text == "counter"

@@ -1,6 +1,6 @@
 //! An existing table that is used unchanged, and the source of its keys.
 
-use cql::text::{TokenKind, tokens};
+use cql::tokens::{TokenKind, tokens};
 
 /// Default number of keys that are taken from a table.
 pub const KEYS_DEFAULT: u64 = 10_000;

@@ -1,9 +1,9 @@
 //! `comparisons`: pairwise comparisons of variants, as in `findings.json`.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::Folder;
 use crate::format::WrittenFile;
+use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{Bound, ComparisonRecord, Point};
 

@@ -1,10 +1,10 @@
 //! `point_costs` and `costs`: the costs of operations for the target, by point and by trial.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::Folder;
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};
 

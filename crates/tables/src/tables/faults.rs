@@ -1,10 +1,10 @@
 //! `faults`: the injected faults, with their times and effects.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::Folder;
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::FaultRecord;
 

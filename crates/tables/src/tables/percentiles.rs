@@ -1,11 +1,11 @@
 //! `percentiles`: the distributions of the measured windows.
 
+use super::run_input::Source;
 use super::seconds::ALL;
-use super::source::Source;
 use crate::column::Table;
-use crate::file::{Files, Folder};
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::{Files, Folder};
 use anyhow::Result;
 use measure::Times;
 use store::record::TrialFinding;

@@ -1,10 +1,10 @@
 //! `points`: each variant at each point, with its blocks combined, as in `findings.json`.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::Folder;
 use crate::format::WrittenFile;
 use crate::head;
+use crate::output_folder::Folder;
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use store::record::PointRecord;

@@ -3,11 +3,11 @@
 //! A day of three nodes has fifty million readings. For a long run, a row is therefore a period
 //! that the run stores for its page: its mean, its smallest and its largest value.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::{Files, Folder};
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::{Files, Folder};
 use anyhow::Result;
 use std::rc::Rc;
 use store::record::SampleRecord;

@@ -1,10 +1,10 @@
 //! `rules`: the results of the validity rules for each trial, with their numbers.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::Folder;
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{MeasurementRecord, RuleRecord};
 

@@ -4,11 +4,11 @@
 //! The figures of each kind are in the interval lines. Those of all kinds together come from the
 //! histogram logs. A thread for each of the two clocks reads a log in parallel with the lines.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::{Files, Folder};
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::{Files, Folder};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use measure::ClientCount;

@@ -1,11 +1,11 @@
 //! `trials`, `kinds` and `errors`: the results of each trial for all operations, for each kind, and
 //! for failures.
 
-use super::source::Source;
+use super::run_input::Source;
 use crate::column::Table;
-use crate::file::Folder;
 use crate::format::WrittenFile;
 use crate::head::{self, Head};
+use crate::output_folder::Folder;
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use store::record::{MeasurementRecord, ReasonRecord, SeriesRecord, TrialFinding};

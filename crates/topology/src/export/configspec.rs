@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::escapes::{self, wrong};
 use super::placement::vsphere;
-use super::text::{self, wrong};
 use super::vmx::{extra, memory_mib, placement};
 use super::{ExportError, Placement, Source};
 use crate::error::ReadError;
@@ -23,7 +23,7 @@ const PER_SOCKET: &str = "guestinfo.cassay.coresPerSocket";
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
     let guest = vsphere(source.plan);
     let is_7 = source.plan.wish.profile == Profile::Vsphere7;
-    let name = text::file_name(&source.plan.wish.host);
+    let name = escapes::file_name(&source.plan.wish.host);
     let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
     let is_even = guest.vnuma.iter().all(|&size| size == largest);
     let mut extra = extra(source, instance);

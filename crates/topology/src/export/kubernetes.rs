@@ -8,8 +8,8 @@
 
 use yaml::{Diagnostics, Limits, SourceText};
 
+use super::escapes::{self, json, wrong};
 use super::placement::housekeeping;
-use super::text::{self, json, wrong};
 use super::{ExportError, Placement, Source, cells, header, systemd};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
@@ -111,14 +111,14 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
             "plan with an amount of memory",
         ));
     };
-    let host = text::dns_name(&source.plan.wish.host);
-    let node = json(&text::file_name(
+    let host = escapes::dns_name(&source.plan.wish.host);
+    let node = json(&escapes::file_name(
         &source.plan.wish.host.to_ascii_lowercase(),
     ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
     // `$(NAME)` would expand to the value of another variable, and `$$` means a dollar.
-    let options = text::options(instance).join(" ").replace('$', "$$");
+    let options = escapes::options(instance).join(" ").replace('$', "$$");
     let size = format!(
         "cpu: \"{}\"\n        memory: \"{bytes}\"\n",
         instance.cpus.len()

@@ -10,9 +10,9 @@ use std::fmt::Write;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::cells::{self, GuestCell};
+use super::escapes::{plain, wrong, xml, xml_comment};
 use super::placement::{Guest, housekeeping};
-use super::text::{plain, wrong, xml, xml_comment};
-use super::{ExportError, Placement, Source, header, text};
+use super::{ExportError, Placement, Source, escapes, header};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::machine::Machine;
@@ -44,7 +44,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
             "plan with an amount of memory",
         ));
     }
-    let host = text::file_name(&source.plan.wish.host);
+    let host = escapes::file_name(&source.plan.wish.host);
     let cpus = cells::cpus(instance);
     let mut out = String::new();
     let o = &mut out;
@@ -99,7 +99,7 @@ fn metadata(out: &mut String, source: &Source, instance: &Instance) {
         2,
         format!("<cassay:placement xmlns:cassay='{NAMESPACE}' rack='{rack}'>"),
     );
-    for option in text::options(instance) {
+    for option in escapes::options(instance) {
         line(out, 3, format!("<cassay:jvm option='{}'/>", xml(&option)));
     }
     line(out, 2, "</cassay:placement>");

@@ -1,7 +1,7 @@
 //! Writes a shell script that starts an instance under numactl, and lines for cassandra-env.sh.
 //! Every value is one quoted word, so the shell expands no part of the plan.
 
-use super::text::{self, wrong};
+use super::escapes::{self, wrong};
 use super::{ExportError, Placement, Source, cells, header, systemd};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
@@ -45,7 +45,7 @@ pub fn arguments(instance: &Instance) -> Vec<String> {
 /// Quotes a word so that the shell takes it literally. Quoting fails only for NUL, which `plain`
 /// text does not contain.
 fn quoted(text: &str) -> String {
-    let text = text::plain(text);
+    let text = escapes::plain(text);
     let quoted = shlex::try_quote(&text).map(|quoted| quoted.into_owned());
     quoted.unwrap_or_else(|_| "''".to_owned())
 }
@@ -59,7 +59,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
         ));
     }
     let arguments = arguments(instance).join(" ");
-    let options = text::options(instance).join(" ");
+    let options = escapes::options(instance).join(" ");
     let mut out = format!("#!/bin/sh\n# {}\n", header(source, Some(instance)));
     out += "# in place of --interleave=all, for start scripts that heed it\n";
     out += &format!("export NUMACTL_ARGS={}\n", quoted(&arguments));
@@ -146,7 +146,7 @@ fn read_arguments(arguments: &[&str], placement: &mut Placement) -> Result<(), R
 
 pub fn write_env(source: &Source, instance: &Instance) -> Result<String, ExportError> {
     let mut out = format!("# {}\n", header(source, Some(instance)));
-    for option in text::options(instance) {
+    for option in escapes::options(instance) {
         out += &format!("JVM_OPTS=\"$JVM_OPTS \"{}\n", quoted(&option));
     }
     Ok(out)

@@ -2,7 +2,7 @@
 
 use crate::cpuset::CpuSet;
 use crate::export::cells;
-use crate::export::text;
+use crate::export::escapes;
 use crate::plan::{Instance, Plan, VirtualTopology};
 use crate::request::Profile;
 
@@ -121,7 +121,7 @@ impl Placement {
     /// contains these parts.
     pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: FormatSupport) -> Placement {
         let mut placement = Placement {
-            rack: carries.rack.then(|| text::plain(&plan.rack)),
+            rack: carries.rack.then(|| escapes::plain(&plan.rack)),
             reserved: match carries.reserved {
                 ReservedCpus::No => None,
                 ReservedCpus::NotGiven => Some(not_given(plan)),
@@ -148,7 +148,7 @@ impl Placement {
         let unit = carries.memory_unit_bytes.filter(|&unit| unit > 0);
         let bytes = |unit| instance.memory_bytes.map(|bytes| bytes / unit * unit);
         placement.memory_bytes = unit.and_then(bytes);
-        placement.jvm = carries.jvm.then(|| text::options(instance));
+        placement.jvm = carries.jvm.then(|| escapes::options(instance));
         placement
     }
 }

@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use super::text::{self, wrong};
+use super::escapes::{self, wrong};
 use super::{ExportError, Placement, Source, header};
 use crate::error::ReadError;
 
 pub fn write(source: &Source) -> Result<String, ExportError> {
     let comment = ascii(&header(source, None), false);
-    let rack = ascii(&text::plain(&source.plan.rack), true);
+    let rack = ascii(&escapes::plain(&source.plan.rack), true);
     Ok(format!(
         "# {comment}\n# next to the line with dc=\nrack={rack}\n"
     ))

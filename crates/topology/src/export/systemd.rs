@@ -6,8 +6,8 @@
 //! Instances are in a separate slice. As children of system.slice they would be confined to the
 //! CPUs of that slice.
 
+use super::escapes::{self, read_systemd, systemd_words, wrong};
 use super::placement::not_given;
-use super::text::{self, read_systemd, systemd_words, wrong};
 use super::{ExportError, Placement, Source, cells, header, numactl};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
@@ -26,11 +26,11 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     } else {
         "bind"
     };
-    let options = text::options(instance).join(" ");
+    let options = escapes::options(instance).join(" ");
     let environment = |name: &str, value: &str| {
         format!(
             "Environment={}\n",
-            text::systemd(&format!("{name}={value}"))
+            escapes::systemd(&format!("{name}={value}"))
         )
     };
     let mut out = format!("# {}\n[Service]\n", header(source, Some(instance)));
@@ -46,7 +46,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     out += &environment("JVM_EXTRA_OPTS", &options);
     out += "LimitMEMLOCK=infinity\nLimitNOFILE=1048576\nLimitNPROC=32768\nLimitAS=infinity\n";
     out += "\n# systemd passes over sections that begin with X-\n[X-Cassay]\n";
-    out += &format!("Rack={}\n", text::systemd(&source.plan.rack));
+    out += &format!("Rack={}\n", escapes::systemd(&source.plan.rack));
     Ok(out)
 }
 

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use super::escapes::{self, read_vmx, wrong};
 use super::placement::{Guest, vsphere};
-use super::text::{self, read_vmx, wrong};
 use super::{ExportError, Placement, Source, cells};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
@@ -28,7 +28,7 @@ pub const JVM: &str = "guestinfo.cassay.jvm";
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
     let guest = vsphere(source.plan);
-    let name = text::file_name(&source.plan.wish.host);
+    let name = escapes::file_name(&source.plan.wish.host);
     let mib = memory_mib(instance)?;
     let is_7 = source.plan.wish.profile == Profile::Vsphere7;
     let mut lines: Vec<(String, String)> = vec![
@@ -50,7 +50,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
         ("vcpu.hotadd".into(), upper(source.plan.wish.hot_add)),
     ];
     lines.extend(extra(source, instance));
-    let line = |(key, value): &(String, String)| format!("{key} = {}\n", text::vmx(value));
+    let line = |(key, value): &(String, String)| format!("{key} = {}\n", escapes::vmx(value));
     Ok(lines.iter().map(line).collect())
 }
 
@@ -83,9 +83,9 @@ pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
         ),
         (key.to_owned(), size.to_string()),
         ("numa.nodeAffinity".to_owned(), nodes.join(",")),
-        (RACK.to_owned(), text::plain(&source.plan.rack)),
+        (RACK.to_owned(), escapes::plain(&source.plan.rack)),
     ];
-    for (index, option) in text::options(instance).into_iter().enumerate() {
+    for (index, option) in escapes::options(instance).into_iter().enumerate() {
         extra.push((format!("{JVM}.{index}"), option));
     }
     extra

@@ -1,7 +1,7 @@
 //! Checks a request, and explains which resources are missing and which requests would fit.
 
+use crate::core_choice::Pool;
 use crate::machine::Machine;
-use crate::place::Pool;
 use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
 use crate::request::{Collector, PlacementRequest};

@@ -1,14 +1,14 @@
 //! Makes the plan from a placement. It contains the resources of each instance, in OS numbers.
 
-mod memory;
+mod instance_memory;
 mod reasons;
 
+use crate::core_choice::PlacedCell;
 use crate::cpuset::CpuSet;
 use crate::guest_shape::{pinned, vsphere};
 use crate::improve::costs;
 use crate::jvm;
 use crate::machine::Machine;
-use crate::place::PlacedCell;
 use crate::plan::{Bounds, Cell, Instance, Plan, VirtualTopology};
 use crate::planner::{Attempt, fingerprint, vsphere_sizes};
 use crate::request::{PlacementRequest, Profile, Smt};
@@ -19,7 +19,7 @@ pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt)
     let vsphere8 = vsphere(wish, Profile::Vsphere8, sizes);
     let assumed = match wish.memory_bytes {
         Some(_) => None,
-        None => memory::assumed(machine, &attempt, wish),
+        None => instance_memory::assumed(machine, &attempt, wish),
     };
     let mut plan = Plan {
         fingerprint: fingerprint(machine),
@@ -107,7 +107,7 @@ fn instance(
         l3: ascending(cores.iter().map(|&core| machine.cores[core].l3).collect()),
         packages: ascending(cores.iter().map(|&core| machine.cores[core].package).collect()),
         nodes: own.iter().collect(),
-        memory: memory::by_node(machine, attempt, placed, assumed),
+        memory: instance_memory::by_node(machine, attempt, placed, assumed),
         memory_bytes,
         pinned,
         devices: devices.map(|device| device.name.clone()).collect(),
@@ -178,7 +178,7 @@ fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
 /// Returns the lower bounds of the costs: the instances that no package or node can hold.
 fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
     let pool = &attempt.pool;
-    let held = |place: fn(&crate::place::Unit) -> usize| {
+    let held = |place: fn(&crate::core_choice::Unit) -> usize| {
         let mut threads = std::collections::BTreeMap::<usize, Vec<u32>>::new();
         for unit in &pool.units {
             threads.entry(place(unit)).or_default().push(unit.cpus.len() as u32);

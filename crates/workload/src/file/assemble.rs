@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::compiled_program::{FileSource, Group, Part};
 use super::csv::Csv;
 use super::resolve::Numbers;
 use super::sections::{NamedStatement, Tables};
 use super::server_refusal::StatementPlaces;
 use super::sizes::sampler;
-use super::source::{FileSource, Group, Part};
 use super::statement::{Context, Verb};
 use super::{File, KEYS, param_text};
 use crate::distribution::{self, DistributionText, Sampler, Shape};
@@ -17,7 +17,7 @@ use crate::random::lane;
 use crate::workload_parts::ROWS_MAX;
 use cql::Consistency;
 use cql::template::BATCH_ENTRIES_MAX;
-use cql::text::quoted_name;
+use cql::tokens::quoted_name;
 use yaml::{Node, Place, Raw, did_you_mean};
 
 /// Number of rows whose sizes are averaged, which gives an error of one or two percent.
@@ -87,7 +87,7 @@ impl<'a> File<'a, '_> {
             (chosen, rows),
             &weights,
         );
-        let expected = verify.map(|(index, cells)| super::source::ExpectedResult {
+        let expected = verify.map(|(index, cells)| super::compiled_program::ExpectedResult {
             statement: built.leads[index],
             cells,
         });

@@ -1,10 +1,10 @@
 //! A value in a workload file, before its column is known.
 
+use super::compiled_program::Per;
 use super::expr::{Expr, Wrong};
 use super::groups::Groups;
 use super::resolve::{Numbers, resolve};
-use super::source::Per;
-use super::value::{Gen, GroupedBy};
+use super::value_generators::{Gen, GroupedBy};
 use cql::value::CqlType;
 use std::sync::Arc;
 use yaml::Place;

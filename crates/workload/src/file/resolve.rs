@@ -6,7 +6,7 @@ use super::expr::{Argument, Expr, Form, Wrong, split};
 use super::literal;
 use super::range::{from_zero, least, signed};
 use super::sizes::{Sizes, sampler};
-use super::value::{As, Gen, Number};
+use super::value_generators::{As, Gen, Number};
 use super::word_list::words;
 use crate::compressible::random_bytes;
 use crate::params::whole_number;

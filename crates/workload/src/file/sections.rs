@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::compiled_program::Per;
 use super::expr::{self, Argument, Expr, Form, Wrong};
 use super::named_value::{MadeFrom, Value};
-use super::place::place_in;
 use super::server_refusal::strange_keyspace;
-use super::source::Per;
 use super::statement::{self, Context};
+use super::word_position::place_in;
 use super::{File, param_text};
 use crate::program::{BatchKind, lanes};
 use crate::random::lane;

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use super::compiled_program::{Bound, Per};
 use super::grammar;
 use super::named_value::Value;
-use super::place::place_in;
 use super::resolve::Numbers;
 use super::server_refusal::strange_keyspace;
-use super::source::{Bound, Per};
-use super::value::Gen;
+use super::value_generators::Gen;
+use super::word_position::place_in;
 use crate::random::lane;
 use crate::schema::{self, Marker, Table, Token, TokenKind};
 use cql::value::CqlType;
@@ -63,7 +63,7 @@ pub(super) struct Read {
     pub(super) table: usize,
     pub(super) binds: Vec<Bind>,
     pub(super) bound: Vec<Bound>,
-    /// The same as [`super::source::Part::key`].
+    /// The same as [`super::compiled_program::Part::key`].
     pub(super) key: Vec<usize>,
     pub(super) conditional: bool,
     pub(super) idempotent: bool,

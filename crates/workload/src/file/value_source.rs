@@ -4,7 +4,7 @@
 use super::File;
 use super::groups::Groups;
 use super::named_value::MadeFrom;
-use super::value::GroupedBy;
+use super::value_generators::GroupedBy;
 use crate::params::whole_number;
 use std::sync::Arc;
 use yaml::{Node, Raw};

@@ -2,11 +2,11 @@
 //! the workload must write the same function of the row to its columns as the load stage.
 
 use super::File;
+use super::compiled_program::{Bound, Per};
 use super::groups::Groups;
 use super::sections::{NamedStatement, Tables};
-use super::source::{Bound, Per};
 use super::statement::{Bind, Read, Verb};
-use super::value::{Gen, GroupedBy};
+use super::value_generators::{Gen, GroupedBy};
 use crate::schema::Table;
 use cql::value::CqlType;
 use yaml::Place;

@@ -2,7 +2,7 @@
 
 use super::expr::{Expr, Form, Wrong, split};
 use super::literal;
-use super::value::Gen;
+use super::value_generators::Gen;
 use crate::distribution::{self, DistributionText, Sampler, Shape};
 use crate::params::whole_number;
 use cql::value::CqlType;

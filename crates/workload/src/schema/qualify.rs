@@ -1,7 +1,7 @@
 //! Adds, finds and replaces the keyspaces that a statement names.
 
 use super::{CqlMistake, Token, TokenKind, tokens};
-use cql::text::quoted_name;
+use cql::tokens::quoted_name;
 
 /// Words that precede the name of a table, type or view.
 const BEFORE: [&str; 9] = [

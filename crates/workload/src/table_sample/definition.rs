@@ -2,7 +2,7 @@
 
 use super::yaml_text::{block, quoted, word};
 use super::{ColumnRole, TableSample};
-use cql::text::quoted_name;
+use cql::tokens::quoted_name;
 use cql::value::Value;
 use data_encoding::HEXLOWER;
 

@@ -2,9 +2,9 @@
 //! operations, but no statement that could be sent.
 
 use super::definition::OUTLINE_KINDS;
-use crate::generator::{Check, Operation};
+use crate::operation_generator::{Check, Operation};
 use crate::program::{Kind, Program, Schema, Stage};
-use crate::source::{OperationEncoder, OperationSource};
+use crate::program_traits::{OperationEncoder, OperationSource};
 use crate::spec::Problem;
 use cql::response::RawRows;
 use std::sync::Arc;

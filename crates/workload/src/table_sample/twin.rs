@@ -12,7 +12,7 @@ use crate::program::{Program, Stage};
 use crate::random::mix;
 use crate::spec::Spec;
 use cql::compression::lz4_block_bytes;
-use cql::text::quoted_name;
+use cql::tokens::quoted_name;
 use cql::value::{CqlType, Value};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Subjects of `cassay new compare`: the targets that support each, and the default values, names
 //! and settings of the two sides.
 
-use super::place::TargetChoice;
+use super::template_target::TargetChoice;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use versions::DEFAULT;

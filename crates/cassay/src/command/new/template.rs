@@ -1,7 +1,7 @@
 //! The templates of studies, as data: their texts and questions.
 
 use super::compare;
-use super::place::TargetChoice;
+use super::template_target::TargetChoice;
 use std::collections::BTreeMap;
 
 /// A study with gaps.

@@ -5,7 +5,7 @@
 //! only if it is ambiguous. Nothing is executed.
 
 use super::{dirs_with, line};
-use cql::text::{tokens, without_comments};
+use cql::tokens::{tokens, without_comments};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;

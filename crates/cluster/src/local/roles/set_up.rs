@@ -2,7 +2,7 @@
 
 use super::{LOAD_USER, USER, access};
 use crate::credentials::{Access, Credentials};
-use crate::local::node::LocalNode;
+use crate::local::node_process::LocalNode;
 use crate::local::ready;
 use crate::local::settings_check::{Effect, Proof};
 use crate::session::{ServerError, Session};

@@ -4,7 +4,7 @@
 use super::node_report::{CONTAINER, NO_AGENT, NodeReport};
 use super::outcome::{Effect, Proof};
 use crate::local::compare_settings;
-use crate::local::node::LocalNode;
+use crate::local::node_process::LocalNode;
 use anyhow::Result;
 use host::{CpuSet, Host};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use crate::credentials::Access;
 use crate::jolokia::Jolokia;
 use crate::local::class_archive;
 use crate::local::compare_settings::{self, Flag, JvmOption, SettingPair};
-use crate::local::node::LocalNode;
+use crate::local::node_process::LocalNode;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};

@@ -5,7 +5,7 @@ use super::node_report::{JVM, NO_AGENT, NodeReport};
 use super::outcome::{Effect, Proof};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
-use crate::local::node::LocalNode;
+use crate::local::node_process::LocalNode;
 use crate::local::placement::Placement;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result};

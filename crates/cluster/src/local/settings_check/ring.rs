@@ -2,7 +2,7 @@
 //! cluster answers from fewer replicas, writes hints, and delivers them later.
 
 use super::outcome::{Effect, Proof};
-use crate::local::node::LocalNode;
+use crate::local::node_process::LocalNode;
 use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crate::local::compare_settings::{plain, same};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::Value;
-use cql::text::literal;
+use cql::tokens::literal;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, Transformation, asking, cycle, row};
+use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
-use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
 /// The largest input as a floating-point number; NoSQLBench uses a slightly larger one for

@@ -6,7 +6,7 @@ use super::functions::{
     Argument, Flavours, INT_MASK, Row, Transformation, Variant, Whole, cycle, flavour, from,
     hash_range, made, row, unit,
 };
-use super::value::{Ty, Val};
+use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 use workload::virtdata_curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
 

@@ -1,7 +1,7 @@
 //! A compiled recipe: a chain of functions, and the environment that they may need.
 
 use super::functions::Transformation;
-use super::value::{Ty, Val};
+use super::java_value::{Ty, Val};
 
 /// Environment that functions may need in addition to their arguments.
 pub(crate) struct Env<'a> {

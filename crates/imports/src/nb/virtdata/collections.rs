@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::chain::Recipe;
 use super::functions::{Argument, Count, Flavours, Row, Transformation, cycle, made, row};
-use super::value::{Ty, Val};
+use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
 /// Maximum number of elements: Cassandra accepts no more.

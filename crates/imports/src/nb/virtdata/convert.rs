@@ -9,8 +9,8 @@ use super::functions::{
     Argument, Count, Flavours, INT_MASK, Row, Transformation, asking, cycle, flavour, from, made,
     row,
 };
+use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
-use super::value::{Ty, Val};
 use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::chain::{Env, Recipe};
+use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
-use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
 /// The low 31 bits: `int` flavours use the mask to avoid negative numbers.

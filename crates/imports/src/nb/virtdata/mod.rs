@@ -10,19 +10,19 @@ mod collections;
 mod convert;
 mod dates;
 pub(crate) mod functions;
-mod lines;
+pub(crate) mod java_value;
+mod line_functions;
 mod names;
 pub(crate) mod parse_recipe;
 mod place_names;
 mod random_choice;
 pub(crate) mod resolve;
-mod state;
+mod saved_values;
 mod strings;
 mod tables;
-pub(crate) mod value;
 
 pub(crate) use chain::Recipe;
-pub(crate) use value::{Ty, Val};
+pub(crate) use java_value::{Ty, Val};
 
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,9 @@
 
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, asking, cycle};
-use super::lines::line;
+use super::java_value::Ty;
+use super::line_functions::line;
 use super::parse_recipe::{Call, RecipeMistake};
-use super::value::Ty;
 
 const FIRST: &str = "Ada Alan Anna Boris Carla Chen Clara David Diego Edgar Elena Emma Farid \
     Fiona Frank Grace Hana Hugo Ines Ivan Jane Jonas Karim Kira Lars Lena Louis Maria Mei Nadia \

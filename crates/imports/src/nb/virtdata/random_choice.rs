@@ -6,7 +6,7 @@ use super::convert::byte_count;
 use super::functions::{
     Argument, Count, Flavours, INT_MASK, Row, Transformation, cycle, made, row, weighted, weights,
 };
-use super::value::{Ty, Val};
+use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
 /// Characters of `AlphaNumericString`.

@@ -3,9 +3,9 @@
 
 use super::chain::{Env, Recipe};
 use super::functions::{Argument, Variant};
+use super::java_value::Ty;
 use super::parse_recipe::{Arg, Call, RecipeMistake, parse};
-use super::state::Uses;
-use super::value::Ty;
+use super::saved_values::Uses;
 use super::{convert, tables};
 use cql::value::CqlType;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::chain::{Env, Recipe};
 use super::convert::plain;
 use super::functions::{Argument, Flavours, Row, Transformation, asking, flavour, from, made, row};
+use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
-use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
 pub(super) const ROWS: &[Row] = &[

@@ -6,8 +6,8 @@ use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
 use super::parse_recipe::{Call, RecipeMistake};
 use super::{
-    alias, arithmetic, collections, convert, lines, names, place_names, random_choice, state,
-    strings,
+    alias, arithmetic, collections, convert, line_functions, names, place_names, random_choice,
+    saved_values, strings,
 };
 
 /// All functions.
@@ -18,10 +18,10 @@ pub(super) const TABLES: [&[Row]; 10] = [
     collections::ROWS,
     random_choice::ROWS,
     alias::ROWS,
-    lines::ROWS,
+    line_functions::ROWS,
     place_names::ROWS,
-    state::SAVES,
-    state::LOADS,
+    saved_values::SAVES,
+    saved_values::LOADS,
 ];
 
 /// Returns the flavours of a call that fit its arguments.

@@ -2,9 +2,9 @@
 
 use super::chain::{Env, Recipe};
 use super::functions::{self, Argument};
+use super::java_value::Val;
 use super::parse_recipe::{Arg, Call, parse};
 use super::tables::{self, TABLES};
-use super::value::Val;
 use std::fmt::Write;
 
 /// Calls of each function with valid arguments.

@@ -3,9 +3,9 @@
 use super::{Planner, RunTables, qualified, truncate};
 use crate::stress::column::Column;
 use crate::stress::draw::{Dist, Ratio};
+use crate::stress::operations::{Cell, Op, OperationKind};
 use crate::stress::partition::Columns;
 use crate::stress::profile::quoted;
-use crate::stress::source::{Cell, Op, OperationKind};
 use cql::value::CqlType;
 use workload::Statement;
 

@@ -5,7 +5,7 @@
 
 use super::statements::{cell_of, relations, returned};
 use super::{Query, Reader, within};
-use crate::stress::source::Cell;
+use crate::stress::operations::Cell;
 use workload::schema::{self, Marker, Table};
 use yaml::{Diagnostic, Entry, Node};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::stress::column::{Column, Spec};
+use crate::stress::operations::Cell;
 use crate::stress::partition::Columns;
-use crate::stress::source::Cell;
 use cql::value::CqlType;
 use workload::schema::Table;
 

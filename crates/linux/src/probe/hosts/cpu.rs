@@ -1,7 +1,7 @@
 //! CPU usage in the terms of `mpstat`, and `vmstat`'s r, b, in and cs: all from `/proc/stat`.
 
 use crate::probe::Out;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
 /// Ticks of a CPU in the order of the file: user, nice, system, idle, iowait, irq, softirq, steal,

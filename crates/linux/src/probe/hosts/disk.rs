@@ -5,7 +5,7 @@
 //! host's own probe shows the device of a simulated host.
 
 use crate::probe::Out;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
 use std::path::Path;

@@ -5,7 +5,7 @@
 //! `/proc/vmstat`. `free.available` is the column of `free`: the memory that programs could get.
 
 use crate::probe::Out;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
 /// Pages or blocks since boot, by the names of `/proc/vmstat`, with vmstat's names of their rates.

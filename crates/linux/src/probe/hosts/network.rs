@@ -4,7 +4,7 @@
 //! A simulated host has its own files, visible through any process that runs in it.
 
 use crate::probe::Out;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
 

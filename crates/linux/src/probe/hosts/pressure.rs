@@ -4,7 +4,7 @@
 //! the share is that of the sampling period and not the kernel's running average over ten seconds.
 
 use crate::probe::Out;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::Result;
 use std::path::Path;
 

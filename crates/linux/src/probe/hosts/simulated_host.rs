@@ -6,7 +6,7 @@
 use super::disk::{Devices, Disks};
 use super::network::Network;
 use super::pressure::Pressure;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use crate::probe::{Out, SampledSource};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};

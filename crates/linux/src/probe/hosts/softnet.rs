@@ -3,7 +3,7 @@
 //! this point.
 
 use crate::probe::Out;
-use crate::probe::source::{KernelFile, Last, grown};
+use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 //! within the kernel, by a disk that does not answer or a frozen file system.
 
 use crate::probe::Out;
-use crate::probe::source::Last;
+use crate::probe::kernel_file::Last;
 use anyhow::{Context, Result};
 use measure::clock;
 use rustix::fs::{Dir, Mode, OFlags};

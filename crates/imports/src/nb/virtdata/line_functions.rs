@@ -9,8 +9,8 @@ use super::functions::{
     Argument, Flavours, INT_MASK, Row, Transformation, asking, cycle, from, hash_range, weighted,
     weights,
 };
+use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
-use super::value::{Ty, Val};
 use workload::iot_data;
 use workload::virtdata::hash;
 

@@ -4,7 +4,7 @@
 //! guard, before it is created.
 
 use crate::children::Children;
-use crate::faults::state::Faults;
+use crate::faults::active_faults::Faults;
 use crate::folders::Folders;
 use crate::probe_calls::ActiveWatches;
 use crate::undo_list::UndoList;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::core_choice::PlacedCell;
 use crate::machine::Machine;
-use crate::place::PlacedCell;
 use crate::plan::NodeBytes;
 use crate::planner::Attempt;
 use crate::request::PlacementRequest;

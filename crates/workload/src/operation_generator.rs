@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::program::{Program, Stage};
-use crate::source::OperationEncoder;
+use crate::program_traits::OperationEncoder;
 use cql::response::RawRows;
 
 /// An operation, with its kind and statement, and its row.

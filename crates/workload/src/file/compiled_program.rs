@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::value::Gen;
+use super::value_generators::Gen;
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
+use crate::operation_generator::{Check, Operation};
 use crate::program::{Choices, Stage};
+use crate::program_traits::{OperationEncoder, OperationSource};
 use crate::random::Draws;
-use crate::source::{OperationEncoder, OperationSource};
 use cql::response::RawRows;
 use cql::token::murmur3;
 

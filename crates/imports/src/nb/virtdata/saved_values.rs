@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::functions::{Argument, Flavours, Row, Transformation, flavour, row};
+use super::java_value::{Ty, Val};
 use super::parse_recipe::{Arg, Call};
-use super::value::{Ty, Val};
 
 thread_local! {
     static SAVED: RefCell<HashMap<Box<str>, Val<'static>>> = RefCell::default();

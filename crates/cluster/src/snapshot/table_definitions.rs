@@ -3,7 +3,7 @@
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
 use cql::Value;
-use cql::text::literal;
+use cql::tokens::literal;
 use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Fills the gaps of a template.
 
 use super::compare;
-use super::place::TargetChoice;
 use super::template::Template;
+use super::template_target::TargetChoice;
 use std::collections::BTreeMap;
 
 /// Returns the study's text.

@@ -5,10 +5,10 @@
 //! separately created tables. An option that only one side has belongs to another Cassandra
 //! version.
 
-use super::schema;
+use super::table_definitions;
 use crate::session::Session;
 use anyhow::{Result, bail};
-use cql::text::{Token, TokenKind};
+use cql::tokens::{Token, TokenKind};
 use std::collections::BTreeMap;
 
 /// A CREATE statement.
@@ -33,7 +33,7 @@ pub(super) fn refuse_different(
     tables: &[&str],
     statements: &[String],
 ) -> Result<bool> {
-    let mut found = schema::query_tables(session, keyspace)?;
+    let mut found = table_definitions::query_tables(session, keyspace)?;
     found.retain(|name, _| tables.contains(&name.as_str()));
     if found.is_empty() {
         return Ok(false);
@@ -46,7 +46,7 @@ pub(super) fn refuse_different(
             there.join(", ")
         );
     }
-    let there = schema::describe(session, keyspace, &found)?;
+    let there = table_definitions::describe(session, keyspace, &found)?;
     match difference(&there, statements, keyspace) {
         None => Ok(true),
         Some(difference) => bail!(
@@ -75,7 +75,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 
 impl Definition {
     fn parse(statement: &str) -> Definition {
-        let Ok(tokens) = cql::text::tokens(statement) else {
+        let Ok(tokens) = cql::tokens::tokens(statement) else {
             // Equal only to identical text.
             return Definition {
                 what: statement.to_owned(),

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation, RegisterRequest};
+use crate::operation_generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
 use crate::recorded_arrivals::ArrivalTimes;
 use cql::response::RawRows;

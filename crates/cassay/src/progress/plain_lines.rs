@@ -1,6 +1,6 @@
 //! Formats a run as lines: a status line, plain lines for logs, and a line for each finished trial.
 
-use super::state::{RunState, TrialFigures};
+use super::run_state::{RunState, TrialFigures};
 use crate::terminal::{Line, Tone, shortened_name};
 use engine::Progress;
 use measure::Known;

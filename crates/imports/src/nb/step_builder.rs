@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::File;
-use super::file::Op;
+use super::operations::{CycleOp, Cycles};
 use super::params::{self, On, Settings};
 use super::scenario::{self, Line};
-use super::source::{CycleOp, Cycles};
 use super::statement::{is_schema, statement_text};
 use super::tags::Filter;
 use super::virtdata::Recipe;
 use super::virtdata::chain::Env;
+use super::workload_file::Op;
 use crate::import::{Connection, ImportStep, Offer, ReadFile, Secret, StepLimit};
 use cql::Consistency;
 use workload::schema::{self, DefinedObject, Table};
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
             ));
         }
         if line.starts {
-            self.notes.push(super::words::START.to_owned());
+            self.notes.push(super::command_line::START.to_owned());
         }
         Some(ImportStep {
             name: name.to_owned(),

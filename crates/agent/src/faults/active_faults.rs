@@ -1,6 +1,6 @@
 //! State of the faults at an agent, and the interface of their implementations.
 
-use crate::state::AgentState;
+use crate::host_state::AgentState;
 use anyhow::Result;
 use host::calls::StartProcess;
 use host::process::Identity;
