@@ -1,4 +1,4 @@
-# Two commands do everything; anything longer than a line is in scripts/ or xtask/.
+# Two commands do everything; anything longer than a line is in scripts/, xtask/ or laboratories/.
 .PHONY: demo test
 
 # The main job: a study on a real Cassandra. Ends by naming the report.

@@ -20,7 +20,6 @@ use again::Failed;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use programs::Program;
 use skips::Skips;
-#[cfg(test)]
 pub use skips::skip;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,7 +129,7 @@ fn gate(options: &Options) -> Result<()> {
     step("lints", &mut || process::run(&cargo(), &BUILD))?;
     step("generated documents", &mut crate::docs::check)?;
     step("static program", &mut || {
-        if let Some(why) = crate::dist::check_static()? {
+        if let Some(why) = crate::static_program::check()? {
             println!("== static program: left out, {why}");
         }
         Ok(())

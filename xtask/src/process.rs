@@ -3,7 +3,9 @@
 
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
+use std::ffi::OsString;
 use std::io::{BufRead, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -179,6 +181,17 @@ pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Res
         .output()
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))?;
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Replaces this process by a program, in the current folder of the user. Returns only the error of
+/// a program that cannot be started.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program takes the place of this process, and has its owner"
+)]
+pub fn replace(program: &str, arguments: &[OsString]) -> anyhow::Error {
+    let error = Command::new(program).args(arguments).exec();
+    anyhow::Error::new(error).context(format!("start `{program}`"))
 }
 
 /// Starts a program in the background. The caller must end it.

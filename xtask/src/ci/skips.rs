@@ -82,8 +82,10 @@ fn is_complete_expected() -> bool {
     is_ci && std::path::Path::new("/etc/debian_version").exists() && is_root()
 }
 
-/// Records that a test of xtask is skipped on this machine, with the reason.
-#[cfg(test)]
+/// Records that a test of the crate `laboratories` is skipped on this machine, with the reason.
+///
+/// # Panics
+/// The list of skipped tests cannot be written.
 pub fn skip(why: &str) {
     use std::io::Write;
     let thread = std::thread::current();

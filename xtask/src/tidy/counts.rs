@@ -86,7 +86,7 @@ fn value(word: &str) -> Option<usize> {
 /// Checks that HACKING.md names every command of `cargo xtask`.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let text = tree.file("HACKING.md").map_or("", |file| file.text());
-    let missing = crate::command_names().into_iter().filter(|name| {
+    let missing = crate::commands::command_names().into_iter().filter(|name| {
         let command = format!("cargo xtask {name}");
         !text.contains(&command) && name != "ci"
     });

@@ -12,6 +12,9 @@ const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses 
 /// runs as a thread. The simulated studies of `findings` draw their noise with `workload`.
 const ASKED_BY_TESTS: [(&str, &str); 2] = [("cluster", "agent"), ("findings", "workload")];
 
+/// Crates with developer commands. Their folders are in the root, and their rows state no secret.
+const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];
+
 /// A row of the table.
 #[derive(Debug, PartialEq)]
 struct Row {
@@ -55,7 +58,7 @@ fn row(line: usize, text: &str) -> Option<Row> {
 
 /// Returns the paths of the crate's manifest and of its possible root source files.
 fn places(name: &str) -> (String, [String; 2]) {
-    let folder = if name == "xtask" {
+    let folder = if DEVELOPMENT.contains(&name) {
         name.to_owned()
     } else {
         format!("crates/{name}")
@@ -188,7 +191,7 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
         Err(violation) => return vec![violation],
     };
     let mut found = Vec::new();
-    for row in rows.iter().filter(|row| row.name != "xtask") {
+    for row in rows.iter().filter(|row| !DEVELOPMENT.contains(&row.name.as_str())) {
         let wanted = format!("The only crate that knows {}.", row.secret);
         let (manifest_path, roots) = places(&row.name);
         let root = roots.iter().find_map(|path| tree.file(path));
@@ -294,6 +297,33 @@ mod tests {
         let what = "tests of `agent` use `cluster`, which its row does not allow";
         let expected = [format!("crates/agent/Cargo.toml: {what}")];
         assert_eq!(whats(&dependencies(&tree)), expected);
+    }
+
+    #[test]
+    fn crates_of_developer_commands_are_in_the_root() {
+        let table = format!(
+            "{TABLE}| – | `xtask` | tidy | – |\n| – | `laboratories` | hours | `xtask` |\n"
+        );
+        let uses_low = "[dependencies]\nlow.workspace = true\n";
+        let tree = Tree::from_texts(&[
+            (ARCHITECTURE, &table),
+            ("crates/low/Cargo.toml", ""),
+            ("crates/high/Cargo.toml", uses_low),
+            ("xtask/Cargo.toml", ""),
+            ("laboratories/Cargo.toml", uses_low),
+        ]);
+        assert_eq!(
+            whats(&dependencies(&tree)),
+            [
+                "laboratories/Cargo.toml: `laboratories` uses `low`, which its row does not allow",
+                "ARCHITECTURE.md:8: says that `laboratories` uses `xtask`, but it does not",
+            ]
+        );
+        let found = whats(&sentences(&tree));
+        assert!(
+            found.iter().all(|what| what.starts_with("crates/")),
+            "{found:?}"
+        );
     }
 
     #[test]

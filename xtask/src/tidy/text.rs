@@ -193,7 +193,7 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
 /// exist.
 pub fn names(tree: &Tree) -> Vec<Violation> {
     let makefile = tree.file("Makefile").map(|file| file.text()).unwrap_or_default();
-    let commands = crate::command_names();
+    let commands = crate::commands::command_names();
     let mut found = Vec::new();
     for file in tree.with_extension("md") {
         for (line, code) in document(file).codes {
@@ -227,7 +227,15 @@ fn words_after(code: &str, prefix: &str) -> Vec<String> {
 
 /// Returns true if the word is a complete path in this tree, without `…` and without patterns.
 fn is_our_path(word: &str) -> bool {
-    let folders = ["crates/", "docs/", "studies/", "xtask/", "scripts/", ".ci/"];
+    let folders = [
+        "crates/",
+        "docs/",
+        "studies/",
+        "xtask/",
+        "laboratories/",
+        "scripts/",
+        ".ci/",
+    ];
     folders.iter().any(|folder| word.starts_with(folder))
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
 }

@@ -1,0 +1,41 @@
+//! Checks for the required packages. On Debian, it installs them as root. On other systems, the
+//! error names them.
+
+use crate::apt;
+use anyhow::{Result, bail};
+use std::path::Path;
+use xtask::process;
+
+/// Programs and files that exist if a package is installed, with the name of the Debian package.
+const PARTS: [(&str, &str); 8] = [
+    ("/usr/bin/containerd", "containerd"),
+    ("/usr/sbin/runc", "runc"),
+    ("/usr/lib/cni/bridge", "containernetworking-plugins"),
+    ("/usr/sbin/iptables", "iptables"),
+    ("/usr/sbin/ipset", "ipset"),
+    ("/bin/busybox", "busybox-static"),
+    ("/usr/sbin/conntrack", "conntrack"),
+    ("/usr/bin/gcc", "gcc"),
+];
+
+/// Checks for the required programs. Debian has no suitable versions of Go and kubectl.
+pub fn ready() -> Result<()> {
+    for (program, words) in [
+        ("go", &["version"][..]),
+        ("kubectl", &["version", "--client"]),
+    ] {
+        if process::output(program, words).is_err() {
+            bail!("{program} is missing: Kubernetes is built of Go modules, and asked by kubectl");
+        }
+    }
+    let missing: Vec<&str> = PARTS
+        .iter()
+        .filter(|(file, _)| !Path::new(file).exists())
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let told = format!("these are missing: {}", missing.join(", "));
+    apt::install(&missing, &told, "")
+}

@@ -1,0 +1,133 @@
+//! The architectures for which programs are built, and the tools that this machine needs for them.
+
+use crate::process;
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use std::path::Path;
+
+/// Folder of the installed targets in a toolchain, from its root.
+pub const SYSROOT_TARGETS: &str = "lib/rustlib";
+
+/// A kind of processor that gets a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Architecture {
+    /// Intel and AMD, 64 bits.
+    #[value(name = "x86_64")]
+    X86,
+    /// ARM, 64 bits.
+    #[value(name = "aarch64")]
+    Arm,
+}
+
+/// A required program and the Debian package that contains it.
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+}
+
+impl Architecture {
+    /// Returns its name in rustc and in the names of packages.
+    pub fn target(self) -> &'static str {
+        match self {
+            Architecture::X86 => "x86_64-unknown-linux-musl",
+            Architecture::Arm => "aarch64-unknown-linux-musl",
+        }
+    }
+
+    /// Returns its name in the kernel and Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::X86 => "x86_64",
+            Architecture::Arm => "aarch64",
+        }
+    }
+
+    /// Returns its name in Debian and container images.
+    pub fn debian(self) -> &'static str {
+        match self {
+            Architecture::X86 => "amd64",
+            Architecture::Arm => "arm64",
+        }
+    }
+
+    /// Returns its name in Homebrew's formulas.
+    pub fn homebrew(self) -> &'static str {
+        match self {
+            Architecture::X86 => "intel",
+            Architecture::Arm => "arm",
+        }
+    }
+
+    /// Returns true if this machine runs its programs natively.
+    pub fn is_ours(self) -> bool {
+        self.name() == std::env::consts::ARCH
+    }
+
+    /// Returns the emulator for its programs.
+    pub fn emulator(self) -> &'static str {
+        match self {
+            Architecture::X86 => "qemu-x86_64-static",
+            Architecture::Arm => "qemu-aarch64-static",
+        }
+    }
+
+    /// Returns the C compiler for the dependencies that contain C and assembly (ring, mimalloc).
+    fn compiler(self) -> Tool {
+        match self {
+            own if own.is_ours() => Tool {
+                program: "musl-gcc",
+                package: "musl-tools",
+            },
+            Architecture::X86 => Tool {
+                program: "x86_64-linux-gnu-gcc",
+                package: "gcc-x86-64-linux-gnu libc6-dev-amd64-cross",
+            },
+            Architecture::Arm => Tool {
+                program: "aarch64-linux-gnu-gcc",
+                package: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+            },
+        }
+    }
+
+    /// Returns the environment variables for cargo and build scripts. rustc provides the linker and
+    /// the start files. So no C library is needed, and both programs are linked in the same way.
+    pub fn variables(self) -> Vec<(String, String)> {
+        let target = self.target().replace('-', "_");
+        let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase());
+        vec![
+            (linker, "rust-lld".to_owned()),
+            (format!("CC_{target}"), self.compiler().program.to_owned()),
+        ]
+    }
+}
+
+/// Checks for everything that is needed to build and try the programs.
+///
+/// # Errors
+/// Tools are missing. The error lists all of them, and explains how to install each.
+pub fn check(architectures: &[Architecture], sysroot: &Path) -> Result<()> {
+    let mut missing = Vec::new();
+    for one in architectures {
+        if !sysroot.join(SYSROOT_TARGETS).join(one.target()).exists() {
+            let target = one.target();
+            missing.push(format!("the target {target}: rustup target add {target}"));
+        }
+        let mut tools = vec![one.compiler()];
+        if !one.is_ours() {
+            tools.push(Tool {
+                program: one.emulator(),
+                package: "qemu-user-static",
+            });
+        }
+        for tool in tools {
+            if process::output(tool.program, &["--version"]).is_err() {
+                let Tool { program, package } = tool;
+                missing.push(format!("{program}: apt-get install {package}"));
+            }
+        }
+    }
+    if !missing.is_empty() {
+        bail!("missing here:\n  {}", missing.join("\n  "));
+    }
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! Developer commands of the gate and of daily work: ci, tidy, docs, deny and others.
+//!
+//! Commands that would need more than a line in the Makefile are written in Rust here, so that they
+//! run in the same way on every machine. This crate does not use the crates of cassay, so that it
+//! still builds when they do not. It has few dependencies, because every gate builds it before the
+//! first step. Commands for longer checks and releases are in the crate `laboratories`, which uses
+//! the public modules of this one.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer command speaks to its developer"
+)]
+
+pub mod architecture;
+pub mod changes;
+mod ci;
+mod commands;
+mod deny;
+mod docs;
+mod modules;
+mod mutate;
+pub mod process;
+mod simulate;
+mod sizes;
+mod static_program;
+mod stress;
+mod tidy;
+pub mod tree;
+
+pub use ci::{kills, skip, target};
+pub use commands::{LABORATORIES, exit_code, main};

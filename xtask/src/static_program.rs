@@ -1,0 +1,78 @@
+//! The gate's check of the static program, which `cargo xtask dist` builds.
+
+use crate::architecture::{self, Architecture};
+use crate::process::{self, cargo};
+use crate::tree::{File, Tree};
+use anyhow::{Result, ensure};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Type-checks the crates that may differ in the static program, or says why that is not possible
+/// here. Building and trying the program takes as long as building the tests, so only `cargo xtask
+/// dist` does both.
+///
+/// # Errors
+/// A crate does not compile.
+pub fn check() -> Result<Option<String>> {
+    let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
+    let Some(one) = [Architecture::X86, Architecture::Arm].into_iter().find(|one| one.is_ours())
+    else {
+        return Ok(Some(format!(
+            "no program is made for {}",
+            std::env::consts::ARCH
+        )));
+    };
+    if let Err(missing) = architecture::check(&[one], &sysroot) {
+        return Ok(Some(format!("{missing:#}")));
+    }
+    check_for(one)?;
+    Ok(None)
+}
+
+/// Type-checks and lints the crates that can differ for the target of the static program. They are
+/// those that call the C library, or whose code depends on which C library it is. All others use
+/// the C library only through them.
+///
+/// # Errors
+/// The crates do not compile, or there are none.
+fn check_for(one: Architecture) -> Result<()> {
+    let packages = packages_of_c_library(&Tree::read()?);
+    ensure!(!packages.is_empty(), "no crate names libc: what does?");
+    let folder = crate::ci::target().display().to_string();
+    let mut arguments = vec!["check", "--quiet", "--locked"];
+    arguments.extend(["--target", one.target(), "--target-dir", &folder]);
+    arguments.extend(packages.iter().flat_map(|name| ["--package", name]));
+    let variables = one.variables();
+    let variables: Vec<(&str, String)> =
+        variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    process::run_with(&cargo(), &arguments, &variables)
+}
+
+/// The crates that depend on `libc`, or have code for only one C library.
+fn packages_of_c_library(tree: &Tree) -> BTreeSet<String> {
+    let depends = |line: &str| line.starts_with("libc.") || line.starts_with("libc ");
+    let names_one = |file: &File| {
+        let is_manifest = file.path.ends_with("/Cargo.toml");
+        is_manifest && file.text().lines().any(depends)
+            || file.has_extension("rs") && file.text().contains("target_env = ")
+    };
+    let of_crates = tree.files.iter().filter_map(|file| {
+        let (name, _) = file.path.strip_prefix("crates/")?.split_once('/')?;
+        names_one(file).then(|| name.to_owned())
+    });
+    of_crates.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_that_call_the_c_library_are_checked_for_the_other_one() {
+        let packages = packages_of_c_library(&Tree::read().unwrap());
+        for known in ["linux", "load", "allocator", "remote"] {
+            assert!(packages.contains(known), "{known} is not in {packages:?}");
+        }
+        assert!(!packages.contains("report"), "{packages:?}");
+    }
+}
