@@ -209,7 +209,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
             mbeans.clone().map(|_| how.to_owned())
         }
         Capability::OfflineRestore => no("cassay did not start the processes of the nodes"),
-        Capability::DropPageCache => no("the nodes' machines are out of reach"),
+        Capability::DropPageCache => no("the nodes' machines are unreachable"),
         Capability::ProcessStatistics => there.processes.clone(),
         Capability::HostMetrics => there.figures.clone(),
         Capability::Logs | Capability::GcLog => there.logs.clone(),

@@ -150,7 +150,7 @@ impl NodeControl {
             Operation::RemoveNode { host_id } => {
                 const REMOVE: &str = "removeNode(java.lang.String)";
                 self.invoke(limit, STORAGE, REMOVE, &[json!(host_id)])?;
-                Ok(format!("{host_id} was taken out of the ring"))
+                Ok(format!("{host_id} was removed from the ring"))
             }
         }
     }

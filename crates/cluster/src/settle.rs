@@ -384,8 +384,8 @@ fn describe_all(
     let how = match outcome {
         SettleOutcome::Settled => format!("no compaction ran or was pending for {quiet:?}"),
         SettleOutcome::Stalled => format!(
-            "compactions are pending that no node begins: no change for {:?}, twice, with a \
-             trigger in between",
+            "compactions are pending, but no node starts them: no change for {:?}, twice, despite \
+             a trigger",
             rule.stalled_after
         ),
         SettleOutcome::Timeout => format!("not at rest after the limit of {:?}", rule.limit),

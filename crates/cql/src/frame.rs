@@ -91,9 +91,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// The peer uses another protocol version.
-    #[error(
-        "the peer speaks native protocol version {version}, and version {expected} was to be spoken"
-    )]
+    #[error("the peer uses native protocol version {version} instead of version {expected}")]
     Version {
         /// Version without its direction bit.
         version: u8,

@@ -425,7 +425,7 @@ impl Revival {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
             // A node that has just started needs some time.
-            "it runs and answers no request, though the broken part is whole"
+            "it runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "it answers clients, and all others consider it down"
         } else {

@@ -370,7 +370,7 @@ pub(crate) fn disk_and_nodes(
 
 /// Returns the error for an answer to another question.
 pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
-    anyhow::anyhow!("an agent answered another question: {seen:?}")
+    anyhow::anyhow!("an agent answered a different query: {seen:?}")
 }
 
 /// Converts an error of an observation into an observation without a result.

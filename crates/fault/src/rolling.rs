@@ -109,8 +109,8 @@ impl Round {
         self.done_count += 1;
         let since_s = |ns: u64, from_ns: u64| ns.saturating_sub(from_ns) as f64 / 1e9;
         Ok(Work::Did(format!(
-            "{name} was ended {:.1} s after the begin, started {:.1} s later, and up for clients \
-             and for the others after {:.1} s more",
+            "{name} was stopped {:.1} s after the start of the fault, started {:.1} s later, and \
+             up for clients and the other nodes {:.1} s after that",
             since_s(turn.began_ns, round_ns),
             since_s(turn.started_ns, turn.began_ns),
             since_s(now_ns, turn.started_ns)

@@ -188,7 +188,7 @@ mod tests {
     fn throughput_that_falls_and_series_that_grow_are_reported() {
         let mut trials = published();
         trials[0].all.ops_per_s = 160_000.0;
-        assert!(sentences(&trials).starts_with("Throughput did not hold for 24 h"));
+        assert!(sentences(&trials).starts_with("Throughput was not sustained for 24 h"));
         let mut trials = published();
         let shown = trials[2].endurance.as_mut().unwrap();
         shown.drifts[0].course = analysis::endurance::DriftDirection::Falling;
@@ -205,7 +205,9 @@ mod tests {
         );
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
-        assert!(sentences(&trials).starts_with("It cannot be told if throughput held for 24 h"));
+        assert!(
+            sentences(&trials).starts_with("It is unclear if throughput was sustained for 24 h")
+        );
         trials[2].verdict = store::record::Verdict::Invalid;
         assert_eq!(sentences(&trials), "No long trial is usable.");
     }

@@ -147,7 +147,7 @@ pub fn record(
             } else {
                 "blocks were"
             };
-            format!("{added} {blocks} added to the {seen} that had been seen")
+            format!("{added} {blocks} added to the {seen} already judged")
         }
         (_, Finding::Inconclusive) => format!("not answered after {}", so_far(blocks, max)),
         _ => format!("answered after {}", so_far(blocks, max)),

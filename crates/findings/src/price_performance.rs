@@ -155,13 +155,13 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         Target::Local(local) => local.nodes as u64,
         Target::Null(_) => 1,
         Target::Attach(_) => {
-            return refused("the number of nodes of an attached target is not known".to_owned());
+            return refused("the number of nodes of an attached target is unknown".to_owned());
         }
     };
     let Some((rate, least)) = held else {
         let bound = asked.p99_ms;
         return refused(format!(
-            "no rate was held with a p99 of at most {bound} ms in every block; measure rates \
+            "no rate was sustained with a p99 of at most {bound} ms in every block; measure rates \
              (`procedure: {{sweep: {{rate: …}}}}`), or search for one in three blocks (`peak`)"
         ));
     };
@@ -237,15 +237,14 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
 /// Lists the assumptions behind the number of nodes.
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
-        1.0 => "all nodes do the same; state `capacity.skew` if they do not".to_owned(),
+        1.0 => "all nodes carry the same load; otherwise set `capacity.skew`".to_owned(),
         skew => format!("the busiest node does {skew} times the mean"),
     };
     let mut all = vec![
         "work per operation does not depend on the number of nodes (clients that know the ring, \
          the same replication and consistency level)"
             .to_owned(),
-        "each node holds as many bytes as those that were measured, and its compactions are \
-         settled"
+        "each node stores as many bytes as the measured nodes, and its compactions have finished"
             .to_owned(),
         skew,
         "the cost of a failure itself (hints, repair) is not included: measure with nodes down for \
@@ -255,8 +254,8 @@ fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     ];
     if nodes as f64 > BEYOND_MAX * measured as f64 {
         all.push(format!(
-            "it scales from {measured} to {nodes} nodes, more than {BEYOND_MAX} times what was \
-             measured: measure a larger cluster before relying on it"
+            "it scales from {measured} to {nodes} nodes, more than {BEYOND_MAX} times the measured \
+             number: measure a larger cluster before relying on it"
         ));
     }
     all
@@ -345,7 +344,7 @@ mod tests {
     fn a_rate_with_only_a_lower_bound_of_its_tail_is_not_held() {
         let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
         assert_eq!(found.capacities[0].nodes, None);
-        assert!(found.capacities[0].refused.as_ref().unwrap().contains("no rate was held"));
+        assert!(found.capacities[0].refused.as_ref().unwrap().contains("no rate was sustained"));
         // A closed loop does not hold a rate either.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));

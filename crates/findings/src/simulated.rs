@@ -393,7 +393,7 @@ fn added_blocks_are_judged_at_any_time_and_an_odd_one_is_named() {
         (LooksHow::Anytime, 3, 8)
     );
     let first = &found.answer[0];
-    let added = "3 blocks were added to the 5 that had been seen, so the interval is valid at \
+    let added = "3 blocks were added to the 5 already judged, so the interval is valid at \
                  every look";
     assert!(first.contains(added), "{first}");
     assert_eq!(primary.robust.as_ref().unwrap().block, 7);

@@ -170,8 +170,8 @@ fn one_block_is_never_conclusive_nor_an_invalid_trial_compared() {
             invalid
             “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms.
             “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
-              throughput still grew at the end, so the peak may lie beyond.
-            One block each, so whether “a” and “b” differ is not judged;
+              throughput still grew at the end, so the peak may be beyond.
+            With one block each, the difference between “a” and “b” is not judged;
               begin with five
               (`repeat.blocks: 5`).
         "#]],
@@ -318,7 +318,7 @@ fn a_point_that_may_be_within_the_bound_is_named_and_not_chosen() {
         "{untold}"
     );
     assert!(
-        untold.contains("it cannot be told if 8 threads (1,900 op/s) did"),
+        untold.contains("it is unclear if 8 threads (1,900 op/s) did"),
         "{untold}"
     );
     let neither = said([Known::AtLeast(11.0), Known::AtLeast(6.0)]);

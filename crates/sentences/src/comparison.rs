@@ -111,7 +111,7 @@ pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     Some(match first.len() {
         0 => return None,
         1..VARIANTS_MANY => format!(
-            "One block each, so whether {} and {last} differ is not judged; {more}.",
+            "With one block each, the difference between {} and {last} is not judged; {more}.",
             first.join(", ")
         ),
         _ => format!(
@@ -227,10 +227,13 @@ fn could_see(
         return "one block shows no spread; begin with five (`repeat.blocks: 5`)".to_owned();
     };
     let saw = if share < SCATTER_MAX {
-        format!("a difference of {} would have been seen", percent(share))
+        format!(
+            "a difference of {} would have been detected",
+            percent(share)
+        )
     } else {
         let how = scatter.map_or(String::new(), Scatter::words);
-        format!("the trials scatter too much to tell{how}")
+        format!("the trials scatter too much for a decision{how}")
     };
     match (comparison.blocks_to_settle, comparison.between_runs) {
         (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
@@ -298,8 +301,8 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     } = comparison.robust.as_ref()?;
     Some(format!(
         "One block differs from the others ({} of “{}” against “{}”{}: block {block}, by {} \
-         deviations); without its weight the ratio is {} ({}; {} % interval: {}). It \
-         counts all the same, since nothing is wrong with its trials.",
+         deviations); without its weight the ratio is {} ({}; {} % interval: {}). It still counts, \
+         since its trials are valid.",
         metric_words(&comparison.metric),
         comparison.contender,
         comparison.baseline,
@@ -316,7 +319,7 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
 fn too_early(looks: &LooksRecord, pairs: usize) -> String {
     match looks.how {
         LooksHow::Anytime => {
-            format!("{pairs} pairs are too few for an interval that holds at any time")
+            format!("{pairs} pairs are too few for an anytime-valid interval")
         }
         _ => format!(
             "{pairs} pairs are fewer than the {} of the first look",

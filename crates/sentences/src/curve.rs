@@ -29,13 +29,12 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
             )
         }
         (None, Some(WithoutPeak::First)) => format!(
-            "{scales}, and by its curve throughput falls from the first load on: where it would be \
-             highest was not measured."
+            "{scales}, and according to its curve, throughput falls from the first load on. The \
+             load with the highest throughput was not measured."
         ),
         (None, Some(WithoutPeak::Beyond)) => format!(
-            "{scales}; its peak would lie beyond twice the last load, where the curve predicts \
-             nothing."
+            "{scales}; its peak would be beyond twice the last load, where the curve is unreliable."
         ),
-        _ => format!("{scales}; κ cannot be told from 0, so no peak is predicted."),
+        _ => format!("{scales}; κ does not differ significantly from 0, so no peak is predicted."),
     })
 }

@@ -78,7 +78,7 @@ fn promised(record: &ReadBackRecord) -> String {
         PromiseKind::Kept if why.is_empty() => "This must not happen.".to_owned(),
         PromiseKind::Kept => format!("This must not happen: {why}."),
         PromiseKind::Unknown if why.is_empty() => {
-            "It is not known if the configuration allows this.".to_owned()
+            "It is unknown if the configuration allows this.".to_owned()
         }
         PromiseKind::Unknown => format!("It is not known if the configuration allows this: {why}."),
         PromiseKind::None => format!(

@@ -51,12 +51,14 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
         (DriftDirection::Rising | DriftDirection::Falling, _) => {
             format!("Throughput {} within {length}{p99}", went_words(rate))
         }
-        (_, Some(MarginResult::Outside)) => format!("Throughput did not hold for {length}{p99}"),
+        (_, Some(MarginResult::Outside)) => {
+            format!("Throughput was not sustained for {length}{p99}")
+        }
         (DriftDirection::Steady, Some(MarginResult::Inside) | None) => {
             format!("Throughput held for {length} ({}){p99}", change_words(rate))
         }
         (DriftDirection::Untold, _) | (_, Some(MarginResult::Untold)) => format!(
-            "It cannot be told if throughput held for {length} ({}){p99}",
+            "It is unclear if throughput was sustained for {length} ({}){p99}",
             change_words(rate)
         ),
     };

@@ -203,11 +203,11 @@ fn ends(told: &[FaultEffect]) -> String {
     let mut said = match (longest, not_back + unmeasured) {
         (Some(longest), 0) => {
             vec![format!(
-                "throughput and p99 were as before within {longest} s {healing}"
+                "throughput and p99 were back to normal within {longest} s {healing}"
             )]
         }
         (Some(longest), _) => vec![format!(
-            "after {normal_count} throughput and p99 were as before within {longest} s {healing}"
+            "after {normal_count} throughput and p99 were back to normal within {longest} s {healing}"
         )],
         (None, _) => Vec::new(),
     };

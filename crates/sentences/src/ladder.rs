@@ -104,8 +104,7 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
-            "it cannot be told if {} ({} op/s) did, because its p99 is only known to be at least \
-             {} ms",
+            "it is unclear if {} ({} op/s) did: its p99 is only known to be at least {} ms",
             point_words(points[at].point),
             whole(ops),
             significant(p99_ms.least(), 3)
@@ -141,15 +140,11 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
             )
         }
         Knee::At(_) => String::new(),
-        Knee::Growing => {
-            "; throughput still grew at the end, so the peak may lie beyond".to_owned()
-        }
+        Knee::Growing => "; throughput still grew at the end, so the peak may be beyond".to_owned(),
         Knee::Untold if sweep.best_is_last && points.len() > 1 => {
-            "; the peak may lie beyond this, the highest load offered".to_owned()
+            "; the peak may be beyond the highest offered load".to_owned()
         }
-        Knee::Untold if points.len() > 2 => {
-            "; these points do not show where more load stops paying".to_owned()
-        }
+        Knee::Untold if points.len() > 2 => "; these points do not show the knee".to_owned(),
         Knee::Untold => String::new(),
     }
 }

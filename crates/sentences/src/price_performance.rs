@@ -67,7 +67,7 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
     );
     let (Some(nodes), Some(per_node)) = (capacity.nodes, capacity.per_node) else {
         return format!(
-            "The number of nodes that {} needs for {asked} is not known: {}.",
+            "The number of nodes that {} needs for {asked} is unknown: {}.",
             who(&capacity.variant),
             capacity.refused.as_deref().unwrap_or_default()
         );

@@ -38,11 +38,11 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
         (1, 1, _) => "It is the one requirement.".to_owned(),
         (1, _, 1) => {
             let one = open.first()?.in_short();
-            format!("It cannot be told if the one requirement is met: {one}.")
+            format!("The one requirement is undecided: {one}.")
         }
         (1, ..) => "The one requirement is met.".to_owned(),
         (_, 0, 0) => format!("All {all} requirements are met."),
-        (_, 0, _) => format!("Of {all} requirements none is missed.{untold}"),
+        (_, 0, _) => format!("None of {all} requirements is missed.{untold}"),
         (_, missed, _) => {
             let are = if missed == 1 { "is" } else { "are" };
             format!("{missed} of {all} requirements {are} missed.{untold}")
@@ -86,11 +86,11 @@ mod tests {
         assert_eq!(said(&[met(), met()]), "All 2 requirements are met.");
         assert_eq!(
             said(&[open()]),
-            "It cannot be told if the one requirement is met: p95 is 8 ms."
+            "The one requirement is undecided: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), met()]),
-            "Of 2 requirements none is missed. 1 cannot be told: p95 is 8 ms."
+            "None of 2 requirements is missed. 1 cannot be told: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), missed("a"), missed("b"), met()]),

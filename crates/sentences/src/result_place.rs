@@ -27,7 +27,7 @@ pub fn block_words(blocks: &[usize]) -> String {
 /// For example `At 28 threads`; results of searches are compared at any point.
 pub fn where_words(metric: &str, place: Option<Point>) -> String {
     match metric {
-        PEAK => "At what the searches have found".to_owned(),
+        PEAK => "At the loads that the searches found".to_owned(),
         _ => format!("At {}", point_words(place)),
     }
 }

@@ -109,7 +109,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     };
     match first.procedure {
         SearchProcedure::Band => format!("{} at {at}{did}", first.goal),
-        _ => format!("{at} is the most with a {}{held}{did}", first.goal),
+        _ => format!("{at} is the highest load with a {}{held}{did}", first.goal),
     }
 }
 

@@ -64,8 +64,8 @@ fn many(faults: &[&[WithoutFaultsRecord]]) -> String {
         faults.iter().filter(here).count()
     };
     format!(
-        "Against the same trials without faults, of {} faults {} made throughput or latency worse \
-         while broken, and {} after that.",
+        "Compared with the same trials without faults, {1} of {0} faults made throughput or \
+         latency worse during the fault, and {2} afterwards.",
         faults.len(),
         worse(FaultStretch::Broken),
         worse(FaultStretch::After)

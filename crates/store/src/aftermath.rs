@@ -100,7 +100,7 @@ impl NotMeasured {
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
-            _ => format!("the target of “{}” was whole", fault.name()),
+            _ => format!("the target of “{}” was healthy again", fault.name()),
         };
         let ended = if fault.recovery.as_ref().is_some_and(|found| found.cut_by_fault) {
             "the next fault began"
@@ -171,7 +171,7 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99);
     (before.least() > 0.0 && during.least() > 0.0).then(|| {
         format!(
-            "p99 {} → {}{} ms while broken ({})",
+            "p99 {} → {}{} ms during the fault ({})",
             short(before.least(), 3),
             during.sign(),
             short(during.least(), 3),

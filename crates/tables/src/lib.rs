@@ -57,9 +57,9 @@ pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Export
              comparisons (`cassay resume` takes it up again)"
                 .to_owned(),
         ),
-        RunState::Running => exported
-            .notes
-            .push("the run is still going on: what was written so far is there".to_owned()),
+        RunState::Running => exported.notes.push(
+            "the run is still in progress: the export contains the data written so far".to_owned(),
+        ),
     }
     if run.is_long && !wanted.every_reading {
         exported.notes.push(

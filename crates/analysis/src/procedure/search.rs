@@ -467,7 +467,7 @@ impl Search {
         let noun = self.from.noun();
         let errors = self.bound.errors * 100.0;
         let (less, grow) = match (self.from, self.bound.pending) {
-            (Point::Rate(_), None) => (", or less is done than offered", true),
+            (Point::Rate(_), None) => (", or throughput is below the offered rate", true),
             (Point::Rate(_), Some(_)) => (", or less is done than offered", false),
             (Point::Threads(_), pending) => ("", pending.is_none()),
         };
@@ -479,8 +479,8 @@ impl Search {
         let held = match self.holds {
             0 => String::new(),
             _ => format!(
-                "; the found load is held twice, with a window three times as long, and lowered by \
-                 3 % whenever that fails ({LOWERED_MAX} times at most)"
+                "; the search then verifies its result twice, with a window three times as long, \
+                 and lowers it by 3 % after each failure ({LOWERED_MAX} times at most)"
             ),
         };
         let expected = self.expected.map_or(String::new(), |share| {

@@ -227,7 +227,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
         Some(SteadyState::Detected) => note(false, "steady before the window began".into()),
         Some(_) => note(
             true,
-            "no steady state was seen before the window began".into(),
+            "no steady state was detected before the window".into(),
         ),
         None => note(false, "after a warm-up of a fixed length".into()),
     }

@@ -25,7 +25,7 @@ pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let worst = judged.iter().map(|(outcome, _)| *outcome).max();
     let mut parts: Vec<Statement> = judged.into_iter().map(|(_, part)| part).collect();
     if parts.is_empty() {
-        parts.push("no read was compared with what was written".into());
+        parts.push("no read was compared with the written data".into());
     }
     parts.extend(evidence.not_compared.iter().map(|why| why.as_str().into()));
     let outcome = worst.unwrap_or(RuleOutcome::Unknown);

@@ -31,7 +31,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     let used = Measurement::new(Quantity::ClientCpu, cpu);
     if evidence.target_is_null {
         let used = describe::client_cpu(used, evidence.shares_cores);
-        let detail = used.and("; null target: the client is what is measured");
+        let detail = used.and("; null target: the trial measures the client");
         return unweighed(RuleOutcome::Pass, detail);
     }
     let (cpu_outcome, used) = match (evidence.offered.is_some(), evidence.shares_cores) {

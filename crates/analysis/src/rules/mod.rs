@@ -119,7 +119,7 @@ const RULES: [(&str, &str, Judge); 21] = [
     ),
     (
         "V6",
-        "Histograms are merged and hold every operation",
+        "Histograms are merged and contain every operation",
         |evidence, _| client::histograms_complete(evidence),
     ),
     (

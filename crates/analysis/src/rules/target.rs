@@ -56,7 +56,7 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
         _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it holds no data"),
         Some(Settle::Settled) => (RuleOutcome::Pass, "compactions had ended before the window"),
-        Some(Settle::NotAsked) => (RuleOutcome::Pass, "the study asks for no settling"),
+        Some(Settle::NotAsked) => (RuleOutcome::Pass, "the study requests no settling"),
         Some(Settle::Stalled) => (
             RuleOutcome::Warn,
             "compactions were pending and made no progress",
@@ -67,7 +67,7 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
         ),
         Some(Settle::Unknown) => (
             RuleOutcome::Unknown,
-            "the target cannot say whether it settled",
+            "the target does not report if it has settled",
         ),
         None => (
             RuleOutcome::Unknown,

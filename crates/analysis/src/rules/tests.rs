@@ -468,7 +468,7 @@ fn a_large_drift_within_chance_is_named_and_is_not_a_pass() {
         (
             seven.to_vec(),
             RuleOutcome::Warn,
-            "7 values are too few to tell",
+            "7 values are too few to exclude chance",
         ),
     ] {
         let mut evidence = healthy();

@@ -161,7 +161,7 @@ impl ScaleUp {
                         "no curve"
                     }
                 )],
-                _ => vec!["No curve goes through these points.".to_owned()],
+                _ => vec!["No curve fits these points.".to_owned()],
             };
         }
         let mut said = Vec::new();
@@ -231,8 +231,8 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
     let title = fit.model.title();
     for held in fit.coefficients.iter().filter(|of| of.is_held) {
         said.push(format!(
-            "In {title} {} is held at 0: only three numbers of units on a socket, and five \
-             points, would distinguish it from the others.",
+            "In {title}, {} is fixed at 0: distinguishing it from the others needs three numbers \
+             of units on a socket, and five points.",
             symbol(held.name)
         ));
     }
@@ -262,8 +262,8 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
             ));
         }
         Some(Peak::First { threads: units }) => said.push(format!(
-            "By {title} throughput falls from the first number of units on, which is {}: where it \
-             would be highest was not measured.",
+            "According to {title}, throughput falls from the first number of units on, which is \
+             {}. The number with the highest throughput was not measured.",
             whole(units)
         )),
         Some(Peak::Beyond) => said.push(format!(

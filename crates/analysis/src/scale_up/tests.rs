@@ -333,7 +333,7 @@ fn too_little_bend_holds_coherency_at_nothing() {
     assert!(fit.coefficients[1].is_held && fit.coefficients[1].ci95.is_none());
     near(fit.coefficients[0].value, PAPER[0], 1e-5);
     near(fit.coefficients[2].value, PAPER[2], 1e-5);
-    assert!(found.sentences().join(" ").contains("κ₁ is held at 0"));
+    assert!(found.sentences().join(" ").contains("κ₁ is fixed at 0"));
     let machine = MachineSize {
         units_per_socket: 1,
         sockets: 4,

@@ -173,7 +173,7 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
         }
     }
     text + &format!(
-        "\n{} to mend, {} to consider, {} not told, {} as they should be{}\n",
+        "\n{} to fix, {} to consider, {} unknown, {} correct{}\n",
         count(Severity::Warning),
         count(Severity::Advice),
         count(Severity::NotTold),
@@ -271,7 +271,7 @@ mod tests {
              It costs time. (somebody)\n      fix: set it\n  \
              advice   host2  c            1      2\n      \
              It costs time. (somebody)\n      fix: set it\n\n\
-             1 to mend, 1 to consider, 0 not told, 1 as they should be (--all shows them)\n";
+             1 to fix, 1 to consider, 0 unknown, 1 correct (--all shows them)\n";
         assert_eq!(said, expected);
         assert!(text(&hosts, true, 80).contains("ok       all    b"));
     }

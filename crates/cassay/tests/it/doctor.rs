@@ -11,7 +11,7 @@ fn this_machine_is_looked_at_for_people_and_for_programs() {
         "this machine: ",
         "vm.max_map_count",
         "limit.nofile",
-        "as they should be",
+        " correct",
     ] {
         assert!(said.stdout.contains(part), "{part}: {said}");
     }

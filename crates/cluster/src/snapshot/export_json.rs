@@ -304,7 +304,7 @@ fn check_table(table: &TableRecord) -> Result<()> {
         let (data, digest) = (named(DATA), named(DIGEST));
         let is_whole =
             digest.is_some() && data.is_some_and(|data| data.bytes == sstable.data_bytes);
-        ensure!(is_whole, "the SSTable {:?} is not whole", sstable.prefix);
+        ensure!(is_whole, "the SSTable {:?} is incomplete", sstable.prefix);
     }
     Ok(())
 }

@@ -324,7 +324,7 @@ impl Folder {
         );
         ensure!(
             u64::try_from(found.st_size) == Ok(file.bytes),
-            "{} has {} bytes instead of {}: the export is damaged, or did not arrive whole",
+            "{} has {} bytes instead of {}: the export is damaged or incomplete",
             path.display(),
             found.st_size,
             file.bytes

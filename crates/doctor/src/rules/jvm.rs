@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "heap.in_group",
         wanted: "at most 75 % of the memory limit of its control group",
         why: "The limit holds buffers, maps and page cache too; beyond it the kernel kills the \
-              node. Cassandra's scripts reckon the heap from the whole machine.",
+              node. Cassandra's scripts compute the heap from the memory of the whole machine.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or a larger MemoryMax= or limit",
         source: OURS,
         start_check: "",

@@ -102,8 +102,8 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
         Some(quarters) => format!(
-            ". Moved by {}{}:{:02} h they would: hint: is one of the two clocks in another time \
-             zone?",
+            ". Shifted by {}{}:{:02} h, they would overlap. hint: is one of the two clocks in \
+             another time zone?",
             if quarters < 0 { '-' } else { '+' },
             quarters.abs() / 4,
             quarters.abs() % 4 * 15
@@ -254,9 +254,15 @@ mod tests {
             ),
             "{error}"
         );
-        assert!(error.contains("Moved by -2:00 h they would"), "{error}");
+        assert!(
+            error.contains("Shifted by -2:00 h, they would overlap"),
+            "{error}"
+        );
         let error = refused(&[NOON - 5 * HOUR - HOUR / 2]);
-        assert!(error.contains("Moved by +5:30 h they would"), "{error}");
+        assert!(
+            error.contains("Shifted by +5:30 h, they would overlap"),
+            "{error}"
+        );
         let error = refused(&[NOON - 500 * HOUR]);
         assert!(error.contains("is this the file of this run"), "{error}");
         assert_eq!(refused(&[]), "esxtop: it has no points");

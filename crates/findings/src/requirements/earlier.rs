@@ -249,7 +249,7 @@ impl Beside<'_> {
 
 /// Returns how good the run is compared with the earlier one: more is better, for every metric.
 fn number(compared: &Comparison, is_latency: bool) -> Number {
-    let bounded = "one of the two is only known to be beyond a bound";
+    let bounded = "one of the two values is only a bound";
     Number {
         decided: compared
             .bound

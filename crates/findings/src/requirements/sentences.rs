@@ -117,7 +117,7 @@ impl PendingRequirement<'_> {
                 IfInconclusive::Estimate | IfInconclusive::Miss => "missed",
             },
             RequirementResult::Untold if self.untold == IfInconclusive::Miss => {
-                "cannot be told, and so missed"
+                "undecided, and therefore missed"
             }
             RequirementResult::Untold => "cannot be told",
         };

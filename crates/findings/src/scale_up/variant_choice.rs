@@ -109,9 +109,7 @@ impl<'a> ScaleFacts<'a> {
                 (true, _) => None,
                 (false, Some(bound)) => {
                     let bound = significant(bound, 3);
-                    Some(format!(
-                        "no point is known to be within a p99 of {bound} ms"
-                    ))
+                    Some(format!("no point has a p99 known to be within {bound} ms"))
                 }
                 (false, None) => {
                     Some("no rate was too high: throughput equals the offered rate".to_owned())

@@ -82,14 +82,14 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     let of = |at: usize| sentences(&study, &study.variants[at], &searches, &trials);
     let expected = expect_test::expect![[r#"
         “a”: 2,044 op/s (± 7.7 %, geometric mean of 3 searches)
-        is the most with a p99 within 10 ms,
+        is the highest load with a p99 within 10 ms,
         each held twice;
         at 50 % of that
         it did 1,000 op/s with a p99 of 2.00 ms,
         1,045 op/s with a p99 of 2.00 ms,
         1,022 op/s with a p99 of 2.00 ms.
         “b”: 3,050 op/s (geometric mean of 2 searches)
-        is the most with a p99 within 10 ms,
+        is the highest load with a p99 within 10 ms,
         each held twice.
         “b”: the limit was not reached: 8,000 op/s,
         the highest load to try, still has a p99 within 10 ms (block 3).
@@ -127,7 +127,7 @@ fn variants_are_compared_by_what_was_found() {
     assert_eq!((compared.metric.as_str(), compared.primary), ("peak", true));
     assert!(compared.point.is_none());
     let mut answer = findings.answer.iter();
-    let told = answer.find(|s| s.starts_with("At what the searches have found"));
+    let told = answer.find(|s| s.starts_with("At the loads that the searches found"));
     assert!(told.is_some(), "{:?}", findings.answer);
     // Trials that hold a point do not count as its blocks.
     assert!(findings.points.iter().all(|point| point.blocks <= 3));

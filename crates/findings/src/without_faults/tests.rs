@@ -178,8 +178,8 @@ fn many_faults_have_one_sentence() {
     assert_eq!(
         without_faults::sentences(&all),
         [
-            "Against the same trials without faults, of 5 faults 5 made throughput or latency \
-             worse while broken, and 0 after that."
+            "Compared with the same trials without faults, 5 of 5 faults made throughput or \
+             latency worse during the fault, and 0 afterwards."
         ]
     );
     assert_eq!(without_faults::sentences(&[]), Vec::<String>::new());

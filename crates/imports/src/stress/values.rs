@@ -42,7 +42,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     };
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(format!(
-            "`{text}` is not a whole number; write digits, perhaps with k, m or b behind them"
+            "`{text}` is not a whole number; write digits, with an optional suffix k, m or b"
         ));
     }
     digits

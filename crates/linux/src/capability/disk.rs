@@ -77,7 +77,7 @@ fn corrupt(root: &OwnedFd) -> Result<String> {
 fn stalled(root: &OwnedFd) -> Result<String> {
     let thawed = ext4_ioctls::thaw(root).context("ask for a thaw (CAP_SYS_ADMIN)")?;
     anyhow::ensure!(!thawed, "a volume that was never frozen was thawed");
-    Ok("the whole file system is frozen: writes wait, reads go on".to_owned())
+    Ok("the whole file system is frozen: writes wait, reads continue".to_owned())
 }
 
 fn read_only(root: &OwnedFd) -> Result<String> {

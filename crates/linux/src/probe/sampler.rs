@@ -138,8 +138,8 @@ impl Probes {
             let ProbeCost { probe, period, .. } = &cost.cost;
             ensure!(
                 *period >= PERIOD_MIN,
-                "the probe {probe} is to look every {period:?}; at least {PERIOD_MIN:?}, since \
-                 below that it would be the load"
+                "the probe {probe} has a period of {period:?}; the minimum is {PERIOD_MIN:?}, \
+                 since a shorter one would itself be a load"
             );
         }
         let mut probes = Probes {
@@ -310,7 +310,7 @@ mod tests {
         let mut sampler = Sampler::new("probe-test");
         sampler.add(task);
         let error = Probes::start(vec![sampler]).err().unwrap().to_string();
-        assert!(error.contains("9.999ms; at least 10ms"), "{error}");
+        assert!(error.contains("9.999ms; the minimum is 10ms"), "{error}");
     }
 
     #[test]

@@ -125,7 +125,9 @@ fn table(view: &RunView) -> Table {
                 let ops = number::rate(peak.ops_per_s);
                 format!("{ops} op/s at {at} ({low} to {high})")
             }
-            (None, Some(WithoutPeak::Untold)) => "none predicted: κ cannot be told from 0".into(),
+            (None, Some(WithoutPeak::Untold)) => {
+                "none predicted: κ does not differ significantly from 0".into()
+            }
             (None, Some(WithoutPeak::First)) => "falls from the first load on".into(),
             (None, Some(WithoutPeak::Beyond)) => "beyond twice the last load".into(),
             _ => curve.refused.clone().unwrap_or_default(),

@@ -36,10 +36,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "faults",
         title: "Faults".into(),
-        lead: "A fault counts only if an observer other than its injector saw the break, and saw \
-               the target whole again. Its effect is measured against the seconds of the same \
-               window before it. The time of recovery is the begin of the first 30 s in a row that \
-               were as before; without them there is no number."
+        lead: "A fault counts only if an observer other than its injector saw the fault take \
+               effect, and saw the target healthy again. Its effect is measured against the \
+               seconds of the same window before it. The recovery time is the start of the first \
+               30 consecutive seconds that were as before; without them there is no value."
             .into(),
         blocks,
     })

@@ -58,7 +58,7 @@ fn next_step(next: &NextStepRecord) -> NextStep {
 /// Returns the meaning of a verdict for the reader.
 fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
-        Verdict::Valid => "Every validity rule that could be judged passed.".into(),
+        Verdict::Valid => "All validity rules that could be evaluated passed.".into(),
         Verdict::Suspect => {
             "The numbers are usable, but read the reasons before relying on them.".into()
         }

@@ -39,7 +39,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let deviating = || all.iter().filter(|one| deviates(one));
     let mut blocks = Vec::new();
     let text = format!(
-        "{} to mend, {} to consider, {} not told, {} as they should be.",
+        "{} to fix, {} to consider, {} unknown, {} correct.",
         number::count(warnings),
         number::count(advice),
         number::count(not_told),

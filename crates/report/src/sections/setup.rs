@@ -69,7 +69,7 @@ fn input_files(view: &RunView) -> Vec<Block> {
         let mut blocks = vec![Block::Code(text[..shown].to_owned())];
         if shown < text.len() {
             let whole = number::bytes(text.len() as u64);
-            let rest = format!("This is its beginning; plan.json has all of its {whole}.");
+            let rest = format!("This is the beginning; plan.json contains all {whole}.");
             blocks.push(Block::Text(rest));
         }
         Block::Details(format!("The file {name}"), blocks)
@@ -206,7 +206,7 @@ pub fn reading() -> Option<Section> {
         ),
         (
             "service time",
-            "From its send to its answer: the time that the target took.",
+            "From the send to the answer: the time that the target took.",
         ),
         ("threads", "Operations in flight at once, in a closed loop."),
         (
@@ -214,10 +214,10 @@ pub fn reading() -> Option<Section> {
             "999 of 1,000 operations were at least as fast. Never averaged: the \
                    distributions of several seconds or trials are merged first.",
         ),
-        ("valid", "Every rule that could be judged passed."),
+        ("valid", "All rules that could be evaluated passed."),
         (
             "suspect",
-            "A rule warned: the number stands, with a reason to be careful.",
+            "A rule warned: the number is usable, but needs care.",
         ),
         (
             "invalid",

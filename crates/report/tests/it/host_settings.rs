@@ -9,7 +9,7 @@ fn deviating_settings_are_shown_and_the_rest_is_counted() {
     let begin = text.find("SETTINGS OF THE HOSTS").expect("the section");
     let section = &text[begin..];
     assert!(
-        section.contains("1 to mend, 1 to consider, 1 not told"),
+        section.contains("1 to fix, 1 to consider, 1 unknown"),
         "{section}"
     );
     assert_eq!(section.matches("vm.max_map_count").count(), 1, "{section}");

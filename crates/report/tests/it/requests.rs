@@ -250,7 +250,7 @@ fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
     assert!(html.contains("<summary>The file own.yaml</summary>"));
     assert!(html.contains("<pre><code>a: 1\nb: &lt;2&gt;\n</code></pre>"));
     assert_eq!(html.matches('ä').count(), 32 << 10);
-    assert!(html.contains("plan.json has all of its 80 KiB"));
+    assert!(html.contains("plan.json contains all 80 KiB"));
     assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
 }
 

@@ -139,7 +139,7 @@ fn planned() -> ScaleUpRecord {
             ratio: Some(ratio(2.55)),
             missing: None,
         }],
-        sentences: vec!["κ₁ is held at 0.".into()],
+        sentences: vec!["κ₁ is fixed at 0.".into()],
         ..ScaleUpRecord::default()
     }
 }

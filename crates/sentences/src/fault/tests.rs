@@ -74,13 +74,14 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
              1,038 operations failed; throughput was back to normal 21.8 s after the healing.",
             "“node-kill” of node2: throughput stayed as before; no operation failed.",
             "“node-kill” of node2: 20 % less throughput at worst, below normal for 29 s; p99 51 → \
-             1,040 ms while broken (× 20.4); one operation failed; throughput was not back to \
+             1,040 ms during the fault (× 20.4); one operation failed; throughput was not back to \
              normal within 40 s of the healing.",
         ]
     );
     let at_rate = sentences_on(few, Some(Point::Rate(300))).remove(2);
     assert!(
-        at_rate.starts_with("“node-kill” of node2: p99 51 → 1,040 ms while broken (× 20.4); 20 %"),
+        at_rate
+            .starts_with("“node-kill” of node2: p99 51 → 1,040 ms during the fault (× 20.4); 20 %"),
         "{at_rate}"
     );
     assert_eq!(
@@ -116,14 +117,14 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     assert_eq!(
         all[0],
         "Of 4 faults 3 raised latency, the worst first; “node-kill” of node2: p99 162 → 10,000 ms \
-         while broken (× 61.8); “node-kill” of node2: p99 51 → 1,040 ms while broken (× 20.4); \
-         “node-kill” of node2: p99 27 → 172 ms while broken (+537.0 %)."
+         during the fault (× 61.8); “node-kill” of node2: p99 51 → 1,040 ms during the fault (× 20.4); \
+         “node-kill” of node2: p99 27 → 172 ms during the fault (+537.0 %)."
     );
     assert_eq!(
         all[1],
         "Of 4 faults 3 lowered throughput, for 29 s, by 90 % at worst; 1,004 operations failed \
-         (1,000 by “node-kill” of node2); after 1 throughput and p99 were as before within 4 s of \
-         the healing; after 2 one of them was not back to normal; the recovery from 1 fault was \
+         (1,000 by “node-kill” of node2); after 1 throughput and p99 were back to normal within \
+         4 s of the healing; after 2 one of them was not back to normal; the recovery from 1 fault was \
          not measured."
     );
     assert_eq!(all.len(), 2);
@@ -133,7 +134,7 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
 fn full_recovery_is_stated_only_if_every_fault_recovered() {
     let all = sentences_on(vec![fault(0.3, Some(4.0), 0); 5], None).remove(0);
     assert!(
-        all.ends_with("throughput and p99 were as before within 4 s of the healing."),
+        all.ends_with("throughput and p99 were back to normal within 4 s of the healing."),
         "{all}"
     );
     let mut faults = vec![fault(0.3, Some(4.0), 0); 4];

@@ -124,12 +124,12 @@ fn the_latency_cost_has_both_numbers_large_ratios_are_factors() {
     with(&mut one, stretch(2.0, 100), stretch(1280.4, 100));
     assert_eq!(
         p99_words(&one).as_deref(),
-        Some("p99 2 → 1,280 ms while broken (× 640)")
+        Some("p99 2 → 1,280 ms during the fault (× 640)")
     );
     with(&mut one, stretch(10.0, 100), stretch(15.0, 100));
     assert_eq!(
         p99_words(&one).as_deref(),
-        Some("p99 10 → 15 ms while broken (+50.0 %)")
+        Some("p99 10 → 15 ms during the fault (+50.0 %)")
     );
     with(&mut one, stretch(10.0, 100), stretch(0.0, 0));
     assert_eq!(

@@ -61,7 +61,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     let arguments = arguments(instance).join(" ");
     let options = escapes::options(instance).join(" ");
     let mut out = format!("#!/bin/sh\n# {}\n", header(source, Some(instance)));
-    out += "# in place of --interleave=all, for start scripts that heed it\n";
+    out += "# instead of --interleave=all, for start scripts that honour it\n";
     out += &format!("export NUMACTL_ARGS={}\n", quoted(&arguments));
     out += "# appended last by cassandra-env.sh\n";
     out += &format!("export JVM_EXTRA_OPTS={}\n", quoted(&options));

@@ -76,8 +76,8 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
         let wanted = gib(u128::from(each) * u128::from(wish.instances));
         what += &format!(", and {wanted} of {} GiB of memory", gib(u128::from(all)));
     } else if asked <= room {
-        what += " and yet do not fit: the CPUs besides housekeeping, whole cores or the memory of \
-                 the nodes are not enough";
+        what += " but do not fit: the CPUs outside housekeeping, the whole cores, or the memory of \
+                 the nodes are insufficient";
     }
     let vcpus_max = vcpus_max(
         machine,

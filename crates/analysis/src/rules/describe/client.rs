@@ -153,7 +153,7 @@ pub fn failures(
         (None, true) => {
             let timeouts = Measurement::counting(Quantity::ClientTimeouts, timeouts);
             (
-                format!("{}; one client time-out fails a trial", percent(share)),
+                format!("{}; one client timeout fails a trial", percent(share)),
                 vec![timeouts.failing_at(1.0), failures],
             )
         }
@@ -214,10 +214,7 @@ pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
 
 /// V12: throughput drifted beyond the limit in too few values.
 pub fn untold_drift(trend: &Trend, limit: f64) -> Statement {
-    let end = format!(
-        ", and {} values are too few to tell this from chance",
-        trend.count
-    );
+    let end = format!(", and {} values are too few to exclude chance", trend.count);
     large_drift(trend, limit, &end)
 }
 

@@ -8,8 +8,8 @@ use crate::rules::statement::{Statement, percent};
 /// V3: a worker of the slowest client did less than one of the fastest, by a share.
 pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -> Statement {
     let words = format!(
-        "a worker of {slowest} did {} less than one of {fastest} (limit {}): the clients are not \
-         equal",
+        "a worker of {slowest} completed {} fewer operations than one of {fastest} (limit {}): the \
+         clients are unequal",
         percent(share),
         percent(limit)
     );

@@ -76,7 +76,10 @@ fn a_capacity_that_stays_is_found_to_stay() {
     let (findings, answer) = endured("");
     let rate = rate(&findings);
     is_open(rate, "steady");
-    assert!(!answer.starts_with("Throughput did not hold"), "{answer}");
+    assert!(
+        !answer.starts_with("Throughput was not sustained"),
+        "{answer}"
+    );
     assert!(!answer.starts_with("Throughput fell"), "{answer}");
     let endured = &findings["endured"][0];
     assert_eq!(

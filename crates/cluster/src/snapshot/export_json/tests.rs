@@ -173,7 +173,7 @@ fn an_export_whose_parts_disagree_is_refused() {
         ),
         (&format!("{TABLE}/name"), json!("u"), "was written down"),
         (&sstable("prefix"), json!(""), "not a file of the SSTable"),
-        (&sstable("data_bytes"), json!(6), "is not whole"),
+        (&sstable("data_bytes"), json!(6), "is incomplete"),
         (&sstable("files/2/crc32"), Value::Null, "has no checksum"),
         (
             &sstable("files/2/bytes"),

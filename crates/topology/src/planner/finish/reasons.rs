@@ -85,8 +85,8 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     if wish.memory_bytes.is_none() {
         said.push(match first.memory_bytes {
             Some(bytes) => format!(
-                "no memory was asked for: {} is assumed, an equal share of the machine or of the \
-                 nodes that have most to carry",
+                "no memory was requested: the plan assumes {}, an equal share of the machine or of \
+                 the nodes with the most instances",
                 size(bytes)
             ),
             None => "no memory is known, so no heap is set".to_owned(),
