@@ -207,7 +207,8 @@ fn ends(told: &[FaultEffect]) -> String {
             )]
         }
         (Some(longest), _) => vec![format!(
-            "after {normal_count} throughput and p99 were back to normal within {longest} s {healing}"
+            "after {normal_count} throughput and p99 were back to normal within {longest} s \
+             {healing}"
         )],
         (None, _) => Vec::new(),
     };

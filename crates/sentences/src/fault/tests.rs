@@ -117,15 +117,15 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     assert_eq!(
         all[0],
         "Of 4 faults 3 raised latency, the worst first; “node-kill” of node2: p99 162 → 10,000 ms \
-         during the fault (× 61.8); “node-kill” of node2: p99 51 → 1,040 ms during the fault (× 20.4); \
-         “node-kill” of node2: p99 27 → 172 ms during the fault (+537.0 %)."
+         during the fault (× 61.8); “node-kill” of node2: p99 51 → 1,040 ms during the fault (× \
+         20.4); “node-kill” of node2: p99 27 → 172 ms during the fault (+537.0 %)."
     );
     assert_eq!(
         all[1],
         "Of 4 faults 3 lowered throughput, for 29 s, by 90 % at worst; 1,004 operations failed \
-         (1,000 by “node-kill” of node2); after 1 throughput and p99 were back to normal within \
-         4 s of the healing; after 2 one of them was not back to normal; the recovery from 1 fault was \
-         not measured."
+         (1,000 by “node-kill” of node2); after 1 throughput and p99 were back to normal within 4 \
+         s of the healing; after 2 one of them was not back to normal; the recovery from 1 fault \
+         was not measured."
     );
     assert_eq!(all.len(), 2);
 }
