@@ -30,7 +30,11 @@ fn a_search_measures_and_reports_its_points() {
         "{peak: {threads: {from: 2, to: 4}, p50_ms: 3600000, expected: 0.5}}",
     ));
     let planned = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
-    for part in ["2 to 26. a point to be found", "held twice", "at most to 4"] {
+    for part in [
+        "2 to 26. a point to be found",
+        "verifies its result twice",
+        "at most to 4",
+    ] {
         assert!(planned.contains(part), "{part}: {planned}");
     }
     let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
