@@ -21,6 +21,7 @@ use jiff::tz::TimeZone;
 pub use lines::{FigureColumns, tone_of};
 use lines::{begun, finished, moving, still};
 use measure::clock;
+use measure::number::about_durations;
 use state::RunState;
 pub use state::TrialFigures;
 use std::path::PathBuf;
@@ -111,7 +112,7 @@ impl Show {
                     finished => format!(" ({finished} done before)"),
                 };
                 let trials = units::trials(left.0, left.1);
-                let about = units::seconds_between(seconds.0, seconds.1);
+                let about = about_durations(seconds.0, seconds.1);
                 terminal::say(&format!(
                     "{trials}{done}, about {about}: {}",
                     path.display()
