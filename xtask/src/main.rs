@@ -30,6 +30,7 @@ mod searches;
 mod simulate;
 mod sizes;
 mod stress;
+mod test_items;
 mod tidy;
 mod topology_formats;
 mod tree;
