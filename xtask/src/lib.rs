@@ -25,6 +25,7 @@ mod simulate;
 mod sizes;
 mod static_program;
 mod stress;
+mod test_items;
 mod tidy;
 pub mod tree;
 

@@ -4,8 +4,9 @@
 //! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests
 //! are left out: the items under `#[cfg(test)]`, and the files of modules declared there.
 
+use crate::test_items::{is_cfg_test, is_item_end};
 use crate::tree::Tree;
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of one crate, with their references to each other.
@@ -188,8 +189,8 @@ fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
     while at < all.len() {
-        if is_test_attribute(&all, at) {
-            at = after_item(&all, at + 2, module);
+        if is_cfg_test(&all[at]) {
+            at = after_item(&all, at + 1, module);
             continue;
         }
         match &all[at] {
@@ -249,15 +250,6 @@ fn is_double_colon(all: &[TokenTree], at: usize) -> bool {
     is_punct(all.get(at), ':') && is_punct(all.get(at + 1), ':')
 }
 
-fn is_test_attribute(all: &[TokenTree], at: usize) -> bool {
-    let Some(TokenTree::Group(group)) = all.get(at + 1) else {
-        return false;
-    };
-    let is_it = group.delimiter() == Delimiter::Bracket
-        && group.stream().to_string().replace(' ', "") == "cfg(test)";
-    is_punct(all.get(at), '#') && is_it
-}
-
 /// Returns the index after the item that begins at `at`. If the item declares the module of a file,
 /// the module is recorded as a test module.
 fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
@@ -267,10 +259,8 @@ fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
         {
             module.tests.insert(name.to_string());
         }
-        let is_body =
-            matches!(&all[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
         at += 1;
-        if is_body || is_punct(all.get(at - 1), ';') {
+        if is_item_end(&all[at - 1]) {
             break;
         }
     }

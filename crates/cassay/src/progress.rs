@@ -19,6 +19,7 @@ use full_screen::Now;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use measure::clock;
+use measure::number::about_durations;
 pub use plain_lines::{FigureColumns, tone_of};
 use plain_lines::{begun, finished, moving, still};
 use run_state::RunState;
@@ -111,7 +112,7 @@ impl Show {
                     finished => format!(" ({finished} done before)"),
                 };
                 let trials = units::trials(left.0, left.1);
-                let about = units::seconds_between(seconds.0, seconds.1);
+                let about = about_durations(seconds.0, seconds.1);
                 terminal::say(&format!(
                     "{trials}{done}, about {about}: {}",
                     path.display()

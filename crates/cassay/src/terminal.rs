@@ -15,7 +15,7 @@ mod line;
 mod output;
 mod tty;
 
-pub use ask::{ask, has_asker};
+pub use ask::{ask, has_asker, is_confirmed};
 use escape::is_command;
 pub use escape::{shown, shown_in_place};
 pub use full_screen::{Screen, Size, give_back, is_full, size};

@@ -157,8 +157,7 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
 fn look(folder: PathBuf, state: &persistent_state::State) -> KeptCluster {
     let is_elsewhere = state.hosts.as_ref().is_some_and(HostsState::are_machines);
     let processes = process_tags::processes(&state.id);
-    let spec = state.spec.as_ref();
-    let authentication = spec.and_then(|spec| spec.authentication());
+    let authentication = state.spec().map(|spec| spec.authentication);
     let login = (authentication == Some(Authentication::Password)).then(|| Login {
         user: roles::USER.to_string(),
         password_file: roles::password_file(&folder),

@@ -8,6 +8,7 @@ use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::{Agent, From, VolumeUse};
+use measure::number;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -148,9 +149,9 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
         parts.push(format!(
-            "its data volume is full ({:.1} of {} MiB are free)",
-            volume.available_bytes as f64 / MIB as f64,
-            volume.total_bytes / MIB
+            "its data volume is full ({} of {} are free)",
+            number::bytes(volume.available_bytes),
+            number::bytes(volume.total_bytes)
         ));
     }
     if let Some((what, line)) = sign(log) {
@@ -229,7 +230,7 @@ mod tests {
         let said = node_cause("node2", volume(MIB / 2), "").unwrap();
         assert_eq!(
             said,
-            "node2: its data volume is full (0.5 of 1024 MiB are free)"
+            "node2: its data volume is full (512 KiB of 1 GiB are free)"
         );
         assert_eq!(node_cause("node2", volume(ROOM_BYTES_MIN), ""), None);
     }

@@ -200,7 +200,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("gc.heap_after of node1 would reach its limit in 3.25 days."),
+            text.ends_with("gc.heap_after of node1 would reach its limit in 3 days 6 h."),
             "{text}"
         );
         let mut trials = published();

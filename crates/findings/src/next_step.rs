@@ -1,6 +1,7 @@
 //! Proposes the next run if a run leaves its question open: one command, with its time.
 
 use analysis::recovery::HOLD_S;
+use measure::number::{about_duration, counted};
 use sentences::comparison::BLOCKS_ADDED_MAX;
 use sentences::data;
 use std::path::Path;
@@ -10,7 +11,6 @@ use store::record::{
 };
 use study::rerun_command::rerun;
 use study::settings::Study;
-use study::units;
 use target_spec::Target;
 
 /// Warm-up lengths to propose, s.
@@ -56,10 +56,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     if let Some(more) = more.max().filter(|more| (1..=BLOCKS_ADDED_MAX).contains(more)) {
         let blocks = 1 + found.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         return Some(NextStepRecord {
-            says: format!(
-                "{} to settle it",
-                measure::number::counted(more, "more block")
-            ),
+            says: format!("{} to settle it", counted(more, "more block")),
             command: format!(
                 "cassay resume {} --more {more}",
                 yaml::shell_word(&run.display().to_string())
@@ -115,7 +112,7 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
     Some(NextStepRecord {
         says: format!(
             "With a window of {}, which shows the recovery",
-            units::seconds_for_people(window_s)
+            about_duration(window_s)
         ),
         command: rerun(study, &[format!("window.measure={window_s}s")]),
         seconds: Some(took_s + longer_s),
@@ -167,10 +164,7 @@ fn with_longer_warmup(
         ("", "window.warmup")
     };
     Some(NextStepRecord {
-        says: format!(
-            "With a {first}warm-up of {}",
-            units::seconds_for_people(warmup_s)
-        ),
+        says: format!("With a {first}warm-up of {}", about_duration(warmup_s)),
         command: rerun(study, &[format!("{key}={warmup_s}s")]),
         seconds: Some(took_s + longer_s),
     })

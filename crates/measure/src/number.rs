@@ -121,6 +121,46 @@ pub fn bytes(bytes: u64) -> String {
     )
 }
 
+/// Formats measured seconds: three digits below a minute, and then the two largest units.
+pub fn duration(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        _ if !seconds.is_finite() || seconds < 0.0 => ABSENT.into(),
+        _ if round(seconds, 3) < 60.0 => format!("{} s", significant(seconds, 3)),
+        whole => two_units(whole),
+    }
+}
+
+/// Formats estimated or remaining seconds: `4.2 s`, `45 s`, `3 min 20 s`.
+pub fn about_duration(seconds: f64) -> String {
+    let seconds = seconds.max(0.0);
+    match seconds.round() as u64 {
+        ..60 if seconds < 10.0 => format!("{seconds:.1} s"),
+        whole @ ..60 => format!("{whole} s"),
+        whole => two_units(whole),
+    }
+}
+
+/// Formats at least a minute in its two largest units: `2 min 5 s`, `24 h`, `2 days 12 h`.
+fn two_units(seconds: u64) -> String {
+    let [(large, of_large), (small, of_small)] = match seconds {
+        ..3600 => [(seconds / 60, "min"), (seconds % 60, "s")],
+        3600..172_800 => [(seconds / 3600, "h"), (seconds / 60 % 60, "min")],
+        _ => [(seconds / 86_400, "days"), (seconds / 3600 % 24, "h")],
+    };
+    match small {
+        0 => format!("{large} {of_large}"),
+        _ => format!("{large} {of_large} {small} {of_small}"),
+    }
+}
+
+/// Formats a range of estimates: `45 s`, `45 s to 3 min 20 s`.
+pub fn about_durations(least: f64, most: f64) -> String {
+    match [least, most].map(about_duration) {
+        [least, most] if least == most => most,
+        [least, most] => format!("{least} to {most}"),
+    }
+}
+
 /// Removes the trailing zeros of a fraction.
 pub fn without_zeros(number: &str) -> &str {
     if number.contains('.') {
@@ -215,6 +255,30 @@ mod tests {
         ] {
             assert_eq!(bytes(value), expected);
         }
+    }
+
+    #[test]
+    fn durations_name_the_units_that_matter() {
+        for (seconds, measured, about) in [
+            (0.5, "0.500 s", "0.5 s"),
+            (9.0, "9.00 s", "9.0 s"),
+            (45.34, "45.3 s", "45 s"),
+            (59.94, "59.9 s", "1 min"),
+            (59.96, "1 min", "1 min"),
+            (125.0, "2 min 5 s", "2 min 5 s"),
+            (3_900.0, "1 h 5 min", "1 h 5 min"),
+            (7_320.0, "2 h 2 min", "2 h 2 min"),
+            (86_400.0, "24 h", "24 h"),
+            (216_000.0, "2 days 12 h", "2 days 12 h"),
+            (2_592_000.0, "30 days", "30 days"),
+            (-1.0, "–", "0.0 s"),
+            (f64::NAN, "–", "0.0 s"),
+        ] {
+            assert_eq!(duration(seconds), measured);
+            assert_eq!(about_duration(seconds), about);
+        }
+        assert_eq!(about_durations(44.6, 45.3), "45 s");
+        assert_eq!(about_durations(45.3, 200.0), "45 s to 3 min 20 s");
     }
 
     #[test]

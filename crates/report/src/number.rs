@@ -3,7 +3,7 @@
 //! Measured values have four significant digits (histograms have three). Other numbers have the
 //! format of [`measure::number`]. The unit is in the heading, not next to each number.
 
-pub use measure::number::{ABSENT, bytes, count, round, short, significant};
+pub use measure::number::{ABSENT, bytes, count, duration, round, short, significant};
 
 use measure::Known;
 
@@ -75,23 +75,6 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 3))
 }
 
-/// Formats a duration in its two largest units: `2 min 5 s`.
-pub fn duration(seconds: f64) -> String {
-    if !seconds.is_finite() || seconds < 0.0 {
-        return ABSENT.into();
-    }
-    if seconds < 60.0 {
-        return format!("{} s", significant(seconds, 3));
-    }
-    let whole = seconds.round() as u64;
-    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
-    if hours > 0 {
-        format!("{hours} h {minutes} min")
-    } else {
-        format!("{minutes} min {rest} s")
-    }
-}
-
 /// Returns the number of values, out of `n`, that are above quantile `q`.
 pub fn count_above(n: u64, q: f64) -> f64 {
     n as f64 * (1.0 - q)
@@ -100,20 +83,6 @@ pub fn count_above(n: u64, q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_name_the_units_that_matter() {
-        let cases = [
-            (0.5, "0.500 s"),
-            (59.94, "59.9 s"),
-            (125.0, "2 min 5 s"),
-            (7_320.0, "2 h 2 min"),
-            (-1.0, "–"),
-        ];
-        for (seconds, text) in cases {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 
     #[test]
     fn an_error_is_relative_to_its_value_and_absent_without_a_ci() {

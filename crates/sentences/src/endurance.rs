@@ -3,7 +3,7 @@
 use crate::result_place::{point_words, variant_before};
 use analysis::VariantName;
 use analysis::endurance::{DriftDirection, MarginResult};
-use measure::number::{short, whole, without_zeros};
+use measure::number::{duration, short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
 /// Describes a variant: first the change of throughput and p99; then its difference from the
@@ -40,7 +40,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
         })
     };
     let rate = drift("ops_per_s")?;
-    let length = length_words(long.seconds);
+    let length = duration(long.seconds);
     let p99 = drift("latency_ms.p99").map_or(String::new(), |p99| match p99.course {
         DriftDirection::Rising | DriftDirection::Falling => {
             format!(", and p99 {}", went_words(p99))
@@ -113,7 +113,7 @@ fn change_words(drift: &DriftRecord) -> String {
 fn apart_words(found: &EnduredRecord) -> Option<String> {
     let (apart, [low, high]) = (found.apart?, found.apart_ci95?);
     let before = &found.turns[..found.turns.len().saturating_sub(1)];
-    let before: Vec<String> = before.iter().map(|turn| length_words(turn.seconds)).collect();
+    let before: Vec<String> = before.iter().map(|turn| duration(turn.seconds)).collect();
     let percent = |share: f64| short(share * 100.0, 2);
     let differs = match found.agreed {
         Some(MarginResult::Inside) => "within",
@@ -138,7 +138,7 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
                 "{} of {} would reach its limit in {}",
                 leak.of,
                 leak.place,
-                length_words(days * 86_400.0)
+                duration(days * 86_400.0)
             )
         })
         .collect();
@@ -148,18 +148,7 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
         (true, None) => "No probe shows if anything grows".to_owned(),
         (true, Some(days)) => format!(
             "Nothing grows that would reach its limit within {}",
-            length_words(days * 86_400.0)
+            duration(days * 86_400.0)
         ),
     }
-}
-
-/// Formats a length as short as possible: `24 h`, `3 min`, `30 days`.
-pub fn length_words(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        s if s >= 172_800.0 => (s / 86_400.0, "days"),
-        s if s >= 3600.0 => (s / 3600.0, "h"),
-        s if s >= 60.0 => (s / 60.0, "min"),
-        s => (s, "s"),
-    };
-    format!("{} {unit}", short(value, 3))
 }

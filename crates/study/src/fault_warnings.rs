@@ -1,8 +1,9 @@
 //! Warns of windows that end before the end of the cluster's recovery from a fault.
 
 use crate::settings::{Settings, Study, StudyFault};
-use crate::units::{format_duration_ns, seconds_for_people};
+use crate::units::format_duration_ns;
 use measure::clock::SECOND_NS;
+use measure::number::about_duration;
 use target_spec::fault::Length;
 
 /// Time from the start of a node until the others see it up, s. Restarts of nodes of 512 MiB on two
@@ -39,7 +40,7 @@ fn too_short(settings: &Settings) -> Option<String> {
     let restart = if fault.kind.takes_away {
         format!(
             "about {} for its node to start, and ",
-            seconds_for_people(RESTART_S)
+            about_duration(RESTART_S)
         )
     } else {
         String::new()
@@ -48,10 +49,10 @@ fn too_short(settings: &Settings) -> Option<String> {
         "the window of {} may end before the recovery from `{}` is visible, which ends {} after \
          the window begins: recovery needs {restart}{} of normal seconds; `window.measure: {}` is \
          long enough",
-        seconds_for_people(window_s),
+        about_duration(window_s),
         fault.kind.name,
-        seconds_for_people(end_s(fault)),
-        seconds_for_people(SEEN_S),
+        about_duration(end_s(fault)),
+        about_duration(SEEN_S),
         format_duration_ns((needed_s / STEP_S).ceil() as u64 * STEP_S as u64 * SECOND_NS),
     ))
 }

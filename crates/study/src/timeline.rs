@@ -8,6 +8,7 @@
 
 use crate::settings::{Settings, Study, StudyFault, Variant, Warmup};
 use crate::units;
+use measure::number::about_duration;
 use std::collections::BTreeMap;
 use target_spec::fault::{Hit, Length};
 
@@ -131,7 +132,7 @@ impl<'a> Drawing<'a> {
             (ns, true) => format!(" after at most {} of warm-up (~)", time(ns)),
             (ns, false) => format!(" after {} of warm-up (~)", time(ns)),
         };
-        let column = units::seconds_for_people(self.all_ns() as f64 / 1e9 / self.columns as f64);
+        let column = about_duration(self.all_ns() as f64 / 1e9 / self.columns as f64);
         let (count, window) = (self.faults.len(), time(self.window_ns));
         if self.is_counted {
             format!("{count} while operations are counted, {column} a column")

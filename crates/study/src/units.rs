@@ -209,25 +209,6 @@ pub fn format_bit_rate(bits_per_s: u64) -> String {
     format_exact(bits_per_s, &units, "bit")
 }
 
-/// Formats seconds for output to users, with two units: `45 s`, `3 min 20 s`, `1 h 5 min`.
-pub fn seconds_for_people(seconds: f64) -> String {
-    let whole = seconds.max(0.0).round() as u64;
-    match whole {
-        0..60 if seconds < 10.0 => format!("{seconds:.1} s"),
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
-}
-
-/// Formats a range of durations for output to users: `45 s`, `45 s to 3 min 20 s`.
-pub fn seconds_between(least: f64, most: f64) -> String {
-    match [least, most].map(seconds_for_people) {
-        [least, most] if least == most => most,
-        [least, most] => format!("{least} to {most}"),
-    }
-}
-
 /// Formats a range of numbers of trials: `12 trials`, `6 to 12 trials`.
 pub fn trials(least: usize, most: usize) -> String {
     if least < most {

@@ -1,6 +1,7 @@
 //! Hosts of a target, and the limits of a host.
 
 use crate::kubernetes::{NodePods, PodPlace};
+use crate::serialization::nanoseconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,6 +24,7 @@ pub struct HostSpec {
     #[serde(default)]
     pub disk: DiskSpec,
     /// Its link to the switch.
+    #[serde(flatten)]
     pub link: LinkSpec,
 }
 
@@ -99,8 +101,10 @@ impl DiskSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
     /// Bits per second.
+    #[serde(rename = "link_rate_bits_per_s")]
     pub rate_bits_per_s: Option<u64>,
     /// One-way delay, in addition to that of the path itself.
+    #[serde(rename = "link_delay_ns", with = "nanoseconds")]
     pub delay: Option<Duration>,
 }
 
@@ -160,17 +164,20 @@ impl RemoteHost {
 }
 
 /// The hosts that nodes run on: equal simulated hosts, or remote machines.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsSpec {
     /// Number of hosts.
     pub count: usize,
     /// Pods to create as hosts. Their machines have only numbers until the pods run.
+    #[serde(skip)]
     pub pods: Option<NodePods>,
     /// The remote machines, one for each host. Empty means simulated hosts on this machine.
+    #[serde(default)]
     pub machines: Vec<RemoteHost>,
     /// Isolation of simulated hosts.
     pub isolation: Isolation,
     /// Limits of each simulated host.
+    #[serde(flatten)]
     pub host: HostSpec,
 }
 

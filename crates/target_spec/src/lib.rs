@@ -23,6 +23,7 @@ mod placement;
 pub mod redact;
 mod refusal;
 mod secret;
+mod serialization;
 mod spec;
 mod user_program;
 mod yaml;

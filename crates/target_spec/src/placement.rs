@@ -1,9 +1,11 @@
 //! Placement of nodes on the CPUs and the memory of their machine.
 
+use serde::{Deserialize, Serialize};
 use topology::{Smt, Units};
 
 /// Placement of the nodes of a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Topology {
     /// Rule for the placement.
     pub placing: Placing,

@@ -8,6 +8,7 @@ use crate::kubernetes::{KubernetesCluster, KubernetesOwner};
 use crate::null::NullSpec;
 use crate::placement::Topology;
 use crate::secret::SecretSource;
+use crate::serialization::{self, null_as_default};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,9 +53,13 @@ impl Target {
 }
 
 /// A local cluster of Apache Cassandra, on loopback addresses or on separate hosts.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Records of kept clusters contain it, with release and data center in other fields.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LocalSpec {
     /// The release of Cassandra.
+    #[serde(skip)]
     pub release: Release,
     /// Origin of its files.
     pub origin: Origin,
@@ -71,6 +76,7 @@ pub struct LocalSpec {
     /// Empty means `rack1` for all nodes.
     pub racks: Vec<String>,
     /// Name of the only data center.
+    #[serde(skip)]
     pub datacenter: String,
     /// Tokens of each node, ascending. If empty, each has `num_tokens` of them, at equal distances.
     pub tokens: Vec<Vec<i64>>,
@@ -88,10 +94,13 @@ pub struct LocalSpec {
     /// True if nodes map the server's classes from an archive that was created once.
     pub class_sharing: bool,
     /// Placement of the nodes on their machine.
+    #[serde(deserialize_with = "null_as_default")]
     pub topology: Topology,
     /// Time limit until all nodes answer CQL.
+    #[serde(rename = "start_timeout_s", with = "serialization::seconds")]
     pub start_timeout: Duration,
     /// Authentication of clients.
+    #[serde(deserialize_with = "null_as_default")]
     pub authentication: Authentication,
 }
 

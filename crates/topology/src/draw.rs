@@ -1,11 +1,11 @@
 //! Draws a machine, and optionally a plan on it, as text for a terminal.
 
+use measure::number::{bytes as size, counted};
 use std::fmt::Write;
 
 use crate::cpuset::CpuSet;
 use crate::machine::{CoreKind, Machine};
 use crate::plan::Plan;
-use crate::units::counted;
 
 /// Maximum number of rows and columns of the distance table. For larger tables, only the range of
 /// distances is shown.
@@ -202,17 +202,4 @@ fn draw_plan(plan: &Plan, text: &mut String) {
     for warning in &plan.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
-}
-
-/// Formats bytes in the largest unit for which the value is at least 1.
-pub(crate) fn size(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    for (unit, shift) in units {
-        if bytes >> shift > 0 {
-            let whole = bytes as f64 / (1u64 << shift) as f64;
-            let digits = usize::from(whole.fract() > 0.05 && whole < 100.0);
-            return format!("{whole:.digits$} {unit}");
-        }
-    }
-    format!("{bytes} bytes")
 }

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
+use measure::number::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 use crate::request::{PlacementRequest, Profile};
-use crate::units;
 
 /// The whole plan for one machine. The same machine and request give the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -134,7 +134,6 @@ impl VirtualTopology {
 /// Formats it as `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
 impl fmt::Display for VirtualTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counted = |count: u32, one: &str| units::counted(count as usize, one);
         write!(f, "{}", counted(self.sockets, "socket"))?;
         if self.dies > 1 {
             write!(f, " × {}", counted(self.dies, "die"))?;
@@ -147,9 +146,9 @@ impl fmt::Display for VirtualTopology {
             [first, ..] if parts.iter().all(|part| part == first) => first.to_string(),
             _ => parts.iter().map(u32::to_string).collect::<Vec<_>>().join("+"),
         };
-        let nodes = counted(self.vnuma.len() as u32, "NUMA node");
+        let nodes = counted(self.vnuma.len(), "NUMA node");
         write!(f, ", {nodes} of {}", parts(&self.vnuma))?;
-        let l3 = counted(self.vl3.len() as u32, "L3");
+        let l3 = counted(self.vl3.len(), "L3");
         write!(f, ", {l3} of {}", parts(&self.vl3))
     }
 }

@@ -1,5 +1,6 @@
 //! Divides a machine into equal parts, for a scale-up part by part.
 
+use measure::number::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
@@ -47,14 +48,6 @@ impl Units {
             Units::Sockets => "socket",
         };
         counted(count, one)
-    }
-}
-
-/// Formats a count with its noun.
-pub(crate) fn counted(count: usize, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
     }
 }
 

@@ -385,6 +385,7 @@ pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> 
 mod tests {
     use super::*;
     use crate::program_traits::RowFunction as _;
+    use data_encoding::HEXLOWER;
 
     fn original() -> Iot {
         let words = iot_data::words();
@@ -400,7 +401,7 @@ mod tests {
     }
 
     fn uuid(bytes: [u8; 16]) -> String {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = HEXLOWER.encode(&bytes);
         format!(
             "{}-{}-{}-{}-{}",
             &hex[..8],

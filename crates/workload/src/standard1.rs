@@ -310,6 +310,7 @@ fn fold(key: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::program_traits::RowFunction as _;
+    use data_encoding::HEXLOWER;
 
     fn seek(table: &Standard1, seed: u64) -> RowKey {
         let mut cursor = table.cursor();
@@ -319,10 +320,6 @@ mod tests {
 
     fn append(table: &Standard1, cursor: &mut RowKey, out: &mut Vec<u8>) {
         table.append_values(cursor, &Operation::default(), Stage::Load, out);
-    }
-
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     #[test]
@@ -354,7 +351,7 @@ mod tests {
             assert_eq!(cursor.columns_seed, fold);
             let mut bytes = [0; 5];
             column(cursor.columns_seed, table.column_salts[0], &mut bytes);
-            assert_eq!(hex(&bytes), c0);
+            assert_eq!(HEXLOWER.encode(&bytes), c0);
         }
         for (seed, key) in [
             (0, "42247760P0"),
@@ -400,8 +397,8 @@ mod tests {
             expected += value;
         }
         expected += "0000000a";
-        expected += &hex(b"0P37709P21");
-        assert_eq!(hex(&out), expected);
+        expected += &HEXLOWER.encode(b"0P37709P21");
+        assert_eq!(HEXLOWER.encode(&out), expected);
         assert_eq!(out.len(), table.values_bytes_max());
     }
 
@@ -427,12 +424,12 @@ mod tests {
         assert_eq!(cursor.columns_seed as i64, 1_351_072_752_544_756_820);
         let mut bytes = vec![0; 300];
         column(cursor.columns_seed, salt("C10"), &mut bytes);
-        assert_eq!(hex(&bytes[..8]), "5908dfd63eca114c");
+        assert_eq!(HEXLOWER.encode(&bytes[..8]), "5908dfd63eca114c");
         assert_eq!(
-            hex(&bytes[240..264]),
+            HEXLOWER.encode(&bytes[240..264]),
             "e0d7fd0b1b9a8d1952146e663812c6925c47e48e04619018"
         );
-        assert_eq!(hex(&bytes[292..]), "05ad0b0875f557f3");
+        assert_eq!(HEXLOWER.encode(&bytes[292..]), "05ad0b0875f557f3");
     }
 
     #[test]

@@ -58,13 +58,10 @@ pub fn all(shape: &Shape) -> Vec<Step> {
 
 /// Returns the step of an additional executable, which is in /programs.
 pub fn program(name: &str, arguments: &[String]) -> Step {
-    let words: String = arguments
-        .iter()
-        .map(|word| format!(" '{}'", word.replace('\'', "'\\''")))
-        .collect();
+    let words = shlex::try_join(arguments.iter().map(String::as_str)).expect("no word has a NUL");
     Step {
         name: format!("program-{name}"),
-        script: format!("#!/bin/sh\nexec /programs/{name}{words} 2>&1\n"),
+        script: format!("#!/bin/sh\nexec /programs/{name} {words} 2>&1\n"),
     }
 }
 
@@ -275,6 +272,6 @@ mod tests {
     fn arguments_of_a_program_come_to_it_as_they_are() {
         let words = ["--exact".to_owned(), "it's".to_owned()];
         let step = program("host", &words);
-        assert!(step.script.contains(r"exec /programs/host '--exact' 'it'\''s' 2>&1"));
+        assert!(step.script.contains("exec /programs/host --exact \"it's\" 2>&1"));
     }
 }

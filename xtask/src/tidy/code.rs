@@ -2,8 +2,9 @@
 //! words in comments cannot mislead them.
 
 use super::Violation;
+use crate::test_items::without_tests;
 use crate::tree::{File, Tree};
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
 /// Maximum number of lines of a function. A function that fits on a screen is easier to read, and a
@@ -203,28 +204,24 @@ struct Word {
 /// reports.
 fn words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
-    collect(file.text().parse().unwrap_or_default(), false, &mut words);
+    collect(file.text().parse().unwrap_or_default(), &mut words);
     words
 }
 
 /// Does the same as [`words`], without the items under `#[cfg(test)]`.
 fn shipped_words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
-    collect(file.text().parse().unwrap_or_default(), true, &mut words);
+    collect(without_tests(file.text()), &mut words);
     words
 }
 
-fn collect(tokens: TokenStream, without_tests: bool, words: &mut Vec<Word>) {
+fn collect(tokens: TokenStream, words: &mut Vec<Word>) {
     let mut colons = 0;
-    let mut in_test_item = false;
     for token in tokens {
         let after_path = colons == 2;
         match token {
             TokenTree::Ident(ident) => {
                 colons = 0;
-                if in_test_item {
-                    continue;
-                }
                 let (text, line) = (ident.to_string(), ident.span().start().line);
                 if after_path {
                     let before = words.last().map(|word| word.text.clone()).unwrap_or_default();
@@ -237,21 +234,13 @@ fn collect(tokens: TokenStream, without_tests: bool, words: &mut Vec<Word>) {
             }
             TokenTree::Group(group) => {
                 colons = 0;
-                let is_brace = group.delimiter() == Delimiter::Brace;
-                if without_tests && is_cfg_test(&group) {
-                    in_test_item = true;
-                } else if in_test_item {
-                    in_test_item = !is_brace;
-                } else {
-                    imports(&group, after_path, words);
-                    collect(group.stream(), without_tests, words);
-                }
+                imports(&group, after_path, words);
+                collect(group.stream(), words);
             }
             TokenTree::Punct(punct) => {
                 let is_colon = punct.as_char() == ':';
                 let joins = colons == 1 || punct.spacing() == Spacing::Joint;
                 colons = if is_colon && joins { colons + 1 } else { 0 };
-                in_test_item &= punct.as_char() != ';';
             }
             TokenTree::Literal(_) => colons = 0,
         }
@@ -272,24 +261,6 @@ fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) 
             });
         }
     }
-}
-
-/// Returns true if a group is the `[cfg(test)]` of an attribute.
-pub(super) fn is_cfg_test(group: &proc_macro2::Group) -> bool {
-    let text = group.stream().to_string();
-    group.delimiter() == Delimiter::Bracket && text.replace(' ', "") == "cfg(test)"
-}
-
-/// Returns the index of the end of the item whose attribute is at `at`. The end is that of its
-/// body, or its semicolon.
-pub(super) fn item_end(all: &[TokenTree], at: usize) -> usize {
-    let is_end = |token: &TokenTree| match token {
-        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-        TokenTree::Punct(punct) => punct.as_char() == ';',
-        TokenTree::Ident(_) | TokenTree::Literal(_) => false,
-    };
-    let rest = all.iter().skip(at + 1);
-    rest.clone().position(is_end).map_or(all.len(), |found| at + 1 + found)
 }
 
 #[cfg(test)]

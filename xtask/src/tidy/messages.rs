@@ -2,8 +2,8 @@
 //! rules for documents.
 
 use super::Violation;
-use super::code::{is_cfg_test, item_end};
 use super::sentences::broken_sentences;
+use crate::test_items::without_tests;
 use crate::tree::Tree;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -16,7 +16,7 @@ pub fn messages(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs").filter(|file| holds_messages(&file.path)) {
         let mut texts = Vec::new();
-        collect(file.text().parse().unwrap_or_default(), &mut texts);
+        collect(without_tests(file.text()), &mut texts);
         for (line, text) in texts {
             let broken = text.lines().filter(|line| is_prose(line)).flat_map(broken_sentences);
             found.extend(broken.map(|what| Violation::on_line(&file.path, line, what)));
@@ -32,12 +32,9 @@ fn holds_messages(path: &str) -> bool {
 
 /// Collects the literals with several words, each with its line. A placeholder becomes one word.
 fn collect(tokens: TokenStream, texts: &mut Vec<(usize, String)>) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
+    for token in tokens {
         match token {
-            TokenTree::Group(group) if is_cfg_test(group) => at = item_end(&tokens, at),
-            TokenTree::Group(group) if is_comment(group) => {}
+            TokenTree::Group(group) if is_comment(&group) => {}
             TokenTree::Group(group) => collect(group.stream(), texts),
             TokenTree::Literal(literal) => {
                 if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
@@ -49,7 +46,6 @@ fn collect(tokens: TokenStream, texts: &mut Vec<(usize, String)>) {
             }
             TokenTree::Ident(_) | TokenTree::Punct(_) => {}
         }
-        at += 1;
     }
 }
 

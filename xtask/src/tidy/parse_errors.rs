@@ -2,6 +2,7 @@
 //! With `.ok()` or a default, a value that cassay cannot read would become another one.
 
 use super::Violation;
+use crate::test_items::without_tests;
 use crate::tree::Tree;
 use syn::Expr;
 use syn::visit::{self, Visit};
@@ -105,12 +106,11 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut used = [false; EXCEPTIONS.len()];
     for file in tree.with_extension("rs").filter(|file| is_reader(&file.path)) {
-        // The rule of lengths reports files that do not parse.
-        let Ok(syntax) = syn::parse_file(file.text()) else {
-            continue;
-        };
         let mut dropped = Dropped::default();
-        dropped.visit_file(&syntax);
+        match syn::parse2(without_tests(file.text())) {
+            Ok(syntax) => dropped.visit_file(&syntax),
+            Err(why) => found.push(Violation::in_file(&file.path, why.to_string())),
+        }
         match EXCEPTIONS.iter().position(|(place, _)| file.path.starts_with(place)) {
             Some(at) => used[at] |= !dropped.found.is_empty(),
             None => found.extend(dropped.found.into_iter().map(|(line, call)| {
@@ -145,18 +145,6 @@ struct Dropped {
 }
 
 impl<'ast> Visit<'ast> for Dropped {
-    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        if !module.attrs.iter().any(is_cfg_test) {
-            visit::visit_item_mod(self, module);
-        }
-    }
-
-    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        if !function.attrs.iter().any(is_cfg_test) {
-            visit::visit_item_fn(self, function);
-        }
-    }
-
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         let method = call.method.to_string();
         if let Some(parser) = parser(&call.receiver).filter(|_| DROPS.contains(&method.as_str())) {
@@ -165,11 +153,6 @@ impl<'ast> Visit<'ast> for Dropped {
         }
         visit::visit_expr_method_call(self, call);
     }
-}
-
-fn is_cfg_test(attribute: &syn::Attribute) -> bool {
-    let arguments = attribute.parse_args::<syn::Ident>();
-    attribute.path().is_ident("cfg") && arguments.is_ok_and(|name| name == "test")
 }
 
 /// Returns the name of the function that parses a value, if a parse gives it.

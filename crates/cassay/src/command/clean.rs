@@ -7,7 +7,7 @@ use super::attached;
 use crate::args::{CleanArgs, Common};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::{Cluster, MarkedTable, OwnRuns, Permit};
+use ::cluster::{MarkedTable, OwnRuns, Permit};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use target_spec::Act;
@@ -31,7 +31,10 @@ pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
     if !common.json {
         terminal::data(&listed(&ours, &others, &drops));
     }
-    let is_done = !drops.is_empty() && is_confirmed(args, drops.len(), &cluster)?;
+    let (statements, node) = (drops.len(), cluster.nodes()[0].address);
+    let asks = format!("Send these statements ({statements}) to {node}? Rows will be lost.");
+    let (refused, hint) = ("cassay dropped no table", "drop the listed tables");
+    let is_done = !drops.is_empty() && terminal::is_confirmed(args.yes, &asks, refused, hint);
     if is_done {
         let mut session = cluster.session()?;
         for drop in &drops {
@@ -52,25 +55,6 @@ pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
     } else {
         Exit::Usage
     })
-}
-
-/// Returns true if the user confirms, on the command line or at the prompt.
-fn is_confirmed(args: &CleanArgs, statements: usize, cluster: &Cluster) -> Result<bool> {
-    if args.yes {
-        return Ok(true);
-    }
-    let node = cluster.nodes()[0].address;
-    if !terminal::has_asker() {
-        terminal::say("cassay dropped no table\nhint: add --yes to drop the listed tables");
-        return Ok(false);
-    }
-    let asks =
-        format!("Send these statements ({statements}) to {node}? Rows will be lost. yes or no");
-    let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
-    if !is_yes {
-        terminal::say("cassay dropped no table");
-    }
-    Ok(is_yes)
 }
 
 fn tables(all: &[MarkedTable]) -> Vec<Value> {

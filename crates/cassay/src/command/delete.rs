@@ -23,7 +23,12 @@ pub fn run(args: &DeleteArgs, common: &Common) -> Result<Exit> {
     if !common.json {
         terminal::data(&listed(&kept, &runs));
     }
-    let is_done = !runs.is_empty() && is_confirmed(args, runs.len());
+    let asks = format!(
+        "Delete {}? This cannot be undone.",
+        counted(runs.len(), "run")
+    );
+    let (refused, hint) = ("cassay deleted no run", "delete the listed runs");
+    let is_done = !runs.is_empty() && terminal::is_confirmed(args.yes, &asks, refused, hint);
     if is_done {
         for run in &runs {
             store::delete(results, run)?;
@@ -46,26 +51,6 @@ pub fn run(args: &DeleteArgs, common: &Common) -> Result<Exit> {
 
 fn record(run: &Deletable) -> Value {
     json!({"run": run.name, "bytes": run.bytes, "tags": run.tags})
-}
-
-/// Returns true if the user confirms, on the command line or at the prompt.
-fn is_confirmed(args: &DeleteArgs, count: usize) -> bool {
-    if args.yes {
-        return true;
-    }
-    if !terminal::has_asker() {
-        terminal::say("cassay deleted no run\nhint: add --yes to delete the listed runs");
-        return false;
-    }
-    let asks = format!(
-        "Delete {}? This cannot be undone. yes or no",
-        counted(count, "run")
-    );
-    let is_yes = terminal::ask(&asks, "no").eq_ignore_ascii_case("yes");
-    if !is_yes {
-        terminal::say("cassay deleted no run");
-    }
-    is_yes
 }
 
 fn listed(kept: &[Deletable], runs: &[Deletable]) -> String {

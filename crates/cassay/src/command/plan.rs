@@ -9,6 +9,7 @@ use engine::missing_capabilities;
 use engine::plan_record;
 use engine::preflight::{self, Preflight};
 use engine::trial_name;
+use measure::number::{about_duration, about_durations, bytes};
 use study::conditions::{self, Condition};
 use study::estimate;
 use study::plan::{self, Plan, Turn};
@@ -144,7 +145,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
             _ => format!("{:>3} to {last}. {name}{if_asked}\n", trial.index + 1),
         };
         for phase in &trial.phases {
-            let about = units::seconds_for_people(phase.seconds);
+            let about = about_duration(phase.seconds);
             text += &format!(
                 "     {:<8} {:<62} {about:>10}\n",
                 phase.kind.name(),
@@ -164,8 +165,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if estimate.memory_bytes > 0 {
         text += &format!(
             "; the target needs about {} of memory and up to {} of disk",
-            measure::number::bytes(estimate.memory_bytes),
-            measure::number::bytes(estimate.disk_bytes)
+            bytes(estimate.memory_bytes),
+            bytes(estimate.disk_bytes)
         );
     }
     text += ".\n";
@@ -181,7 +182,7 @@ fn time_use(plan: &Plan) -> String {
     let share = 100.0 * estimate.measured_s / estimate.seconds;
     let steps: Vec<String> = estimate::other_steps(&plan.trials)
         .into_iter()
-        .map(|(kind, seconds)| format!("{} {}", kind.name(), units::seconds_for_people(seconds)))
+        .map(|(kind, seconds)| format!("{} {}", kind.name(), about_duration(seconds)))
         .collect();
     let rest = if steps.is_empty() {
         String::new()
@@ -213,6 +214,6 @@ fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
     let trials = units::trials(certain, plan.trials.len());
-    let about = units::seconds_between(estimate.seconds_least, estimate.seconds);
+    let about = about_durations(estimate.seconds_least, estimate.seconds);
     format!("{trials}, seed {seed}, about {about}")
 }

@@ -41,28 +41,21 @@ pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
         Ok(study) => study,
         Err(end) => return end,
     };
-    let plan = plan::plan(&study)?;
     let end = End {
         common,
         voice: Voice::Demo { again },
         shown: &args.shown,
     };
-    with_options(&end, |options, show| {
-        engine::run(&study, &plan, options, &mut |event| show.event(event))
-    })
+    run_to(&end, &study, None)
 }
 
 /// Runs a resolved study. `compat` prints in the format of another tool, instead of cassay's.
 pub fn run_study(
     study: &Study,
     common: &Common,
-    mut compat: Option<Compat>,
+    compat: Option<Compat>,
     shown: &ShownArgs,
 ) -> Result<Exit> {
-    let plan = plan::plan(study)?;
-    if compat.is_none() {
-        say_neighbours();
-    }
     let end = End {
         common,
         voice: if compat.is_some() {
@@ -72,7 +65,15 @@ pub fn run_study(
         },
         shown,
     };
-    let exit = with_options(&end, |options, show| {
+    run_to(&end, study, compat)
+}
+
+fn run_to(end: &End<'_>, study: &Study, mut compat: Option<Compat>) -> Result<Exit> {
+    let plan = plan::plan(study)?;
+    if end.voice == Voice::Study {
+        say_neighbours();
+    }
+    let exit = with_options(end, |options, show| {
         engine::run(study, &plan, options, &mut |event| match &mut compat {
             Some(compat) => compat.event(&event),
             None => show.event(event),

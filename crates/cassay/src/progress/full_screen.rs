@@ -12,8 +12,7 @@ use crate::terminal::{Line, Size, Tone, shortened};
 use engine::FaultStage;
 use jiff::{SignedDuration, Zoned};
 use measure::clock::SECOND_NS;
-use measure::number::{count, significant, whole};
-use study::units;
+use measure::number::{about_duration, count, significant, whole};
 
 /// Minimum size of the screen. On a smaller one, lines show more.
 const LEAST: Size = Size {
@@ -102,7 +101,7 @@ fn title(state: &RunState, size: Size, now: &Now) -> Line {
     };
     let right = match (now.is_ending, state.current.is_some()) {
         (true, _) => "stopping all started processes".to_owned(),
-        (false, true) => format!("{} left{ends}", units::seconds_for_people(left_s)),
+        (false, true) => format!("{} left{ends}", about_duration(left_s)),
         (false, false) => String::new(),
     };
     let mut begin = Line::default().with(Tone::Strong, &state.study);
@@ -133,7 +132,7 @@ fn phase(state: &RunState, size: Size, now: &Now) -> Line {
     }
     line = line.with(Tone::Plain, &format!(" {gone_s:.0} s"));
     if length_s > 0.0 {
-        let of = units::seconds_for_people(length_s);
+        let of = about_duration(length_s);
         line = line.with(Tone::Plain, &format!(" of {of}"));
     }
     match phase.progress {
@@ -241,7 +240,7 @@ fn broken(fault: &FaultState, now: &Now) -> Line {
     });
     let left_s = (planned.for_s - for_s).max(0.0);
     let rest = match stage {
-        FaultStage::Holding => format!(", {} to go", units::seconds_for_people(left_s)),
+        FaultStage::Holding => format!(", {} to go", about_duration(left_s)),
         _ => String::new(),
     };
     let text = format!(
@@ -257,11 +256,11 @@ fn to_come(fault: &FaultState, state: &RunState, now: &Now) -> Line {
         Some(from_ns) => {
             let gone_s = now.ns.saturating_sub(from_ns) as f64 / SECOND_NS as f64;
             let in_s = (planned.at_s - gone_s).max(0.0);
-            format!("in {}", units::seconds_for_people(in_s))
+            format!("in {}", about_duration(in_s))
         }
         None => format!("{:.0} s after the measured window begins", planned.at_s),
     };
-    let length = units::seconds_for_people(planned.for_s);
+    let length = about_duration(planned.for_s);
     name_line(
         "Next",
         Line::from_text(&format!(

@@ -5,10 +5,9 @@ use crate::terminal::{Line, Tone, shortened_name};
 use engine::Progress;
 use measure::Known;
 use measure::clock::SECOND_NS;
-use measure::number::{count, counted, significant, whole};
+use measure::number::{about_duration, count, counted, significant, whole};
 use report::Verdict;
 use store::record::TrialFinding;
-use study::units;
 use unicode_width::UnicodeWidthStr;
 
 /// Minimum width of a name. Other parts are shortened first.
@@ -67,7 +66,7 @@ fn place_and_name(state: &RunState) -> String {
 
 /// Describes the time left.
 fn left(state: &RunState, now_ns: u64) -> String {
-    units::seconds_for_people(state.left_s(now_ns))
+    about_duration(state.left_s(now_ns))
 }
 
 /// Returns the status line, at most `columns` wide. Figures and the time left are never shortened.

@@ -8,6 +8,23 @@ pub fn has_asker() -> bool {
     has_reader() && std::io::stdin().is_terminal()
 }
 
+/// Returns true if the user confirms, with `--yes` or at the prompt. Otherwise it says `refused`,
+/// which without a prompt has the hint to add `--yes`.
+pub fn is_confirmed(yes: bool, asks: &str, refused: &str, hint: &str) -> bool {
+    if yes {
+        return true;
+    }
+    if !has_asker() {
+        say(&format!("{refused}\nhint: add --yes to {hint}"));
+        return false;
+    }
+    let is_yes = ask(&format!("{asks} yes or no"), "no").eq_ignore_ascii_case("yes");
+    if !is_yes {
+        say(refused);
+    }
+    is_yes
+}
+
 /// Asks one question. An empty answer or the end of input means the default.
 pub fn ask(asks: &str, default: &str) -> String {
     say(&format!("{asks} [{default}]"));

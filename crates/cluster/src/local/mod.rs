@@ -8,7 +8,6 @@
 mod added_node;
 pub(crate) mod assign_hosts;
 mod class_archive;
-mod cluster_spec_record;
 mod compare_settings;
 mod fault_handles;
 mod host_info;

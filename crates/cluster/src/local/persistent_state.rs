@@ -8,7 +8,6 @@
 //! be the name of the folder, and everything of the cluster is named after it. cassay leaves the
 //! clusters of other machines that share the folder alone.
 
-use super::cluster_spec_record::SpecState;
 use super::ports::Ports;
 use super::process_tags::{mark, processes};
 use crate::dirs::Dirs;
@@ -17,12 +16,15 @@ use foreign::FileKind;
 use host::process::{Identity, ProcessSpace};
 use host::{Hosts, HostsState};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use supply::boot_id;
+use target_spec::LocalSpec;
+use versions::Release;
 
 /// Format number of `state.json`: 2 added the cluster's spec and its hosts; 3 added agents.
 const FORMAT: u32 = 3;
@@ -53,9 +55,10 @@ pub(crate) struct State {
     /// Cassandra version.
     pub version: String,
     pub datacenter: String,
-    /// Spec with which the cluster was started or last restarted.
+    /// [`LocalSpec`] with which the cluster was started or last restarted. A later version may have
+    /// written it, so only [`State::spec`] parses it: `target down` does not need it.
     #[serde(default)]
-    pub spec: Option<SpecState>,
+    spec: Value,
     /// True while nodes change to `spec` and some may not have changed yet: set before the first
     /// restart, cleared after the last. Absent in states of earlier versions, which did not record
     /// it.
@@ -103,11 +106,27 @@ impl State {
             started_unix_ns: measure::clock::unix_ns(),
             version,
             datacenter,
-            spec: None,
+            spec: Value::Null,
             unsettled: false,
             hosts: None,
             nodes: Vec::new(),
         }
+    }
+
+    /// Stores the spec. [`State::write`] writes it to the disk.
+    pub fn put_spec(&mut self, spec: &LocalSpec) -> Result<()> {
+        self.spec = serde_json::to_value(spec).context("encode the spec of the cluster")?;
+        Ok(())
+    }
+
+    /// Returns the spec. `None` if another version of cassay wrote it, and this one cannot read it.
+    pub fn spec(&self) -> Option<LocalSpec> {
+        let spec = LocalSpec::deserialize(&self.spec).ok()?;
+        Some(LocalSpec {
+            release: Release::built(&self.version)?,
+            datacenter: self.datacenter.clone(),
+            ..spec
+        })
     }
 
     /// Replaces the file atomically, so that readers never see a part of it.
@@ -310,12 +329,19 @@ mod tests {
         }
         let folder = clusters_folder(&dirs).join("c");
         std::fs::create_dir_all(&folder).unwrap();
-        let state = State::new("c".into(), "5.0.8".into(), "dc1".into());
+        let mut state = State::new("c".into(), "5.0.6".into(), "dc7".into());
+        state.put_spec(&LocalSpec::default()).unwrap();
         state.write(&folder).unwrap();
         let (states, errors) = all(&dirs);
         assert_eq!(errors.len(), 2);
         assert_eq!(states.len(), 1);
         assert!(states[0].1.is_owned() && !states[0].1.keep);
+        let spec = LocalSpec {
+            release: Release::parse("5.0.6").unwrap(),
+            datacenter: "dc7".to_string(),
+            ..LocalSpec::default()
+        };
+        assert_eq!(states[0].1.spec(), Some(spec));
     }
 
     #[test]
@@ -330,6 +356,19 @@ mod tests {
             let text = std::fs::read_to_string(folder.join(FILE)).unwrap();
             assert_eq!(text.contains("unsettled"), unsettled);
             assert_eq!(State::read(&folder).unwrap().unsettled, unsettled);
+        }
+    }
+
+    #[test]
+    fn a_spec_of_a_later_version_makes_no_state_unreadable() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("c");
+        std::fs::create_dir(&folder).unwrap();
+        let mut state = State::new("c".into(), "5.0.8".into(), "dc1".into());
+        for spec in [Value::Null, serde_json::json!({"collector": "later"})] {
+            state.spec = spec;
+            state.write(&folder).unwrap();
+            assert_eq!(State::read(&folder).unwrap().spec(), None);
         }
     }
 

@@ -27,9 +27,7 @@ impl Nodes {
         say: &mut dyn FnMut(&str),
     ) -> Result<Nodes> {
         let lock = lock(folder, &state.id)?;
-        let spec = state.spec.as_ref();
-        let spec = spec.and_then(|spec| spec.spec(&state.version, &state.datacenter));
-        let (Some(spec), Some(places)) = (spec, places_of(&state)) else {
+        let (Some(spec), Some(places)) = (state.spec(), places_of(&state)) else {
             bail!(
                 "the cluster {} was started by another version of cassay, which did not write \
                  down all that is needed\nhint: end it with `cassay target down {}`",

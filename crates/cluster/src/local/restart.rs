@@ -2,7 +2,6 @@
 //! Nodes restart one after the other to keep the ring available, or all together if it is not
 //! needed.
 
-use super::cluster_spec_record::SpecState;
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
 use super::start::check;
@@ -190,7 +189,7 @@ impl Nodes {
 
     /// Records the spec of the nodes or, while `unsettled`, the spec that they change to.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
-        self.state.spec = Some(SpecState::from_spec(&self.spec));
+        self.state.put_spec(&self.spec)?;
         self.state.unsettled = unsettled;
         self.state.write(&self.folder)
     }

@@ -1,7 +1,6 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
 //! parallel. This is safe because their tokens are given and no data is streamed.
 
-use super::cluster_spec_record::SpecState;
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::persistent_state::{self, NodeState, State};
@@ -165,7 +164,7 @@ impl Nodes {
             program.supply.release.to_string(),
             spec.datacenter.clone(),
         );
-        state.spec = Some(SpecState::from_spec(spec));
+        state.put_spec(spec)?;
         let before = wanted.map(|wanted| match machines {
             Some(_) => HostsState::for_machines(&state.id, &wanted.machines),
             None => HostsState::before(&state.id, wanted, &folder),

@@ -8,6 +8,7 @@ use crate::mbeans;
 use crate::node_files::NodeFiles;
 use anyhow::{Result, bail};
 use host::VolumeUse;
+use measure::number::bytes;
 
 const MIB: u64 = 1 << 20;
 
@@ -31,19 +32,15 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "{} of {} MiB are free at {}, but TRUNCATE needs about {} MiB to write the memtables to \
-         files; cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
+        "{} of {} are free at {}, but TRUNCATE needs about {} to write the memtables to files; \
+         cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
          `data.restore: offline`), which removes files before it links others, or use a larger \
          volume",
-        in_mib(volume.available_bytes),
-        volume.total_bytes / MIB,
+        bytes(volume.available_bytes),
+        bytes(volume.total_bytes),
         place.folder.display(),
-        need / MIB
+        bytes(need)
     )
-}
-
-fn in_mib(bytes: u64) -> String {
-    format!("{:.1}", bytes as f64 / MIB as f64)
 }
 
 #[cfg(test)]
@@ -63,7 +60,7 @@ mod tests {
         judge(&place, &volume(100 * MIB), 20 * MIB).unwrap();
         let error = judge(&place, &volume(99 * MIB), 20 * MIB).unwrap_err().to_string();
         for part in [
-            "99.0 of 1024 MiB",
+            "99 MiB of 1 GiB",
             "/v/host1/node1",
             "100 MiB",
             "cassay changed nothing",

@@ -89,6 +89,7 @@ impl Line {
     }
 }
 
+/// Splits as NoSQLBench: unlike a shell, it has no escapes, and no word is empty.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in text.chars() {

@@ -3,6 +3,7 @@
 
 use crate::fixture;
 use base64::Engine;
+use data_encoding::HEXLOWER;
 use report::{RunView, compare, html, page, text};
 use sha2::Digest;
 use std::io::Read;
@@ -283,13 +284,8 @@ fn the_page_loads_nothing_and_forbids_loading() {
 
 #[test]
 fn the_chart_library_is_the_file_that_its_readme_names() {
-    use sha2::Digest;
-    use std::fmt::Write;
     let html = html(&page(&fixture::run(3)));
-    let mut digest = String::new();
-    for byte in sha2::Sha256::digest(library(&html)) {
-        write!(digest, "{byte:02x}").expect("a string takes everything");
-    }
+    let digest = HEXLOWER.encode(&sha2::Sha256::digest(library(&html)));
     assert!(include_str!("../../assets/plotly/README.md").contains(&digest));
 }
 

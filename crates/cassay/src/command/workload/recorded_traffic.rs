@@ -41,7 +41,7 @@ fn text(recording: &Recording) -> String {
     let mut text = format!(
         "{} in {} from {}: {} op/s on average, at most {} in a second; {}\n",
         number::counted(recording.operations(), "operation"),
-        study::units::seconds_for_people(recording.seconds()),
+        number::about_duration(recording.seconds()),
         began(recording),
         number::significant(recording.ops_per_s(), 4),
         number::count(recording.peak_per_s()),

@@ -110,6 +110,7 @@ mod tests {
     use crate::stress::column::Spec;
     use crate::stress::draw::Dist;
     use cql::value::CqlType;
+    use data_encoding::HEXLOWER;
 
     fn list(elements: &[u8]) -> Vec<u8> {
         let mut cell = (elements.len() as i32).to_be_bytes().to_vec();
@@ -177,8 +178,7 @@ mod tests {
             for expected in &words[4..] {
                 let mut made = Vec::new();
                 column.append(&mut made);
-                let first = made.iter().take(12);
-                let hex: String = first.map(|byte| format!("{byte:02x}")).collect();
+                let hex = HEXLOWER.encode(&made[..made.len().min(12)]);
                 assert_eq!(format!("{}:{hex}", made.len()), *expected, "{line}");
             }
         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::stress::column::Spec;
 use crate::stress::draw::Dist;
 use cql::value::CqlType;
+use data_encoding::HEXLOWER;
 use std::collections::HashSet;
 
 /// `# table seed n` and the rows of that partition in hexadecimal, as
@@ -64,10 +65,6 @@ fn all_types() -> Columns {
     )
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns the rows of a visit, as the harness prints them.
 fn rows(columns: Columns, seed: i64, visit: Visit) -> Vec<String> {
     let mut walk = Walk::new(columns);
@@ -75,7 +72,8 @@ fn rows(columns: Columns, seed: i64, visit: Visit) -> Vec<String> {
     walk.begin(visit, Draws::new(0, 0));
     let mut rows = Vec::new();
     while walk.next_row() {
-        let cells: Vec<String> = walk.key.iter().chain(&walk.row).map(|c| hex(c)).collect();
+        let cells: Vec<String> =
+            walk.key.iter().chain(&walk.row).map(|c| HEXLOWER.encode(c)).collect();
         rows.push(cells.join(" "));
     }
     rows
@@ -310,7 +308,7 @@ fn a_date_counts_its_days_from_the_middle_of_the_range() {
         date.set_seed(1);
         let mut made = Vec::new();
         date.append(&mut made);
-        assert_eq!(hex(&made), expected, "{days}");
+        assert_eq!(HEXLOWER.encode(&made), expected, "{days}");
         let number = Dist::parse(days).expect(days).max();
         assert_eq!(date.fold(&made, 2), 62 + number, "{days}");
     }

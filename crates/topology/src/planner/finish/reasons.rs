@@ -1,12 +1,12 @@
 //! Describes the reason for each choice in the plan, and the arguments against it.
 
-use crate::draw::size;
 use crate::guest_shape::VNUMA_VCPUS_MIN;
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::planner::{Attempt, feasible};
 use crate::request::{Profile, Smt, Unit};
 use crate::warnings::{EVERY_CPU, MEMORY_AWAY, SHARED_CORES, SPLIT_PART};
+use measure::number::bytes as size;
 
 pub(super) fn explain(machine: &Machine, attempt: &Attempt, plan: &mut Plan) {
     plan.reasons = reasons(machine, attempt, plan);
