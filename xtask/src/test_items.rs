@@ -1,5 +1,5 @@
-//! Items under `#[cfg(test)]` in the tokens of a source file. The attribute precedes its item, which
-//! ends with its body or with a semicolon.
+//! Items under `#[cfg(test)]` in the tokens of a source file. The attribute precedes its item. The
+//! item ends with its body or with a semicolon.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
