@@ -6,8 +6,8 @@ demo:
 	@scripts/demo
 
 # All checks: format, tidy, clippy, tests, generated documents, tests on a real Cassandra.
-# As root on Debian all that they need is installed first; elsewhere what is missing is said.
-# Without Java 17 and Maven the last are left out, and that is said; CI does not allow it.
+# As root on Debian it installs missing programs first; elsewhere it names them.
+# Without Java 17 and Maven it skips the last tests and says so; CI does not allow that.
 test:
 	@scripts/prerequisites rust java maven ssh musl rpm notebook || scripts/prerequisites --check rust
 	@if scripts/prerequisites --check java maven; then cargo xtask ci; \
