@@ -16,7 +16,7 @@ mod dist;
 mod guest;
 mod kills;
 mod kubernetes;
-mod long;
+mod long_runs;
 mod peers;
 mod release;
 mod searches;
@@ -50,7 +50,7 @@ enum Command {
     /// Write the lock and settings of a Cassandra line from one of its releases
     Line(version_line::Options),
     /// Measure the cost of viewing large runs: time, memory and size of the page
-    Long(long::Options),
+    Long(long_runs::Options),
     /// Compare cassay with its peers on the same work, and write docs/performance.md
     Peers(peers::Options),
     /// Make a release: version, date, all checks, all packages, commit and tag; publishes nothing
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         Command::Kills(options) => kills::run(&options),
         Command::Kubernetes(options) => kubernetes::run(&options),
         Command::Line(options) => version_line::run(&options),
-        Command::Long(options) => long::run(&options),
+        Command::Long(options) => long_runs::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Release(options) => release::run(&options),
         Command::Searches(options) => searches::run(&options),

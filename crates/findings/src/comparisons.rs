@@ -1,7 +1,7 @@
 //! Compares every contender with its baseline, at every point, and adjusts for the number of
 //! comparisons.
 
-use super::looks;
+use super::interim_looks;
 use super::points::{places_of, state_of};
 use super::searches::searches;
 use crate::data_generation;
@@ -111,7 +111,7 @@ pub fn comparisons(
         .iter_mut()
         .map(|pairing| {
             let is_primary = primary.is(pairing);
-            let looked = looks::adjust(study, pairing.comparison.clone(), is_primary);
+            let looked = interim_looks::adjust(study, pairing.comparison.clone(), is_primary);
             pairing.comparison = looked.clone();
             (looked, is_primary)
         })
@@ -179,9 +179,9 @@ fn record(
     } else {
         judged.finding
     };
-    let mut looks = looks::record(study, comparison, found, blocks);
+    let mut looks = interim_looks::record(study, comparison, found, blocks);
     if let Some(looks) = looks.as_mut().filter(|_| primary) {
-        looks.grew = looks::grew(study, &pairing.pairs, pairing.how);
+        looks.grew = interim_looks::grew(study, &pairing.pairs, pairing.how);
     }
     let block_of = |at: usize| pairing.pairs.get(at).map_or(0, |(block, _)| block + 1);
     ComparisonRecord {
@@ -255,7 +255,7 @@ fn pairings<'a>(
                 }
                 let pairs = pairs(&sides, compared);
                 let comparison = if study.repeat.interleaved {
-                    looks::compared(&pairs, compared.metric)
+                    interim_looks::compared(&pairs, compared.metric)
                 } else {
                     // One after the other: changes in the meantime are in the ratio.
 
@@ -332,7 +332,7 @@ fn peaks(
     let least = ends.fold(f64::INFINITY, f64::min);
     let how = Metric::THROUGHPUT.on_grid(grid(least));
     let comparison = if study.repeat.interleaved {
-        looks::compared(&pairs, how)
+        interim_looks::compared(&pairs, how)
     } else {
         let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
         let [left, right]: [Vec<Known>; 2] = variants.map(of);

@@ -3,7 +3,7 @@
 use super::comparisons::{
     COMPARED, ComparedNumber, FOUND, at_value, default_place, is_search, metric_of, used,
 };
-use super::looks;
+use super::interim_looks;
 use super::points::places_of;
 use crate::data_generation;
 use analysis::compare::{Comparison, Finding};
@@ -139,7 +139,7 @@ fn measured_effects(
 ) -> Vec<Effect> {
     let (effects, _) = analysis::effects::effects(design, values, compared.metric);
     let at = |effect: Effect| Effect {
-        comparison: looks::adjust(study, effect.comparison, false),
+        comparison: interim_looks::adjust(study, effect.comparison, false),
         ..effect
     };
     effects.into_iter().map(at).collect()
@@ -269,7 +269,7 @@ impl Matrix<'_> {
             axes: self.axes.iter().map(axis).collect(),
             cells: cells.map(|cell| self.cell(cell)).collect(),
             blocks_planned: self.planned,
-            looks: looks::name(self.study),
+            looks: interim_looks::name(self.study),
             margin: self.compared.metric.margin,
             without_interval: self.without_interval(),
             effects,

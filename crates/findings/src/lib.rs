@@ -14,7 +14,7 @@ mod data_first;
 pub mod data_generation;
 mod effects;
 mod endurance;
-mod looks;
+mod interim_looks;
 mod next_step;
 mod points;
 mod price_performance;
@@ -33,7 +33,7 @@ mod used_trials;
 mod without_faults;
 
 pub use comparisons::noise;
-pub use looks::{StopReason, look};
+pub use interim_looks::{StopReason, look};
 pub use points::Merge;
 pub use requirements::look_for_earlier;
 

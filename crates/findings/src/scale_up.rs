@@ -1,7 +1,7 @@
 //! Computes the findings of a scale-up study: its variants as numbers of units, arm by arm.
 
 mod arm_record;
-mod variant_choice;
+mod load_choice;
 
 use super::comparisons::blocks_of;
 use analysis::scale_up::{MachineSize, Point};

@@ -6,7 +6,7 @@
 //! such pairs out would keep only the mild ones.
 
 use super::comparisons::{COMPARED, blocks_of, metric_of};
-use super::looks;
+use super::interim_looks;
 use super::points::{places_of, state_of};
 use super::used_trials::once_each;
 use crate::data_generation;
@@ -161,10 +161,10 @@ impl Beside<'_> {
             if !pairs.iter().all(has_both) {
                 return None;
             }
-            let comparison = looks::compared(&pairs, how).ok()?;
+            let comparison = interim_looks::compared(&pairs, how).ok()?;
             Some(StretchComparison {
                 metric,
-                comparison: looks::adjust(study, comparison, false),
+                comparison: interim_looks::adjust(study, comparison, false),
                 is_primary: self.stretch == 0 && metric == metric_of(self.place),
             })
         };

@@ -2,6 +2,7 @@
 
 mod access;
 mod argument_split;
+mod argument_values;
 mod column;
 mod command;
 mod draw;
@@ -15,7 +16,6 @@ mod partition;
 mod plan;
 mod profile;
 mod tables;
-mod values;
 
 #[cfg(test)]
 mod effects;
@@ -39,6 +39,7 @@ pub fn answer(words: &[String]) -> Option<String> {
 /// Names the tool whose command line is supported.
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
+pub use argument_values::WrittenDistribution;
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
 pub use existing_table::{UndefinedTable, connection};
 pub use help::help;
@@ -48,4 +49,3 @@ pub use options::{
     SchemaOptions, Seeds, Style, Verbosity,
 };
 pub use plan::import;
-pub use values::WrittenDistribution;

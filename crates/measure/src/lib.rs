@@ -6,6 +6,7 @@
 //! in time is in nanoseconds of the machine's monotonic clock unless its name says `unix`.
 
 pub mod bins;
+pub mod censored_times;
 pub mod clock;
 mod counts;
 pub mod histogram;
@@ -14,10 +15,10 @@ pub mod lower_bound;
 pub mod number;
 pub mod outcome;
 pub mod poller;
-pub mod times;
 mod word_enum;
 
 pub use bins::{Bin, Bins};
+pub use censored_times::Times;
 pub use histogram::Histogram;
 pub use interval::{
     ClientCount, ClientCounts, ClientInterval, Interval, KindCount, KindCounts, KindInterval,
@@ -25,7 +26,6 @@ pub use interval::{
 };
 pub use lower_bound::Known;
 pub use outcome::{Outcome, WriteMismatch};
-pub use times::Times;
 pub use word_enum::{word_or_default, word_or_none};
 
 /// Used by [`word_enum`]: its expansion refers to serde in other crates.

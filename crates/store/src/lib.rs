@@ -12,7 +12,7 @@
 
 mod acknowledged_writes;
 mod added_blocks;
-mod aftermath;
+mod back_to_normal;
 mod buckets;
 mod cause;
 mod comparable_points;

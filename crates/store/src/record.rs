@@ -10,7 +10,7 @@ pub use crate::acknowledged_writes::{
     read_back_words,
 };
 pub use crate::added_blocks::AddedRecord;
-pub use crate::aftermath::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
+pub use crate::back_to_normal::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
 pub use crate::comparable_points::compared_value;
 pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};

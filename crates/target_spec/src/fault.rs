@@ -2,13 +2,13 @@
 //! that nodes may lose because of it.
 
 mod commands;
+mod fault_table;
 mod kind;
-mod kinds;
 mod options;
 mod properties;
 
 pub use commands::Commands;
+pub use fault_table::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
 pub use kind::{FaultKind, Means};
-pub use kinds::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
 pub use options::{FaultOption, Options, Rollback};
 pub use properties::{DataLoss, FaultPlace, Hit, Length};

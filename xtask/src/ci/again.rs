@@ -58,7 +58,7 @@ pub fn failed(
     }
     ensure!(
         without_excuse.is_empty(),
-        "tests have failed of {}; what they said is above",
+        "tests failed: {}; their output is above",
         without_excuse.join(", ")
     );
     if failed.tests.len() > FAILURES_MAX {

@@ -114,7 +114,7 @@ fn an_agent_looks_for_us_and_says_what_it_costs() {
     let mut hasty = Watch::default();
     hasty.machine(Duration::from_millis(1), &[]);
     let said = format!("{:#}", hasty.by(&agent).err().unwrap());
-    assert!(said.contains("at least 10ms"), "{said}");
+    assert!(said.contains("the minimum is 10ms"), "{said}");
 }
 
 #[test]

@@ -104,12 +104,20 @@ impl Lab {
         lab
     }
 
-    /// Like `with`, but in cargo's folder for tests. The lab is emptied now, and left behind.
+    /// Like `with`, but in cargo's folder for tests, where it stays. The gate may run several
+    /// processes of these tests at once, so each has its own folder. Removes those of ended ones.
     pub fn kept(name: &str, study: &str) -> Lab {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        if path.exists() {
-            std::fs::remove_dir_all(&path).expect("what the last test left can be removed");
+        let above = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        for entry in std::fs::read_dir(above).expect("cargo's folder for tests").flatten() {
+            let file_name = entry.file_name();
+            let process =
+                file_name.to_str().and_then(|text| text.strip_prefix(name)?.strip_prefix('-'));
+            if process.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+                // Another process may have removed it.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
         }
+        let path = above.join(format!("{name}-{}", std::process::id()));
         let lab = Lab {
             path,
             _folder: None,

@@ -4,7 +4,7 @@
 //! difference. It never becomes an empty chart.
 
 mod esxtop;
-mod looks;
+mod file_format;
 mod prometheus;
 mod scrape;
 
@@ -186,7 +186,7 @@ impl Room {
 
 /// Adds a hint to an error about an external file: the likely format of the file.
 fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
-    match looks::hint(path) {
+    match file_format::hint(path) {
         Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),
         None => error,
     }

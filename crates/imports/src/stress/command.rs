@@ -9,10 +9,10 @@ use cql::Consistency;
 use yaml::{Diagnostics, Place};
 
 use super::argument_split::{Line, Word};
+use super::argument_values::{self, WrittenDistribution};
 use super::options::{self, Options};
 use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
-use super::values::{self, WrittenDistribution};
 
 /// A command line.
 #[derive(Clone, Debug)]
@@ -313,9 +313,11 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
         limit,
         warmup: !(params.has("no-warmup") || params.has("no_warmup")),
         truncate: params.value("truncate=", d, truncate).unwrap_or(Truncate::Never),
-        consistency: params.value("cl=", d, values::consistency).unwrap_or(Consistency::LocalOne),
+        consistency: params
+            .value("cl=", d, argument_values::consistency)
+            .unwrap_or(Consistency::LocalOne),
         consistency_written: params.has("cl="),
-        serial_consistency: params.value("serial-cl=", d, values::serial_consistency),
+        serial_consistency: params.value("serial-cl=", d, argument_values::serial_consistency),
         key_bytes: key_bytes(&params, d),
         add: params
             .distribution("add=", d)
@@ -330,20 +332,20 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
 }
 
 fn key_bytes(params: &Params, d: &mut Diagnostics) -> u64 {
-    let parse = |text: &str| values::number(text, (1, KEY_BYTES_MAX));
+    let parse = |text: &str| argument_values::number(text, (1, KEY_BYTES_MAX));
     params.value("keysize=", d, parse).unwrap_or(10)
 }
 
 fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
     if params.has("n=") {
-        let count = params.value("n=", d, values::count).unwrap_or(1);
+        let count = params.value("n=", d, argument_values::count).unwrap_or(1);
         return Limit::Operations(count);
     }
     if params.has("duration=") {
-        let time = params.value("duration=", d, values::duration);
+        let time = params.value("duration=", d, argument_values::duration);
         return Limit::Duration(time.unwrap_or(Duration::from_secs(1)));
     }
-    let intervals = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
+    let intervals = |text: &str| argument_values::number(text, (1, 1_000_000)).map(|n| n as u32);
     let min = params.value("n>", d, intervals).unwrap_or(30);
     let max = params.value("n<", d, intervals).unwrap_or_else(|| min.max(200));
     if min > max {
@@ -354,7 +356,7 @@ fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
             Some("raise the second".to_owned()),
         );
     }
-    let target = params.value("err<", d, values::fraction).unwrap_or(0.02);
+    let target = params.value("err<", d, argument_values::fraction).unwrap_or(0.02);
     Limit::Uncertainty { target, min, max }
 }
 

@@ -17,10 +17,10 @@ pub use schema::SchemaOptions;
 
 use yaml::{Diagnostics, Place};
 
+use super::argument_values::{self, WrittenDistribution};
 use super::command::{Groups, Limit, Verb};
 use super::params::{KnownParam, Params};
 use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
-use super::values::{self, WrittenDistribution};
 use cql::Consistency;
 use workload::BatchKind;
 
@@ -280,7 +280,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
     }
     let seeds = if params.has("seq=") {
         let lookback = params.distribution("read-lookback=", d);
-        let range = params.value("seq=", d, values::seeds).unwrap_or((1, seeds));
+        let range = params.value("seq=", d, argument_values::seeds).unwrap_or((1, seeds));
         sequence(range.0, range.1, !params.has("no-wrap"), lookback)
     } else {
         params.distribution("dist=", d).map_or_else(drawn, Seeds::Drawn)
@@ -309,8 +309,8 @@ fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         batch: params.value("batchtype=", d, batch),
         select: params.ratio("select-ratio=", d),
         row_population: params.ratio("row-population-ratio=", d),
-        consistency: params.value("cl=", d, values::consistency),
-        serial_consistency: params.value("serial-cl=", d, values::serial_consistency),
+        consistency: params.value("cl=", d, argument_values::consistency),
+        serial_consistency: params.value("serial-cl=", d, argument_values::serial_consistency),
     }
 }
 
@@ -325,14 +325,14 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
         }
     }
     let count = or(params.distribution("n=", d), "FIXED(5)");
-    let most = |text: &str| match values::largest(text) {
+    let most = |text: &str| match argument_values::largest(text) {
         most @ 1..=COLUMNS_MAX => Ok(most),
         most => Err(format!(
             "{most} columns are not between 1 and {COLUMNS_MAX}"
         )),
     };
     let most = params.value("n=", d, most).unwrap_or(5);
-    let (names, count) = match params.value("names=", d, values::names) {
+    let (names, count) = match params.value("names=", d, argument_values::names) {
         Some(names) => {
             let count = WrittenDistribution::default_of(format!("FIXED({})", names.len()));
             (names, count)
@@ -343,7 +343,8 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
             (names, count)
         }
     };
-    let timestamp = |text: &str| values::number(text, (0, i64::MAX as u64)).map(|t| t as i64);
+    let timestamp =
+        |text: &str| argument_values::number(text, (0, i64::MAX as u64)).map(|t| t as i64);
     Columns {
         names,
         count,
@@ -369,7 +370,7 @@ fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> 
             }
         };
     };
-    let threads = |text: &str| values::number(text, (1, THREADS_MAX)).map(|n| n as u32);
+    let threads = |text: &str| argument_values::number(text, (1, THREADS_MAX)).map(|n| n as u32);
     if params.groups & SECOND == 0 {
         if !params.has("threads=") {
             let hint = Some("add for example threads=50".to_owned());
@@ -396,10 +397,10 @@ fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> 
 
 fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
     let throttle = params
-        .value("throttle=", d, values::rate)
-        .or(params.value("limit=", d, values::rate))
+        .value("throttle=", d, argument_values::rate)
+        .or(params.value("limit=", d, argument_values::rate))
         .unwrap_or(0);
-    let fixed = params.value("fixed=", d, values::rate).unwrap_or(0);
+    let fixed = params.value("fixed=", d, argument_values::rate).unwrap_or(0);
     match (throttle, fixed) {
         (0, 0) => Pace::Free,
         (throttle, 0) => Pace::Throttle(throttle),
@@ -415,7 +416,7 @@ fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
 
 fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Errors {
     let params = params_or_none("-errors", groups, &ERRORS, d);
-    let retries = |text: &str| values::number(text, (0, u64::from(u32::MAX)));
+    let retries = |text: &str| argument_values::number(text, (0, u64::from(u32::MAX)));
     let wanted = params.value("retries=", d, retries);
     if let Some(more @ 256..) = wanted {
         notes.push(format!(

@@ -7,8 +7,8 @@
 use yaml::{Diagnostics, Place};
 
 use super::argument_split::Word;
+use super::argument_values::{self, WrittenDistribution};
 use super::tables::{COMMON, MIXED, USER};
-use super::values::{self, WrittenDistribution};
 
 /// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +183,7 @@ impl Params<'_> {
         form: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<WrittenDistribution> {
-        self.spelled(form, diagnostics, values::distribution)
+        self.spelled(form, diagnostics, argument_values::distribution)
     }
 
     /// Returns a checked ratio of a distribution.
@@ -192,7 +192,7 @@ impl Params<'_> {
         form: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<WrittenDistribution> {
-        self.spelled(form, diagnostics, values::ratio_distribution)
+        self.spelled(form, diagnostics, argument_values::ratio_distribution)
     }
 
     fn spelled(

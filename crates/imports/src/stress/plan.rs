@@ -6,13 +6,13 @@ mod user;
 use std::sync::Arc;
 
 use super::access::connection;
+use super::argument_values::WrittenDistribution;
 use super::command::{Command, Limit, Run, Task, Truncate, Verb};
 use super::draw::{Dist, Ratio};
 use super::operations::{Op, OperationKind, Operations, Seeds};
 use super::options::{Order, Pace, Rate, Seeds as SeedsOption, Style};
 use super::partition::Columns;
 use super::profile::quoted;
-use super::values::WrittenDistribution;
 use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};

@@ -1,7 +1,7 @@
 //! Kinds of faults, and the options that a study can give to one.
 
 use super::commands::Commands;
-use super::kinds::FaultName;
+use super::fault_table::FaultName;
 use super::options::{FaultOption, Options, Rollback};
 use super::properties::{DataLoss, FaultPlace, Length};
 use crate::allow::NodeAct;

@@ -8,9 +8,9 @@ use yaml::{Diagnostics, Place};
 
 use super::{params, params_or_none};
 use crate::import::Secret;
+use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
-use crate::stress::values;
 use crate::tls_files;
 
 /// Nodes to contact, and the login.
@@ -159,7 +159,7 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let mode = params_or_none("-mode", groups, &MODE, d);
     let (nodes, nodes_file, datacenter) = nodes(groups, notes, d);
     // The tool has one process for all connections; here they are divided among the workers.
-    let connections = |text: &str| values::number(text, (1, 1024)).map(|n| n as u32);
+    let connections = |text: &str| argument_values::number(text, (1, 1024)).map(|n| n as u32);
     Connect {
         style: style(&mode, notes, d),
         user: mode.text("user=").map(str::to_owned),
@@ -275,7 +275,8 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
 
 fn port(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Option<u16> {
     let port = params_or_none("-port", groups, &PORT, d);
-    let parse = |text: &str| values::number(text, (1, u64::from(u16::MAX))).map(|n| n as u16);
+    let parse =
+        |text: &str| argument_values::number(text, (1, u64::from(u16::MAX))).map(|n| n as u16);
     for form in ["thrift=", "jmx="] {
         if port.value(form, d, parse).is_some() {
             notes.push(format!(

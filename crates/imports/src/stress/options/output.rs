@@ -6,9 +6,9 @@ use core::time::Duration;
 use yaml::Diagnostics;
 
 use super::params_or_none;
+use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
-use crate::stress::values;
 
 /// Output options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,9 +165,9 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
         "verbose" => Ok(Verbosity::Verbose),
         _ => Err(format!("`{text}` is not one of minimal, normal, verbose")),
     };
-    let interval = reporting.value("output-frequency=", d, values::interval);
-    let interval = log.value("interval=", d, values::interval).or(interval);
-    let split = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
+    let interval = reporting.value("output-frequency=", d, argument_values::interval);
+    let interval = log.value("interval=", d, argument_values::interval).or(interval);
+    let split = |text: &str| argument_values::number(text, (1, 1_000_000)).map(|n| n as u32);
     Output {
         level: log.value("level=", d, level).unwrap_or(Verbosity::Normal),
         no_summary: log.has("no-summary"),
@@ -175,7 +175,7 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
         file: log.text("file=").map(str::to_owned),
         hdr_file: log.text("hdrfile=").map(str::to_owned),
         interval: interval.unwrap_or(Duration::from_secs(1)),
-        header_every: reporting.value("header-frequency=", d, values::interval),
+        header_every: reporting.value("header-frequency=", d, argument_values::interval),
         token_range_split: ranges.value("split-factor=", d, split).unwrap_or(1),
         token_range_wrap: ranges.has("wrap"),
     }

@@ -2,12 +2,12 @@
 
 use super::{Planner, RunTables, truncate};
 use crate::import::ReadFile;
+use crate::stress::argument_values::WrittenDistribution;
 use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::operations::{Cell, Op, OperationKind};
 use crate::stress::options::Seeds;
 use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
-use crate::stress::values::WrittenDistribution;
 use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
 use yaml::did_you_mean;
