@@ -130,7 +130,7 @@ impl Manifest {
     /// Reads the manifest in a snapshot's folder.
     ///
     /// # Errors
-    /// There is no manifest, or it has another format.
+    /// The snapshot has no manifest, or its manifest has another format.
     pub fn read(host: &Agent, snapshot: &Path) -> Result<Manifest> {
         let path = snapshot.join(FILE);
         let manifest: Manifest = serde_json::from_slice(&host.read(&path)?)

@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "jvm.use_numa",
         wanted: "on where it may use the memory of several NUMA nodes",
         why: "With several nodes, each thread allocates on its own node. With one node, or bound \
-              to one, there is no choice, and from version 9 on the JVM switches it off itself.",
+              to one, it has no effect, and the JVM switches it off itself since version 9.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",

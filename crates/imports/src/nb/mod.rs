@@ -181,10 +181,10 @@ fn one(
     let (steps, schema) = steps(&mut builder, &lines, command);
     if steps.is_empty() && schema.is_none() && builder.out.is_empty() {
         let message = if scenarios.is_empty() {
-            "this has no cycles, so there is no work to run".to_owned()
+            "this has no cycles, so it runs no operation".to_owned()
         } else {
             format!(
-                "scenario {} has no cycles, so there is no work to run",
+                "scenario {} has no cycles, so it runs no operation",
                 scenarios.join(", ")
             )
         };

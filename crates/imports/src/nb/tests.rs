@@ -271,7 +271,7 @@ fn settings_of_lines_and_operations_act() {
             "",
             "",
             &["default.main", "main-cycles=0"],
-            "there is no work to run",
+            "has no cycles, so it runs no operation",
         ),
     ] {
         let mistakes = imported(&FILE.replacen(from, to, 1), words).unwrap_err();

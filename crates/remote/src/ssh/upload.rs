@@ -33,7 +33,7 @@ impl Program {
     /// process.
     ///
     /// # Errors
-    /// There is no such program. The message has the places searched and the way to get it.
+    /// cassay found no such program. The message lists the searched places and how to get it.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
