@@ -15,6 +15,7 @@ pub mod data_generation;
 mod effects;
 mod endurance;
 mod interim_looks;
+mod limits;
 mod next_step;
 mod points;
 mod price_performance;
@@ -119,7 +120,9 @@ pub fn combine(
         prices: &prices,
         capacities: &capacities,
     };
-    let (answer, sweeps) = known.answer();
+    let (mut answer, sweeps) = known.answer();
+    let limits = limits::limits(study, &once, &sweeps, &searches, &compared);
+    answer.extend(limits::of_answer(&limits).map(|limit| limit.says.clone()));
     let requirements = requirements::requirements(&known.required(&sweeps));
     let mut found = FindingsRecord {
         format: FORMAT,
@@ -129,6 +132,7 @@ pub fn combine(
         reason_records,
         answer,
         causes: causes::causes(&trials),
+        limits,
         faults: faults_of(&trials),
         published: published::published(study, &trials, &points, &searches),
         trials,

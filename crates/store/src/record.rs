@@ -28,6 +28,10 @@ use crate::file_digests::Sums;
 pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
+pub use crate::limits::{
+    LimitCandidateRecord, LimitEvent, LimitReadingRecord, LimitRecord, LimitSpan, NodeCpuRecord,
+    TrialLimitsRecord, limit_name, limit_value,
+};
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::missing_records::{GapKind, GapRecord};
 pub use crate::nodes_record::{
@@ -283,6 +287,9 @@ pub struct FindingsRecord {
     /// Causes of imprecision that the trials show together. Each stands before its consequences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseRecord>,
+    /// Full resources at each knee, peak, difference, fault and drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitRecord>,
     /// Proposed next run. Absent if the question is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStepRecord>,
@@ -495,6 +502,10 @@ pub struct TrialFinding {
     /// Costs of the operations for the target. Unknown costs are absent.
     #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub costs: Costs,
+    /// Resources of the target and the client: in the window, and in parts of it with a fault or a
+    /// drift. Empty for the null target, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<TrialLimitsRecord>,
     /// Results of verified reads.
     pub verify: VerifyRecord,
     /// Results of reading all rows back. Absent if the trial did not do that.

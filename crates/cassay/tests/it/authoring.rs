@@ -212,3 +212,21 @@ fn explanations_and_schemas_are_data() {
         "cassay findings"
     );
 }
+
+/// The commands of the library need no process of their own.
+#[test]
+fn commands_are_functions_of_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = folder.path().join("sweep.yaml");
+    let run = |words: &[&str]| {
+        let words = ["cassay"].iter().chain(words);
+        cassay::run(words.map(std::ffi::OsString::from))
+    };
+    let new = ["new", "sweep", "--target", "null", "--yes", "--to"];
+    let file = study.to_str().unwrap();
+    assert_eq!(run(&[&new[..], &[file]].concat()), cassay::Exit::Done);
+    assert_eq!(run(&["plan", file]), cassay::Exit::Done);
+    let text = std::fs::read_to_string(&study).unwrap();
+    std::fs::write(&study, text.replace("question:", "kwestion:")).unwrap();
+    assert_eq!(run(&["plan", file]), cassay::Exit::Usage);
+}
