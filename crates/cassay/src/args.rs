@@ -729,7 +729,7 @@ fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
     target_spec::fault::FaultKind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
-        format!("there is no such kind: see `cassay fault list`; {hint}")
+        format!("no such kind of fault exists: `cassay fault list` shows all kinds. {hint}")
     })
 }
 
@@ -836,18 +836,18 @@ pub struct HostArgs {
 /// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
     target_spec::Isolation::from_name(text)
-        .ok_or_else(|| "it is auto, hosts or loopback".to_string())
+        .ok_or_else(|| "write auto, hosts or loopback".to_string())
 }
 
 /// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target_spec::Collector, String> {
     let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
-    target_spec::Collector::from_name(text).ok_or_else(|| format!("it is one of {}", known()))
+    target_spec::Collector::from_name(text).ok_or_else(|| format!("write one of {}", known()))
 }
 
 /// Parses a key of cassandra.yaml with its value, which is JSON or else plain text.
 fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
-    let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     let (key, value) = (key.trim(), value.trim());
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if key.is_empty() || !key.chars().all(is_plain) {

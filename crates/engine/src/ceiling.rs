@@ -81,8 +81,8 @@ impl Ceilings {
                     let why = error.root_cause().to_string();
                     let why = why.split_once(" answered ").map_or(&*why, |(_, why)| why);
                     return Some(format!(
-                        "note: the ceiling of the client was not measured: the null target does \
-                         not accept this workload ({why})"
+                        "note: cassay could not measure the ceiling of the client: the null target \
+                         does not accept this workload ({why})"
                     ));
                 }
             }

@@ -456,7 +456,7 @@ impl<'c> Conduct<'c> {
             acts.push(Act::Steer(decision.flow));
         }
         if let Some(why) = self.guard.as_mut().and_then(|guard| guard.see(summed)) {
-            let why = format!("the guard ended the load: {why} (`guard` in the study)");
+            let why = format!("the guard stopped the load: {why} (`guard` in the study)");
             acts.extend(self.end(EarlyEnd::Guarded(why)));
         }
         acts

@@ -128,7 +128,7 @@ impl NextStep {
     pub fn here(self) -> Result<Ask, String> {
         match self {
             NextStep::Here(ask) => Ok(ask),
-            NextStep::Done => Err("it is done".to_owned()),
+            NextStep::Done => Err("the run is complete".to_owned()),
             NextStep::Elsewhere => Err("its procedure requests other points".to_owned()),
             NextStep::Nowhere(reason) => Err(reason),
         }

@@ -288,7 +288,7 @@ impl Running {
         for name in &self.snapshots {
             let removed = self.cluster.snapshot_remove(name);
             removed.with_context(|| {
-                format!("remove the snapshot {name}; `nodetool clearsnapshot` does it too")
+                format!("remove the snapshot {name}; `nodetool clearsnapshot` also removes it")
             })?;
         }
         Ok(())

@@ -352,7 +352,7 @@ mod tests {
             (0, started.clone()),
             (1, skipped("the ladder ended at 1 threads")),
             (2, skipped("the ladder ended at 1 threads")),
-            (3, skipped("its target could not be started")),
+            (3, skipped("cassay could not start its target")),
         ];
         let line = |(trial, event)| JournalRecord {
             unix_ns: 1,
@@ -364,7 +364,7 @@ mod tests {
         let words = |journal: &[JournalRecord]| left_out_words(journal).unwrap();
         assert_eq!(
             words(&journal),
-            "3 left out: the ladder ended at 1 threads; its target could not be started"
+            "3 left out: the ladder ended at 1 threads; cassay could not start its target"
         );
         // A resume started the target.
         journal.push(line((3, started)));

@@ -114,7 +114,7 @@ pub struct RbacArgs {
 fn purpose(text: &str) -> Result<Purpose, String> {
     let found = Purpose::ALL.into_iter().find(|(word, _)| *word == text);
     let words = Purpose::ALL.map(|(word, _)| word).join(", ");
-    found.map(|(_, purpose)| purpose).ok_or_else(|| format!("it is one of {words}"))
+    found.map(|(_, purpose)| purpose).ok_or_else(|| format!("write one of {words}"))
 }
 
 fn kubernetes_name(text: &str) -> Result<String, String> {

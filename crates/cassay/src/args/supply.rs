@@ -67,5 +67,5 @@ pub fn release(text: &str) -> Result<Release, String> {
 fn sha256(text: &str) -> Result<String, String> {
     let is_one = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = is_one.then(|| text.to_owned());
-    found.ok_or_else(|| "it is 64 hexadecimal digits".to_owned())
+    found.ok_or_else(|| "write 64 hexadecimal digits".to_owned())
 }

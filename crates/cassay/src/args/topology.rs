@@ -184,7 +184,7 @@ fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
 fn placing(text: &str) -> Result<target_spec::Placing, String> {
     use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
-    Placing::from_name(text).ok_or_else(|| format!("it is one of {}", names()))
+    Placing::from_name(text).ok_or_else(|| format!("write one of {}", names()))
 }
 
 /// Parses `none`, `perftune`, a number of cores, or `cpus:LIST`.
@@ -212,7 +212,7 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
 fn overcommit(text: &str) -> Result<f64, String> {
     let ratio = study::units::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
-    is_one.then_some(ratio).ok_or_else(|| "it is 1 to 64".to_owned())
+    is_one.then_some(ratio).ok_or_else(|| "write a number from 1 to 64".to_owned())
 }
 
 /// Parses an export format, or `all`.

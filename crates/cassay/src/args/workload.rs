@@ -110,7 +110,10 @@ fn attached(text: &str) -> Result<String, String> {
 /// Parses a target that can prepare statements.
 pub(super) fn server(text: &str) -> Result<String, String> {
     match text {
-        "null" => Err("the null target knows no more than the check does without it".to_owned()),
+        "null" => Err(
+            "the null target cannot check more than this command checks without a target"
+                .to_owned(),
+        ),
         "local" => Ok(text.to_owned()),
         _ => contact_point(text).map(|_| text.to_owned()),
     }

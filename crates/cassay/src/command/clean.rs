@@ -73,13 +73,13 @@ fn listed(ours: &[MarkedTable], others: &[MarkedTable], drops: &[String]) -> Str
     }
     for one in others {
         text += &format!(
-            "{}  kept: its comment names the run {}, which is not in this results folder (--allow \
-             drop={} drops it)\n",
+            "{}  cassay keeps it: its comment names the run {}, which is not in this results \
+             folder (--allow drop={} drops it)\n",
             one.table, one.mark, one.table
         );
     }
     for drop in drops {
-        text += &format!("to be sent: {drop}\n");
+        text += &format!("cassay would send: {drop}\n");
     }
     text
 }

@@ -66,7 +66,7 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
-            "note: JVM flags are read from command lines only: {error:#}"
+            "note: cassay reads JVM flags only from command lines: {error:#}"
         ));
         ::cluster::NodeReports::default()
     });

@@ -53,7 +53,9 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common).or_else(|why| {
-        terminal::say(&format!("note: the cluster could not be queried: {why:#}"));
+        terminal::say(&format!(
+            "note: cassay could not query the cluster: {why:#}"
+        ));
         Ok(Exit::Done)
     })
 }
@@ -73,7 +75,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
         let mut value = value.context("encode the plan")?;
         value["expected"] = expected.into();
         let clients_needed = serde_json::to_value(&clients_needed);
-        value["clients_needed"] = clients_needed.context("encode the needed clients")?;
+        value["clients_needed"] = clients_needed.context("encode the required clients")?;
         terminal::json(&value);
     } else {
         expected.extend(clients_words);
@@ -86,7 +88,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
     // The plan may be meant for another machine than this one.
     if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
-            "note: `cassay run` will refuse it on this machine: {why}"
+            "note: `cassay run` will refuse this study on this machine: {why}"
         ));
     }
     super::supply::say_absent(study)?;
@@ -201,7 +203,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     }
     if let Some(least) = study.repeat.first_look {
         said.push(format!(
-            "Blocks {} to {} run only until the primary comparison is answered",
+            "Blocks {} to {} run only until the primary comparison has an answer",
             least + 1,
             study.repeat.blocks
         ));

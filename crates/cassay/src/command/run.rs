@@ -117,7 +117,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     for damage in interrupted.damages() {
-        terminal::say(&format!("note: damaged, and repeated: {damage}"));
+        terminal::say(&format!("note: cassay repeats a damaged trial: {damage}"));
     }
     let end = End {
         common,
@@ -222,7 +222,8 @@ impl End<'_> {
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
             terminal::say(&format!(
-                "interrupted; all started processes are stopped. To continue: cassay resume {}",
+                "interrupted: cassay stopped all processes that it started. To continue: cassay \
+                 resume {}",
                 path.display()
             ));
             return Ok(Exit::Interrupted);
@@ -275,7 +276,7 @@ fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let reason = headline.main_reasons().first();
     let because = reason.map(|reason| format!(": {}", reason.trim_end_matches('.')));
     Some(format!(
-        "{why}{}. Repeat on a quiet machine: {again}",
+        "{why}{}. Repeat the run on a quiet machine: {again}",
         because.unwrap_or_default()
     ))
 }
@@ -300,8 +301,8 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     if !engine::may_be_believed(findings) {
         if engine::misses_a_requirement(findings) {
             terminal::say(&format!(
-                "the run is invalid and missed a requirement; the exit code means an invalid run \
-                 ({}, not {})",
+                "the run is invalid, and it missed a requirement: the exit code reports the \
+                 invalid run ({}, not {})",
                 Exit::Invalid.code(),
                 Exit::Missed.code()
             ));

@@ -200,8 +200,8 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
-            "{} exists already, differs from the included file, and is kept\nhint: --to writes to \
-             another folder",
+            "{} already exists and differs from the included file, so cassay keeps it\nhint: --to \
+             writes to another folder",
             path.display()
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -235,7 +235,7 @@ pub fn hint(path: &Path) -> Option<String> {
         .find(|one| one.kind == StudyFileKind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
-        "it is included: `cassay studies copy {name}` writes {}",
+        "cassay includes it: `cassay studies copy {name}` writes {}",
         file.display()
     ))
 }
@@ -257,8 +257,8 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     let path = written_as(found);
     if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
-            "{} exists already, differs from the included study, and is kept\nhint: run it in an \
-             empty folder",
+            "{} already exists and differs from the included study, so cassay keeps it\nhint: run \
+             it in an empty folder",
             path.display()
         );
     }

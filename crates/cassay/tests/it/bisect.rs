@@ -52,7 +52,9 @@ fn the_first_slower_build_is_found_and_not_measured_again() {
     assert_eq!(again.json(), found);
     assert_eq!(steps(), before);
     lab.write("builds.yaml", &BUILDS.replace("b2: {}\n", ""));
-    lab.cassay(&BISECT).ended_with(1).says(&["has the steps of another bisection"]);
+    lab.cassay(&BISECT)
+        .ended_with(1)
+        .says(&["contains the steps of another bisection"]);
 }
 
 /// The build in the middle answers only with errors, so it is unknown whether it is slower.
@@ -72,7 +74,7 @@ fn an_unmeasurable_build_is_skipped_and_named_if_it_matters() {
         words.contains("may be the first: b3; b2 is the last that is not"),
         "{words}"
     );
-    said.says(&["bisect: b3 is skipped: "]);
+    said.says(&["bisect: cassay skips b3: "]);
 }
 
 #[test]

@@ -450,7 +450,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     for what in [
         "error: db2: ",
         "error: db3: ",
-        "2 of 3 machines not fit for nodes",
+        "2 of 3 machines cannot run nodes",
     ] {
         assert!(rows.contains(what), "{rows}");
     }

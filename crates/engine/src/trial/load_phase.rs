@@ -52,7 +52,7 @@ impl World for Offering<'_, '_> {
                 interval,
             } => {
                 let kept = state.writer.write_interval(phase, &interval);
-                kept.context("keep an interval")?;
+                kept.context("store an interval")?;
                 state.keep_clients(self.load.take_seconds(), &interval)?;
                 if interval.draining {
                     state.timeline.begin_drain(interval.start_ns);
@@ -253,7 +253,7 @@ impl TrialRun<'_> {
         let variant = self.trial.variant;
         fleet_use::prepare(&shared.clients, self.study, variant, &self.program, running)
             .and_then(|()| shared.clients.start(config))
-            .context("offer load by several clients")
+            .context("apply load with several clients")
     }
 
     /// Records the measured window. Returns the end of the trial if the window was cut short.

@@ -128,7 +128,7 @@ impl TrialRun<'_> {
         }
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
-                "not all rows could be read back: {errors}"
+                "cassay could not read back all rows: {errors}"
             )));
         }
         Ok(self.cut(offered.cut, state))

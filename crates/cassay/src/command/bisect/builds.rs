@@ -56,7 +56,7 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             !build.name.is_empty() && build.name.chars().all(is_plain),
-            "{:?} is not a name of a build: use letters, digits, '.', '_' and '-'",
+            "{:?} is not a valid build name: use letters, digits, '.', '_' and '-'",
             build.name
         );
         ensure!(
@@ -116,7 +116,7 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),
-            "{name}: {revision:?} is not a name of a revision: use letters, digits, '.', '_' and \
+            "{name}: {revision:?} is not a valid revision name: use letters, digits, '.', '_' and \
              '-'"
         );
         let build = over.replace(REVISION, revision);

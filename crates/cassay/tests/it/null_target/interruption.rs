@@ -110,7 +110,7 @@ fn ctrl_c_ends_with_130_and_resume_does_the_rest() {
     });
     let said = said.ended_with(130);
     said.says(&[
-        "interrupted; all started processes are stopped",
+        "interrupted: cassay stopped all processes that it started",
         "cassay resume",
     ]);
     assert_eq!(said.stdout, "", "there is no answer yet");

@@ -358,5 +358,5 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
     ]);
     let limit = ["--set", "guard.p99_ms=0.001"];
     let run = lab.cassay(&[&["run", "study.yaml"][..], &limit].concat());
-    run.ended_with(3).says(&["the guard ended the load"]);
+    run.ended_with(3).says(&["the guard stopped the load"]);
 }
