@@ -113,13 +113,13 @@ impl Ratio {
         }
         if !self.over.is_empty() && !self.is_over_points() {
             return Err(format!(
-                "`over` is `{}`: write `points`, or leave it out",
+                "`over` is `{}`: write `points`, or omit it",
                 self.over
             ));
         }
         let names_place = !self.of_at.is_empty() || !self.to_at.is_empty();
         if !self.over.is_empty() && names_place {
-            return Err("it has `over`, and also names a point".to_owned());
+            return Err("the figure has `over`, and also names a point".to_owned());
         }
         if !METRICS.contains(&self.metric.as_str()) {
             let known = METRICS.join(", ");

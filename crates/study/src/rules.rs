@@ -191,7 +191,7 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
         for key in ["compaction".to_owned(), "compression".to_owned()].into_iter().chain(options) {
             let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
             if subject.wrote(&here) && !subject.wrote(&whole) {
-                let message = format!("`{here}` is set, but its value outside of the phase is not");
+                let message = format!("`{here}` is set, but its value outside the phase is not");
                 let hint =
                     format!("set `{whole}` too, because the tables keep the value after the phase");
                 subject.say(&here, message, Some(&hint), out);
@@ -200,7 +200,7 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let load = "phases.load";
     if subject.wrote(load) && !subject.wrote("data.load") {
-        let message = format!("`{load}` has no effect: no rows are loaded");
+        let message = format!("`{load}` has no effect: the study loads no rows");
         subject.say(load, message, Some("add `data: {load: …}`"), out);
     }
 }

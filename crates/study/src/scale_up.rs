@@ -148,7 +148,7 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
         let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both set a latency limit");
-        let hint = format!("remove it: the result of `{search}` counts");
+        let hint = format!("remove it: cassay uses the result of `{search}`");
         out.add(&bound.place, message, Some(hint));
     }
 }

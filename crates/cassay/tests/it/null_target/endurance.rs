@@ -18,7 +18,7 @@ fn endured(drift: &str) -> (Value, String) {
     for part in ["(beside-1)", "(endurance)", "4 in flight, 24s"] {
         assert!(planned.stdout.contains(part), "{part}: {}", planned.stdout);
     }
-    let note = "not observed in this long run";
+    let note = "this long run does not observe these effects";
     assert!(planned.stderr.contains(note), "{}", planned.stderr);
     let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
     let shown = lab.cassay(&["show"]).stdout;

@@ -75,15 +75,15 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.topology.housekeeping",
         Type::Count(0, 64, |d, n| d.local.topology.housekeeping = n as u32),
         "0",
-        "Cores of each NUMA node that no node gets: for interrupts and the system. With `auto` and \
-         `pinned`.",
+        "Number of cores in each NUMA node to leave free of nodes, for interrupts and the system. \
+         With `auto` and `pinned`.",
     ),
     optional(
         "target.local.topology.client",
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
-        "CPUs reserved for the client, in whole cores, before nodes are placed. Unplaced nodes do \
-         not use them either. Default: with `cpus` or `count`, the remaining CPUs. Otherwise an L3 \
-         group if the machine has four, or a quarter of its cores; none with `none` and \
-         `one-socket-per-vcpu`.",
+        "CPUs reserved for the client, in whole cores, before nodes are placed. Nodes without a \
+         placement do not use them either. Default: with `cpus` or `count`, the remaining CPUs. \
+         Otherwise an L3 group if the machine has four, or a quarter of its cores; none with \
+         `none` and `one-socket-per-vcpu`.",
     ),
 ];

@@ -131,17 +131,17 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {nodes: 3, host: {memory: 3GiB}}",
             "",
-            "`target.local.host` applies to hosts, but the target has none",
+            "`target.local.host` applies to hosts, but the target has no hosts",
         ),
         (
             "local: {isolation: hosts}",
             "",
-            "`target.local.isolation` applies to hosts, but the target has none",
+            "`target.local.isolation` applies to hosts, but the target has no hosts",
         ),
         (
             "local: {nodes_per_host: 2}",
             "",
-            "`target.local.nodes_per_host` applies to hosts, but the target has none",
+            "`target.local.nodes_per_host` applies to hosts, but the target has no hosts",
         ),
         (
             "local: {racks: per-host}",

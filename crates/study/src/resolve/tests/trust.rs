@@ -200,7 +200,7 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
     // For a resumed run, only the record exists.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
-        why.contains("the study's folder only from its record"),
+        why.contains("the study's folder only from the record of the run"),
         "{why}"
     );
 }
