@@ -251,7 +251,7 @@ fn the_first_sentence_says_what_came_of_them() {
     };
     assert_eq!(
         said("{p99_ms: 10}"),
-        (Some("met"), "The one requirement is met.".to_owned())
+        (Some("met"), "The only requirement is met.".to_owned())
     );
     assert_eq!(
         said("{p99_ms: 10, error_rate: 0}"),

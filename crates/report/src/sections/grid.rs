@@ -25,8 +25,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "combinations",
         title: "Every combination".into(),
-        lead: "Throughput with the p99 of latency below it, each with its 95 % interval. The \
-               effects show each axis separately."
+        lead: "Throughput, with p99 latency below, each with its 95 % interval. The effects show \
+             each axis separately."
             .into(),
         blocks: tables.collect(),
     })

@@ -12,7 +12,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         setup::variant_difference_table(view).map(Block::Table).into_iter().collect();
     blocks.extend(left_out_words(&view.journal).map(|words| {
         let planned = view.plan.trials.len();
-        Block::Text(format!("Of {planned} trials that were planned, {words}."))
+        Block::Text(format!("Of {planned} planned trials, {words}."))
     }));
     (!blocks.is_empty()).then(|| Section {
         id: "asked",

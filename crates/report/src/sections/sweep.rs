@@ -159,8 +159,8 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         title: "Latency against throughput".into(),
         what: format!(
-            "Beside each point: {axis}. Where the line turns upwards, more load only adds wait \
-             time. Invalid and saturated points are left out."
+            "Next to each point: {axis}. Where the line turns upwards, more load only adds wait \
+             time. The chart omits invalid and saturated points."
         ),
         height_px: 380,
         x: Axis::new("throughput, op/s", Scale::Linear),

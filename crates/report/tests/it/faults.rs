@@ -269,12 +269,12 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         &said,
         &[
             "node-kill of node2, broken for 44.3 s",
-            "62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.",
+            "At worst, 62 % less throughput, below normal for 29.0 s, 81,300 operations short.",
             "38 of 1,120,388 operations failed.",
             "Throughput was back to normal 21.8 s after the healing; p99 was not back to normal",
             "class=\"band bad\"",
             "class=\"band warn\"",
-            "Acknowledged writes were not read back.",
+            "Reads did not return acknowledged writes.",
         ],
     );
     for (lost, unread, expected) in [
@@ -306,8 +306,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
     assert_says(
         &said_in_figure(&broken),
         &[
-            "2 reads did not find a row whose write was acknowledged.",
-            "Acknowledged writes were read back after 1 of 2 trials with faults.",
+            "2 reads did not find a row whose write the server had acknowledged.",
+            "After 1 of 2 trials with faults, cassay read back the acknowledged writes.",
         ],
     );
 }

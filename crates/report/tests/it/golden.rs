@@ -138,7 +138,7 @@ fn the_best_point_is_the_one_that_the_findings_name() {
     let best = &printed["summary"]["best"];
     let said: Vec<String> = [0, 1].map(|at| best[at]["point"].to_string()).into();
     expect![[r#"{"threads":16.0} {"threads":128.0}"#]].assert_eq(&said.join(" "));
-    assert!(html(&page).contains("most within the bound"));
+    assert!(html(&page).contains("highest within the limit"));
 }
 
 #[test]

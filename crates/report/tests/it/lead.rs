@@ -163,7 +163,7 @@ fn only_differing_reads_are_said_to_have_returned_other_data() {
             ..VerifyRecord::default()
         };
     }
-    let nothing = ["Reads found no row, or could not be compared (2 of 12 trials)."];
+    let nothing = ["Reads found no row, or cassay could not compare them (2 of 12 trials)."];
     assert_eq!(reasons(&view), nothing);
     view.findings.trials[5].verify.stale = 1;
     let differed = ["Reads returned data that differs from the writes (1 of 12 trials)."];

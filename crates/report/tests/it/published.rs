@@ -97,10 +97,10 @@ fn a_published_ratio_is_inside_or_outside_our_interval_only() {
     for part in [
         "inside our",
         "(no difference)",
-        "ours is lower:",
-        "ours is higher:",
+        "this run is lower:",
+        "this run is higher:",
         "not measured",
-        "ours has no",
+        "this run has no",
         "contradicts",
         "not all",
         "repetitions",

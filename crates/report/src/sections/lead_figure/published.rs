@@ -27,7 +27,7 @@ pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
         })
         .collect();
     (!rows.is_empty()).then(|| RowsPlot {
-        title: "times: ours (point, 95 %), published (diamond)".into(),
+        title: "ratio: this run (point, 95 %), published (diamond)".into(),
         baseline: Some(1.0),
         is_log: true,
         rows,

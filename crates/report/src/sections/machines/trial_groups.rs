@@ -120,7 +120,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
         .text("Who", |one| Cell::new(&one.who).tone(Tone::Strong))
         .text("Host", |one| {
             let is_known = machine_of(one, group.first()).is_some();
-            let why = "Its machine is not described.";
+            let why = "The run has no description of this machine.";
             Cell::new(&one.host).hint(if is_known { "" } else { why })
         })
         .text("CPUs", |one| text_or_absent(&one.cpus))

@@ -186,7 +186,7 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
     });
     let row = |title: &str, scale, lines: Vec<Line>| {
         if lines.iter().all(|line| line.values.is_empty()) {
-            return DraftRow::missing(title, "no intervals were recorded.".into());
+            return DraftRow::missing(title, "the run recorded no intervals.".into());
         }
         DraftRow {
             title: title.into(),
@@ -461,8 +461,8 @@ fn why_missing(
         return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
-                "no value: the probe {probe} ran and read none. There was no event of this kind, \
-                 or this version does not have the figure."
+                "no value: the probe {probe} ran, but read no value. Either no event of this kind \
+                 occurred, or this version lacks the figure."
             ),
         };
     }

@@ -127,7 +127,7 @@ pub const HOSTS: &[RowSpec] = &[
 /// Rows of the JVMs and of the database.
 pub const NODES: &[RowSpec] = &[
     RowSpec {
-        title: "JVM heap in use, and pauses (marks, ms at the right)",
+        title: "JVM heap in use, and pauses (marks, ms on the right)",
         probe: "jvm",
         height_px: 90,
         quiet: false,

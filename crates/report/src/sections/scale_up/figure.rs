@@ -17,7 +17,7 @@ pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
         title: format!("Throughput by {unit} in use{}", under(arms)),
         what: "Marks: measured points, with 95 % intervals. Dotted: N times one unit. Lines: the \
              curve with the best fit for its number of coefficients; if none is clearly best, the \
-             one that predicts left-out points best."
+             curve that predicts omitted points best."
             .into(),
         height_px: 380,
         x: Axis::new(format!("{unit} in use"), Scale::Linear),
