@@ -77,7 +77,7 @@ impl Children {
     /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
-            bail!("this agent has not started process {}", process.pid);
+            bail!("this agent did not start process {}", process.pid);
         }
         Ok(())
     }

@@ -59,7 +59,7 @@ impl UndoList {
             "this agent is ending"
         );
         let mut noted = self.noted();
-        let noted = noted.as_mut().context("no path is given for this list")?;
+        let noted = noted.as_mut().context("this list has no path")?;
         let note = Undo::Note(noted.path()?.to_owned());
         let mut all = entries.clone();
         if !all.contains(&note) {

@@ -341,7 +341,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     if free.len() < BEFORE_MIN {
         return Err(format!(
             "{} intervals of the window are before the fault and without other faults, but \
-             {BEFORE_MIN} are needed: inject it later",
+             {BEFORE_MIN} are required: inject the fault later",
             free.len()
         ));
     }

@@ -276,9 +276,8 @@ pub struct TrustArgs {
 /// Permissions to change a cluster that cassay did not start.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct AllowArgs {
-    /// Allow changes to a cluster that cassay did not start. Reading needs no permission, and
-    /// neither do changes to objects that the run itself created. Repeatable, or separated by
-    /// commas.
+    /// Allow changes to a cluster that cassay did not start. Reading needs no permission, nor do
+    /// changes to objects that the run itself created. Repeatable, or separated by commas.
     ///
     /// Data: ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
     ///

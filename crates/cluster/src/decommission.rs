@@ -62,7 +62,7 @@ fn leave(file: &Path) -> Result<()> {
             _ => return Ok(()),
         }
         if deadline.passed() {
-            bail!("it is {mode} after {} s", LEFT_WITHIN.as_secs());
+            bail!("the node is {mode} after {} s", LEFT_WITHIN.as_secs());
         }
     }
 }

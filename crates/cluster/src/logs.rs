@@ -73,7 +73,7 @@ fn collect(
     std::fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
     let entries = agent
         .list(folder, None)?
-        .with_context(|| format!("there is no {}", folder.display()))?;
+        .with_context(|| format!("{} does not exist", folder.display()))?;
     marks.keep(&entries);
     for entry in entries.iter().filter(is_kept) {
         let Some(from) = marks.new_from(entry) else {

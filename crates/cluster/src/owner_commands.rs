@@ -100,7 +100,7 @@ impl Order {
             Some(SecretSource::File(path)) => Some(PasswordPlace::File(absolute(path)?)),
             Some(SecretSource::Env(name)) => Some(PasswordPlace::Env(name.clone())),
             Some(SecretSource::Named(_) | SecretSource::Held(_)) => {
-                bail!("the password of the Jolokia agents is in no file and no variable")
+                bail!("the password of the Jolokia agents has no source: set a file or a variable")
             }
         };
         let tls = |tls: &TlsSpec| -> Result<TlsWords> {
@@ -256,6 +256,6 @@ mod tests {
         assert!(said.contains("10.0.0.1:8778"), "{said}");
         access.password = Some(SecretSource::Held(Secret::new("hunter2".to_owned())));
         let said = Order::build(Act::NoCompactions, "k", &nodes, &access).unwrap_err().to_string();
-        assert!(said.contains("in no file and no variable"), "{said}");
+        assert!(said.contains("has no source"), "{said}");
     }
 }

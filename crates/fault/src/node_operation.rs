@@ -53,7 +53,7 @@ impl Task {
             return Ok(Work::Going);
         };
         self.is_at_work = false;
-        let own = "; these belong to Cassandra itself: no client has one";
+        let own = "; these belong to Cassandra itself: no client has such a keyspace";
         let is_own = self.keyspaces.iter().all(|keyspace| cluster::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
@@ -71,8 +71,8 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "it does not end, although it was asked to".to_owned(),
-                    Err(error) => format!("it cannot be ended: {error:#}"),
+                    Ok(_) => "it does not stop, although cassay told it to".to_owned(),
+                    Err(error) => format!("cassay cannot stop it: {error:#}"),
                 });
             }
             world.wait(POLL);

@@ -100,7 +100,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     if lost * 3 > max {
         return Some(StopReason::Lost(format!(
             "of {blocks} blocks {lost} have no two usable trials, more than a third of the maximum \
-             of {max}: no number of blocks can answer the question any more"
+             of {max}: no number of blocks can still answer the question"
         )));
     }
     let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;
@@ -110,8 +110,8 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     }
     let found: Vec<&str> = primary.iter().map(|one| one.verdict.name()).collect();
     let what = match found.as_slice() {
-        [one] => format!("the primary comparison is answered ({one})"),
-        all => format!("all {} primary comparisons are answered", all.len()),
+        [one] => format!("the primary comparison has an answer ({one})"),
+        all => format!("all {} primary comparisons have an answer", all.len()),
     };
     let so_far = so_far(blocks, max);
     Some(StopReason::Answered(format!("{what} after {so_far}")))
@@ -149,7 +149,7 @@ pub fn record(
             };
             format!("{added} {blocks} added to the {seen} already judged")
         }
-        (_, Finding::Inconclusive) => format!("not answered after {}", so_far(blocks, max)),
+        (_, Finding::Inconclusive) => format!("no answer after {}", so_far(blocks, max)),
         _ => format!("answered after {}", so_far(blocks, max)),
     };
     Some(LooksRecord {

@@ -214,7 +214,7 @@ fn verdict_and_reasons(
         .collect();
     reasons.extend(all::reasons(&believed));
     if trials.is_empty() {
-        reasons.push(all::RunReason::of_run("no trial was finished".to_owned()));
+        reasons.push(all::RunReason::of_run("no trial finished".to_owned()));
     }
     let each = reasons.into_iter().map(|reason| (reason.words, reason.record));
     let (words, records) = each.unzip();

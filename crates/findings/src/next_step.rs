@@ -46,7 +46,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     }
     if has(CauseKind::Others).is_some() {
         return Some(NextStepRecord {
-            says: "Repeat it while no other program runs on this machine".to_owned(),
+            says: "Repeat the run while no other program runs on this machine".to_owned(),
             command: rerun(study, &[]),
             seconds: Some(took_s),
         });
@@ -56,7 +56,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     if let Some(more) = more.max().filter(|more| (1..=BLOCKS_ADDED_MAX).contains(more)) {
         let blocks = 1 + found.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         return Some(NextStepRecord {
-            says: format!("{} to settle it", counted(more, "more block")),
+            says: format!("{} to decide", counted(more, "more block")),
             command: format!(
                 "cassay resume {} --more {more}",
                 yaml::shell_word(&run.display().to_string())

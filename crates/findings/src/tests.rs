@@ -365,7 +365,7 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
         found.reasons,
         [
             "the run ended before its last trial: node1 has died",
-            "no trial was finished"
+            "no trial finished"
         ]
     );
 }

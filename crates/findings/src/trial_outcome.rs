@@ -34,7 +34,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ),
     (
         "V4",
-        "the client was away for too long",
+        "the client was unavailable for too long",
         TrialJudgement::Disturbed,
     ),
     ("V20", "the clock jumped", TrialJudgement::Disturbed),
@@ -108,7 +108,7 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     if others.is_some_and(|share| share >= OTHERS_DISTURB) {
         Some("other programs used the machine")
     } else if finding.client.stalled_share >= away_share {
-        Some("the client was away for too long")
+        Some("the client was unavailable for too long")
     } else {
         None
     }

@@ -46,7 +46,7 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
     let trials = Run::open(path).and_then(|run| run.trials()).context(context)?;
     let of = |finding: &TrialFinding| {
         let of = trials.iter().find(|one| one.record.index == finding.index);
-        of.with_context(|| format!("trial {} left no files", finding.index))
+        of.with_context(|| format!("trial {} has no files", finding.index))
     };
     let mut read = |with: &TrialFinding, without: &TrialFinding| {
         stretches_without(of(with)?, &with.faults, of(without)?, &without.parts)

@@ -33,10 +33,7 @@ fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
         Raw::Map(entries) => entries.as_slice(),
         Raw::Null => &[],
         Raw::Scalar { .. } | Raw::List(_) => {
-            let message = format!(
-                "`{path}` is {}; it must be a mapping of keys",
-                node.describe()
-            );
+            let message = format!("`{path}` is {}; it must be a mapping", node.describe());
             let keys: Vec<_> = format::children(path).map(|(key, _)| key).collect();
             let hint = match (path, &node.raw) {
                 ("target.attach", Raw::Scalar { text, .. }) => {

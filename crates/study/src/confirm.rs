@@ -112,6 +112,6 @@ scales:
     #[test]
     fn a_screening_in_one_line_is_refused_with_a_text_to_paste() {
         let said = confirming("{study: s, screen: {settings: {}}}\n", "matrix: {}\n", &[]);
-        assert!(said.unwrap_err().contains("to paste"));
+        assert!(said.unwrap_err().contains("paste the"));
     }
 }

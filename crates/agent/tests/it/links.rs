@@ -54,7 +54,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert_eq!(link(one.agent(), Query::Link), while_out, "nothing came");
     let error = hosts.switch().unwrap().inject(Injection::LinkDown(1), LIMIT).unwrap_err();
     assert!(
-        format!("{error:#}").contains("port1 is down already"),
+        format!("{error:#}").contains("port1 is already down"),
         "{error:#}"
     );
 

@@ -51,13 +51,10 @@ fn processes_are_started_watched_and_ended() {
     assert!(said.contains("/nonexistent/java"), "{said}");
     let outside = agent.start(&sh("true"), &root.path().join("output"));
     let said = format!("{:#}", outside.unwrap_err());
-    assert!(
-        said.contains("is not among the files of this agent"),
-        "{said}"
-    );
+    assert!(said.contains("is not a file of this agent"), "{said}");
     let stranger = Identity::own();
     let said = format!("{:#}", agent.end_process(stranger, LIMIT).unwrap_err());
-    assert!(said.contains("has not started process"), "{said}");
+    assert!(said.contains("did not start process"), "{said}");
 
     let last = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.end().unwrap();

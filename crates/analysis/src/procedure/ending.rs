@@ -204,14 +204,14 @@ impl Ending {
                 if is_by_client {
                     format!("the client is the limit{above}; {at} has a {bound}{held}")
                 } else {
-                    format!("{at} is the most with a {bound}{held}{above}")
+                    format!("{at} is the highest load with a {bound}{held}{above}")
                 }
             }
             Ending::None { from, bound, above } => {
                 let limit = limit(is_by_client);
                 let (from, bound, above) =
                     (from.words(), bound.words(), failure_words(above.as_ref()));
-                format!("{limit}none at or above {from} has a {bound}{above}")
+                format!("{limit}no load at or above {from} has a {bound}{above}")
             }
             Ending::NotHeld {
                 bound,
@@ -220,7 +220,8 @@ impl Ending {
                 above,
             } => {
                 let (limit, above) = (limit(is_by_client), failure_words(above.as_ref()));
-                let not_held = || format!("no {} was held with a {}", point.noun(), bound.words());
+                let not_held =
+                    || format!("no {} was sustained with a {}", point.noun(), bound.words());
                 let said = range.map_or_else(not_held, |range| range.words(bound));
                 format!("{limit}{said}{above}")
             }
@@ -245,7 +246,7 @@ impl Ending {
                 range,
                 bound,
             } => format!(
-                "{}; {} gave no answer, the last one at {} because {why}",
+                "{}; {} had no result, the last at {} because {why}",
                 range_words(*range, bound),
                 counted(*trials, "trial"),
                 at.words()
@@ -278,7 +279,9 @@ impl Range {
                 return format!("{kept} of {trials} trials had a {bound}{}", highest());
             }
         };
-        format!("the most with a {bound} is {is}: {kept} of {trials} trials had it{highest}")
+        format!(
+            "the highest load with a {bound} is {is}: {kept} of {trials} trials met it{highest}"
+        )
     }
 }
 

@@ -359,7 +359,7 @@ impl Answer {
     /// Returns the reason why no further trial follows, as text.
     pub fn words(&self) -> String {
         match self {
-            Answer::Complete => "every point has been measured".to_owned(),
+            Answer::Complete => "the run measured every point".to_owned(),
             Answer::Searched(ending) => ending.words(None),
             Answer::Ended { at, until } => {
                 format!("the ladder ended at {}: {}", at.words(), until.words())

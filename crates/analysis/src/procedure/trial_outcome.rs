@@ -261,7 +261,7 @@ impl Bound {
     /// side of the limit gives the same result; for other intervals see [`Bound::is_near`].
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
-            return BoundCheck::Untold("the trial has failed".to_owned());
+            return BoundCheck::Untold("the trial failed".to_owned());
         };
         match &found.judged {
             TrialJudgement::Fair => {}
@@ -300,7 +300,7 @@ impl Bound {
         let percent = |share: f64| significant(share * 100.0, 2);
         if found.shortfall > SHORTFALL_MAX {
             let less = percent(found.shortfall);
-            return Some(format!("{less} % less was done than was offered"));
+            return Some(format!("throughput was {less} % below the offered rate"));
         }
         if found.error_share > self.errors {
             let failed = percent(found.error_share);
@@ -322,7 +322,7 @@ impl Bound {
         }
         match (self.pending, found.pending_at_end) {
             (Some(most), Some(pending)) if pending > most as f64 => Some(format!(
-                "{} compactions were pending at the end, over {most}",
+                "{} compactions were pending at the end, more than {most}",
                 whole(pending)
             )),
             (None, _) if found.pending_grew => Some("pending compactions grew".to_owned()),

@@ -19,7 +19,8 @@ use measure::Outcome;
 /// result only needs care. Lateness that no limit explains is the client's own.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
-        let detail = "closed loop: an operation is due when a slot is free, so none can be late";
+        let detail =
+            "closed loop: an operation is due when a slot is free, so no operation can be late";
         return (RuleOutcome::Pass, detail.into());
     };
     let window = &evidence.window;

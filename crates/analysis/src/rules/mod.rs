@@ -100,7 +100,7 @@ type Judge = fn(&Evidence, &Limits) -> RuleResult;
 
 /// Every rule: its name, its title, and its judge.
 const RULES: [(&str, &str, Judge); 21] = [
-    ("V1", "The load was sent when it was due", client::schedule),
+    ("V1", "The client sent the load on time", client::schedule),
     (
         "V2",
         "Latency runs from the intended start",
@@ -124,7 +124,7 @@ const RULES: [(&str, &str, Judge); 21] = [
     ),
     (
         "V7",
-        "The server counted what the client counted",
+        "Server and client counted the same operations",
         target::counts_agree,
     ),
     (
@@ -151,20 +151,16 @@ const RULES: [(&str, &str, Judge); 21] = [
     ("V15", "The run can be repeated", |evidence, _| {
         target::recorded(evidence)
     }),
-    ("V16", "Caching is declared", |evidence, _| {
+    ("V16", "The study declares caching", |evidence, _| {
         target::caching(evidence)
     }),
-    ("V17", "The cost of observing is known", target::probes),
+    ("V17", "The cost of the probes is known", target::probes),
     (
         "V18",
         "No other program used the machine",
         fleet::undisturbed,
     ),
-    (
-        "V19",
-        "The target answered all the time",
-        machine::answering,
-    ),
+    ("V19", "The target answered throughout", machine::answering),
     ("V20", "The clock did not jump", fleet::clock_unset),
     ("V21", "No node had an uncaught exception", |evidence, _| {
         target::exceptions(evidence)

@@ -345,7 +345,7 @@ mod tests {
         };
         let error = written(&args).err().unwrap().to_string();
         assert!(
-            error.contains("exists already") && error.contains("hint: --to"),
+            error.contains("already exists") && error.contains("hint: --to"),
             "{error}"
         );
         assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");

@@ -90,8 +90,8 @@ impl AttachedControl {
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {} is the contact point {point}, which is not among the addresses that the \
-                 cluster has for its nodes: {}; name it as the cluster does",
+                "node {} is the contact point {point}, but the cluster knows its nodes by other \
+                 addresses: {}; use one of these addresses",
                 asked + 1,
                 known.join(", ")
             )
@@ -156,7 +156,7 @@ impl AttachedControl {
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
     ) -> Result<GivenOrder> {
-        let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
+        let access = self.jolokia.as_ref().context("cassay has no access to Jolokia agents")?;
         let agent = |(known, tables): &(SocketAddr, Vec<_>)| {
             let known = SocketAddr::new(known.ip(), access.port);
             (self.moves.same_port(known), tables.clone())

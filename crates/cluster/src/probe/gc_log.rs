@@ -201,7 +201,7 @@ fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let newest = logs.max_by(|a, b| (a.id.changed_ns, &a.name).cmp(&(b.id.changed_ns, &b.name)));
     newest.with_context(|| {
         format!(
-            "there is no gc.log or gc-*.log in {}: the node writes no log of its garbage collector",
+            "{} contains no gc.log or gc-*.log: the node writes no garbage collection log",
             folder.display()
         )
     })

@@ -79,14 +79,14 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
     };
     let members = export.members();
     let what = if members.len() == nodes.len() {
-        "which hold other ranges of the data (other tokens, racks or data centers)".to_owned()
+        "which own other ranges of the data (other tokens, racks or data centers)".to_owned()
     } else {
-        "which hold other ranges of the data".to_owned()
+        "which own other ranges of the data".to_owned()
     };
     format!(
         "the export is of {}, and this cluster has {}, {what}: no read would find SSTables of one \
          node, so cassay copied nothing\nhint: `cassay target up --like FROM` starts a cluster \
-         whose nodes hold what these held",
+         whose nodes own the same ranges",
         tokens(&members),
         tokens(nodes)
     )

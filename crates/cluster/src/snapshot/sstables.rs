@@ -93,8 +93,8 @@ impl TableLayout {
                 let foreign = found.iter().filter(|one| !wanted.contains(one)).count();
                 let missing = wanted.iter().filter(|one| !found.contains(one)).count();
                 return Some(format!(
-                    "lacks {missing} of the {} SSTables of the snapshot, and has {foreign} others \
-                     (by CRC-32 and size of Data.db)",
+                    "lacks {missing} of the {} SSTables of the snapshot, and has {foreign} other \
+                     SSTables (by CRC-32 and size of Data.db)",
                     wanted.len()
                 ));
             }

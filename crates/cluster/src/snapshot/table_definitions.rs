@@ -18,13 +18,13 @@ pub(crate) type Tables = BTreeMap<String, String>;
 pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
-        bail!("there is no keyspace {keyspace} with a table in it");
+        bail!("no keyspace {keyspace} with a table exists");
     }
     let missing = wanted.iter().find(|name| !found.contains_key(**name));
     if let Some(missing) = missing {
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "there is no table {missing} in {keyspace}; its tables are: {}",
+            "{keyspace} has no table {missing}; its tables are: {}",
             names.join(", ")
         );
     }
@@ -50,8 +50,8 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
         let (table, view) = (text(0), text(1));
         if tables.contains_key(table) {
             bail!(
-                "{keyspace}.{table} has the materialized view {view}, which cannot be restored: \
-                 drop the view, or leave the table out"
+                "{keyspace}.{table} has the materialized view {view}, which cassay cannot restore: \
+                 drop the view, or omit the table"
             );
         }
     }
@@ -83,10 +83,10 @@ pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tabl
 pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
-        bail!("{keyspace:?} is not a keyspace: names have only letters, digits and '_'");
+        bail!("{keyspace:?} is not a keyspace name: names contain only letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
-        bail!("{keyspace} belongs to the server itself, so it cannot be snapshotted or restored");
+        bail!("{keyspace} belongs to the server itself, so cassay does not snapshot or restore it");
     }
     Ok(())
 }
@@ -143,11 +143,11 @@ pub(super) fn make_again(
 ) -> Result<Tables> {
     let found = query_tables(session, keyspace)?;
     if tables.iter().any(|table| !found.contains_key(*table)) {
-        say(&format!("making the tables of {keyspace} again"));
+        say(&format!("creating the tables of {keyspace} again"));
         for statement in statements {
             session
                 .execute_schema_if_absent(statement)
-                .with_context(|| format!("make the tables of {keyspace} again"))?;
+                .with_context(|| format!("create the tables of {keyspace} again"))?;
         }
     }
     self::tables(session, keyspace, tables)

@@ -191,7 +191,7 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     });
     assert_eq!((threads.machines, threads.warning), (None, None));
     assert!(
-        threads.sentence.contains("The first run does"),
+        threads.sentence.contains("The first run shows"),
         "{}",
         threads.sentence
     );

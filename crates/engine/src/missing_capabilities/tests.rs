@@ -165,7 +165,7 @@ fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
     let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
         error.contains(
-            "no drop-page-cache (`data.page_cache: drop`): the nodes' machines are unreachable"
+            "no drop-page-cache (`data.page_cache: drop`): cassay cannot reach the nodes' machines"
         ),
         "{error}"
     );

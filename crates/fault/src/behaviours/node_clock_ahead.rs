@@ -42,7 +42,7 @@ impl ClockShift {
         Ok(Observation {
             broken: Some(is_off(least) && is_off(most)),
             whole: Some(!is_off(least) && !is_off(most)),
-            words: format!("it returns a time to a client that is {words}"),
+            words: format!("the time that it returns to a client is {words}"),
         })
     }
 }

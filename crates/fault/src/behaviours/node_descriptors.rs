@@ -27,7 +27,7 @@ impl Descriptors {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
                 broken: Some(free < FEW),
                 whole: Some(free >= FEW),
-                words: format!("its process has {open} files open and may open {free} more"),
+                words: format!("its process has {open} open files and may open {free} more"),
             }),
             other => Err(observation::other_answer(&other)),
         }

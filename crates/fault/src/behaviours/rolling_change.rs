@@ -93,7 +93,7 @@ impl Change {
                 Err(error) => {
                     // A restarting node shows no settings.
                     is_whole = Some(false);
-                    said.push(format!("{name} shows no settings ({error:#})"));
+                    said.push(format!("{name} reports no settings ({error:#})"));
                     continue;
                 }
             };
@@ -144,10 +144,8 @@ impl Fault for Change {
             world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: usize| {
-            let proofs = shown(world, node, yaml, LIMIT).context(
-                "ask for the running \
-                                                                  configuration",
-            )?;
+            let proofs =
+                shown(world, node, yaml, LIMIT).context("request the running configuration")?;
             match is_changed(&proofs) {
                 Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
                 _ => Ok(()),

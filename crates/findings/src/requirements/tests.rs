@@ -138,7 +138,7 @@ fn a_point_without_a_trial_that_may_be_believed_is_told_of() {
     let seen = one(&study(FIXED, "{p99_ms: 10}", ""), invalid);
     assert_eq!(seen.outcome, store::record::RequirementOutcome::Untold);
     assert!(
-        seen.says.contains("no trial there is usable"),
+        seen.says.contains("no trial at this point is usable"),
         "{}",
         seen.says
     );

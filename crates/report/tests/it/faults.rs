@@ -87,8 +87,7 @@ fn recovery() -> RecoveryRecord {
         }),
         streamed_bytes: Some(0.0),
         repair: Some(store::record::RepairNeed::NotNeeded),
-        repair_why:
-            "considered down for 38 s, hints are kept for 180 min, and all of them are gone".into(),
+        repair_why: "considered down for 38 s, hints are kept for 180 min, and all are gone".into(),
         ..RecoveryRecord::default()
     }
 }

@@ -221,9 +221,9 @@ fn lost_data_is_seen_before_anything_else() {
     for text in [report::text(&shown), report::markdown(&shown, None, None)] {
         let [first, other] = ["7 are lost", "op/s"].map(|part| text.find(part).expect(part));
         assert!(first < other, "{text}");
-        assert!(!text.contains("all were right"), "{text}");
+        assert!(!text.contains("all were correct"), "{text}");
     }
-    assert!(!html.contains("all were right"));
+    assert!(!html.contains("all were correct"));
     let reasons = shown.headline.short_reasons;
     assert_eq!(
         reasons[0],

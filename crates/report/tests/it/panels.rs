@@ -128,7 +128,7 @@ fn a_peak_of_one_second_in_a_day_is_in_the_figure() {
 fn unknown_series_and_units_are_in_the_list_as_they_are() {
     let page = page(&lab::run());
     let folded = section(&page, "panels").blocks.iter().find_map(|block| match block {
-        Block::Details(title, blocks) if title.starts_with("Every series") => Some(blocks),
+        Block::Details(title, blocks) if title.starts_with("Every recorded series") => Some(blocks),
         _ => None,
     });
     let Some(Block::Choice(_, charts)) = folded.expect("the list").first() else {

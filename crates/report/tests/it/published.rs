@@ -95,7 +95,7 @@ fn a_published_ratio_is_inside_or_outside_our_interval_only() {
     });
     let said = text(&page(&view));
     for part in [
-        "inside our",
+        "inside the interval of this run",
         "(no difference)",
         "this run is lower:",
         "this run is higher:",

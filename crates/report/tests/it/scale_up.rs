@@ -60,7 +60,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
-        refused: Some("the points are off the best such curve by 8.1 %, more than 5 %".into()),
+        refused: Some("the points deviate from the best such curve by 8.1 %, more than 5 %".into()),
         ..ScaleFitRecord::default()
     };
     let usl = ScaleFitRecord {
@@ -158,11 +158,11 @@ fn usual() -> ScaleUpRecord {
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
                 model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
-                refused: Some("there are 2 usable points, but the curve needs 3".into()),
+                refused: Some("only 2 points are usable, but the curve needs 3".into()),
                 ..ScaleFitRecord::default()
             })
             .into(),
-        without_best: "there is no curve to choose from".into(),
+        without_best: "the report has no curve to choose from".into(),
         improvements: Vec::new(),
         sentences: vec!["2 points give an efficiency and no curve.".into()],
         ..planned()

@@ -135,12 +135,12 @@ verify: {reads: all}
         &Overrides::default(),
         expect![[r#"
             s.yaml:4:3: `target` has both `local` and `null`
-              hint: keep one of `local`, `attach`, `null`
+              hint: use one of `local`, `attach`, `null`
             s.yaml:4:37: `target.null.stall.length` is longer than `target.null.stall.every`
             s.yaml:4:62: `overloadd` is not an error of the CQL protocol
               hint: did you mean `overloaded`?
             s.yaml:7:31: `data` has both `load` and `present`
-              hint: keep one of `load`, `present`
+              hint: use one of `load`, `present`
             s.yaml:9:30: `procedure.sweep.threads` requires one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep

@@ -400,7 +400,7 @@ fn alone(
         if let Some((_, earlier)) = earlier {
             said.push(*number);
             let message = format!(
-                "at {}, this fault overlaps {} of {}, {} to {}",
+                "overlap at {} with {} of {}, {} to {}",
                 units::format_duration_ns(fault.at_ns),
                 earlier.kind.name,
                 earlier.place(),

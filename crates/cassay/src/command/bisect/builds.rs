@@ -170,7 +170,7 @@ mod tests {
         assert!(of("revisions: [a]\nbuild: {command: [make], home: x}\n").contains("{revision}"));
         assert!(
             of("revisions: ['--help']\nbuild: {command: ['{revision}'], home: x}\n")
-                .contains("is not a name of a revision")
+                .contains("is not a valid revision name")
         );
         assert!(of("text").contains("has no builds"));
     }

@@ -265,7 +265,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     let unseen = theirs.unseen(&every_probe()).join("\n");
     for what in [
         "jvm: heap",
-        "are read over CQL, from system_metrics and system_views",
+        "over CQL, from system_metrics and system_views",
         "gc_log: pauses",
     ] {
         assert!(unseen.contains(what), "{unseen}");

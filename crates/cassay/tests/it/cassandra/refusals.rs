@@ -34,7 +34,7 @@ fn too_little_memory_is_refused_with_both_numbers() {
     said.says(&[
         "too little memory",
         "MiB are available",
-        "hint: a smaller heap",
+        "hint: use a smaller heap",
     ]);
     let said = lab.cassay(&["target", "up", "--heap", "64MiB"]).ended_with(1);
     said.says(&["64 MiB is too small"]);

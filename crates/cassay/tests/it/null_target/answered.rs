@@ -70,7 +70,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
     // Adding blocks to an answered comparison is refused.
     let refused = lab.cassay(&["resume", "--more", "2"]).ended_with(1);
-    refused.says(&["has its answer", "cassay run study.yaml"]);
+    refused.says(&["ended with an answer", "cassay run study.yaml"]);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     assert!(plan.contains("By the run "), "{plan}");
 }

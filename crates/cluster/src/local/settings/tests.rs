@@ -194,7 +194,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     assert!(refused(&text, json!({"listen_address": "::1"})).contains("a separate address"));
     assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
     let foreign = "seed_provider:\n  - class_name: x\n";
-    assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("as cassay wrote it"));
+    assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("that cassay wrote"));
 }
 
 #[test]
@@ -233,7 +233,9 @@ fn tokens_that_make_no_ring_are_refused() {
         ..LocalSpec::default()
     };
     let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
-    assert!(refused(vec![vec![1]]).contains("tokens for 1 node, but there should be 2 nodes"));
+    assert!(
+        refused(vec![vec![1]]).contains("tokens for 1 node, but should contain tokens for 2 nodes")
+    );
     assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
     assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
     assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));

