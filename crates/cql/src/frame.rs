@@ -102,8 +102,8 @@ pub enum FrameError {
     },
     /// The peer speaks a version with a different frame layout.
     #[error(
-        "the peer speaks native protocol version {version}, but only versions 3, 4 and 5 are \
-         supported"
+        "the peer uses native protocol version {version}, but cassay supports only versions 3, 4 \
+         and 5"
     )]
     Old {
         /// Version without its direction bit.
@@ -111,13 +111,15 @@ pub enum FrameError {
     },
     /// The direction bit is wrong: a request arrived instead of a response, or the reverse. The
     /// peer probably does not speak CQL.
-    #[error("version byte {version:#04x} has the wrong direction: is this a CQL native port?")]
+    #[error(
+        "version byte {version:#04x} has the wrong direction: check that this is a CQL native port"
+    )]
     Direction {
         /// The version byte.
         version: u8,
     },
     /// The body is longer than allowed.
-    #[error("a frame with a body of {length} bytes is over the limit of {limit} bytes")]
+    #[error("a frame with a body of {length} bytes exceeds the limit of {limit} bytes")]
     TooLong {
         /// Length that the header announces.
         length: u64,
@@ -125,7 +127,7 @@ pub enum FrameError {
         limit: u64,
     },
     /// A compressed body is invalid.
-    #[error("a compressed body of {bytes} bytes cannot be expanded: {what}")]
+    #[error("cassay cannot decompress a body of {bytes} bytes: {what}")]
     Compression {
         /// Length of the compressed body.
         bytes: usize,

@@ -238,7 +238,7 @@ impl Pieces<'_> {
     /// message.
     fn next_piece(&self, first: char) -> Result<(Form, usize), (usize, String)> {
         let rest = &self.cql[self.at..];
-        let open = |what: &str| (0, format!("the {what} that begins here does not end"));
+        let open = |what: &str| (0, format!("the {what} that begins here is unterminated"));
         let behind = |length: usize, end: &str| rest[length..].find(end).map(|at| at + length);
         let run = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         if is_white(first) {
@@ -330,7 +330,7 @@ fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
     found.map_or(Ok(()), |(at, c)| {
         let named = c.escape_unicode();
         let message = format!(
-            "the character {named} is in a comment: some programs end or turn the line at this \
+            "the character {named} is in a comment: some programs end or reverse the line at this \
              character, but Cassandra does not; remove it"
         );
         Err((at, message))

@@ -269,7 +269,7 @@ impl CqlType {
         let offset = reader.offset();
         let id = reader.u16("type")?;
         if depth == 0 || *types_left == 0 {
-            let (what, allowed) = ("type", "32 levels and 131,070 types at most");
+            let (what, allowed) = ("type", "at most 32 levels and 131,070 types");
             return Err(ParseError::Value {
                 what,
                 offset,
@@ -310,7 +310,7 @@ impl CqlType {
         let offset = reader.offset();
         let id = reader.u16("type")?;
         let Some(depth) = depth.checked_sub(1) else {
-            let (what, allowed) = ("type", "32 levels at most");
+            let (what, allowed) = ("type", "at most 32 levels");
             return Err(ParseError::Value {
                 what,
                 offset,

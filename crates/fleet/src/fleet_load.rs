@@ -293,7 +293,7 @@ impl FleetLoad {
             let offset = self.clocks[number].offset().context("its clock is unknown")?;
             self.kept
                 .add(&piece, their_time(offset))
-                .context("it has recorded operations that were not requested")?;
+                .context("it recorded operations that the study did not request")?;
         }
         Ok(())
     }

@@ -373,7 +373,12 @@ fn hosts_there(
 
 fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     let folder = machine.folder.clone();
-    folder.with_context(|| format!("{}: no folder is named for nodes on it", machine.ssh))
+    folder.with_context(|| {
+        format!(
+            "{}: the study names no folder for nodes on this machine",
+            machine.ssh
+        )
+    })
 }
 
 /// Returns the first message to the agent of another machine. Its folder is unique there, even if

@@ -155,7 +155,7 @@ impl Host {
         let mut limits = own.groups;
         anyhow::ensure!(
             to == from,
-            "{}: its link is limited to {to:?} towards it and {from:?} from it",
+            "{}: the limits of its link are {to:?} towards the host and {from:?} from it",
             self.name
         );
         if let Some(rate) = to.rate_bits_per_s {

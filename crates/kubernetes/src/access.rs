@@ -220,7 +220,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
         .context("read the permissions in the cluster")?;
     anyhow::ensure!(
         answers.len() == asked.len(),
-        "the cluster answered {} of {} questions about permissions",
+        "the cluster answered {} of {} permission queries",
         answers.len(),
         asked.len()
     );

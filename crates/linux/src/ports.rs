@@ -25,7 +25,7 @@ pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
 /// `127.0.0.1:9042 is taken by process 12 (java)`.
 pub fn describe(address: SocketAddrV4) -> String {
     match holder(address) {
-        Some((pid, name)) => format!("{address} is taken by process {pid} ({name})"),
+        Some((pid, name)) => format!("process {pid} ({name}) uses {address}"),
         None => format!("{address} is in use (by a hidden process of another user)"),
     }
 }

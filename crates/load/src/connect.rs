@@ -162,7 +162,7 @@ impl Wire {
             });
         }
         if self.segments.is_some_and(|reader| !reader.is_empty()) {
-            return Err(io::Error::other("the node sends more than its answer"));
+            return Err(io::Error::other("the node sends more data than its answer"));
         }
         self.link.stream.stream().set_nonblocking(true)?;
         self.link.stream.time_arrivals();
@@ -299,7 +299,7 @@ fn unreadable(cql: &str, fault: CqlMistake) -> io::Error {
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     let mut text = format!("{response:?}");
     text.truncate(text.char_indices().nth(120).map_or(text.len(), |(at, _)| at));
-    io::Error::other(format!("{what} was answered with {text}"))
+    io::Error::other(format!("the node answered {what} with {text}"))
 }
 
 /// State of the reconnecting threads.

@@ -319,7 +319,7 @@ fn draw_line(config: &Config, control: &Control, start_ns: u64) {
 fn check(config: &Config) -> Result<(), LoadError> {
     let refuse = |text: String| Err(LoadError::Config(text));
     if config.nodes.is_empty() {
-        return refuse("no node to send to".to_owned());
+        return refuse("the load has no node".to_owned());
     }
     if config.workers == 0 || config.connections_per_node == 0 {
         return refuse("workers and connections per node must be at least 1".to_owned());
@@ -344,8 +344,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} operations in flight for {workers} workers leave some without work; use \
-             fewer workers"
+            "{in_flight} operations in flight for {workers} workers leave some workers without \
+             work; use fewer workers"
         ));
     }
     if let Some(count) = config.limit.operations()
@@ -353,7 +353,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
         && count > LEDGER_OPERATIONS_MAX
     {
         return refuse(format!(
-            "{count} operations: a ledger keeps at most {LEDGER_OPERATIONS_MAX}; run without one"
+            "{count} operations: a ledger contains at most {LEDGER_OPERATIONS_MAX}; run without a \
+             ledger"
         ));
     }
     match config.schedule {

@@ -245,7 +245,7 @@ fn check(
         };
         if steps > statements.len() {
             return Err(LoadError::Config(format!(
-                "the statements that follow on statement {index} never end: {}",
+                "the statements that follow statement {index} never end: {}",
                 statement.cql
             )));
         }

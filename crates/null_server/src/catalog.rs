@@ -266,7 +266,8 @@ impl Catalog {
         let name = create.table.table.clone();
         if keyspace_name.is_empty() {
             return Err(Refusal::Invalid(format!(
-                "the statement names no keyspace for the table '{name}', and none is in use"
+                "the statement names no keyspace for the table '{name}', and the connection uses \
+                 none"
             )));
         }
         // A workload may be for a keyspace that already exists in its own cluster, so no statement
@@ -319,7 +320,7 @@ fn limit(count: usize, what: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::Invalid(format!(
-        "a null target remembers at most {TABLES_MAX} {what}; drop some"
+        "a null target stores at most {TABLES_MAX} {what}; drop some of them"
     )))
 }
 

@@ -40,8 +40,8 @@ impl Engine {
             cql: cql.to_owned(),
         };
         let Some(id) = catalog.prepare(text) else {
-            let why = "the null target cannot remember further statements; prepare each statement \
-                       only once";
+            let why =
+                "the null target cannot store further statements; prepare each statement only once";
             return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
         };
         match compile(statement, id, &catalog, &peer.keyspace, self.reads) {
@@ -266,8 +266,8 @@ impl Engine {
             Ok(None) => reply::void(out, stream),
             Err(Refusal::Exists { keyspace, table }) => {
                 let why = match table.as_str() {
-                    "" => format!("the keyspace '{keyspace}' exists already"),
-                    table => format!("the table '{keyspace}.{table}' exists already"),
+                    "" => format!("the keyspace '{keyspace}' already exists"),
+                    table => format!("the table '{keyspace}.{table}' already exists"),
                 };
                 let detail = ErrorDetail::AlreadyExists {
                     keyspace: &keyspace,
@@ -324,7 +324,7 @@ fn read_system(
 }
 
 fn unprepared(out: &mut Vec<u8>, stream: i16, id: &[u8]) {
-    let why = "the statement has not been prepared here";
+    let why = "no client prepared the statement on this server";
     let detail = ErrorDetail::Unprepared { id };
     reply::error(out, stream, ErrorCode::Unprepared, why, &detail);
 }

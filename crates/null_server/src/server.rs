@@ -162,7 +162,7 @@ fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<
     match told.recv() {
         Ok(pinned) => pinned.map(|()| handle),
         Err(_) => Err(io::Error::other(
-            "the null target's thread ended as it began",
+            "the null target's thread ended at its start",
         )),
     }
 }
@@ -172,7 +172,8 @@ fn pin(cpu: usize) -> io::Result<()> {
         io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "the null target cannot run on CPU {cpu}: {why}; name a CPU that `nproc` counts"
+                "the null target cannot run on CPU {cpu}: {why}; name a CPU within the number of \
+                 `nproc`"
             ),
         )
     };

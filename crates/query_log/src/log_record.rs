@@ -69,20 +69,22 @@ impl Why {
             Why::Administration => "they empty tables, or grant and revoke",
             Why::Use => "they choose a keyspace (USE)",
             Why::System => "they concern the server's own keyspaces, which drivers query",
-            Why::FurtherPage => "they request a further page of an earlier read",
+            Why::FurtherPage => "they request another page of an earlier read",
             Why::NoValues => "an audit log does not contain their values",
-            Why::AuditBatch => "they are parts of batches, which an audit log does not keep whole",
+            Why::AuditBatch => {
+                "they are parts of batches, which an audit log does not record completely"
+            }
             Why::Failed => "they failed",
             Why::NoStatement => "they execute no statement (log-ins, preparing)",
             Why::NoKeyspace => "neither they nor their connections name a keyspace",
             Why::Unknown => "they are unknown statements",
             Why::OtherValues => "the numbers of their values and markers differ",
-            Why::Unreadable => "their records cannot be read",
-            Why::TooManyStatements => "there were too many different statements before them",
+            Why::Unreadable => "cassay cannot read their records",
+            Why::TooManyStatements => "the log had too many different statements before them",
             Why::NoRoom => "no memory remained for them",
-            Why::NotChosen => "the other kind was chosen (only reads, or only writes)",
-            Why::OtherKeyspace => "they are about keyspaces that were not chosen",
-            Why::OutsideOfTime => "they are outside of the time that was chosen",
+            Why::NotChosen => "the study selects the other kind (only reads, or only writes)",
+            Why::OtherKeyspace => "they use keyspaces that the study does not select",
+            Why::OutsideOfTime => "they are outside the selected time",
         }
     }
 

@@ -277,8 +277,8 @@ impl Link {
     /// Describes an agent that no longer answers: on another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
-            Some(_) => format!("its agent cannot be reached: {why}"),
-            None => format!("its agent has ended: {why}"),
+            Some(_) => format!("cassay cannot reach its agent: {why}"),
+            None => format!("its agent ended: {why}"),
         }
     }
 
@@ -354,7 +354,7 @@ impl Link {
         while heard.lost.is_none() {
             ensure!(
                 !deadline.passed(),
-                "the agent of {} (process {}) has not ended its processes after {} s",
+                "the agent of {} (process {}) has not stopped its processes after {} s",
                 self.name,
                 self.hello.process.pid,
                 limit.as_secs()
@@ -420,7 +420,7 @@ impl Shared {
     fn say(&self, message: &ToAgent) -> Result<()> {
         match &mut *lock(&self.writer) {
             Some(writer) => writer.write(message),
-            None => bail!("the conversation has ended"),
+            None => bail!("the connection to the agent ended"),
         }
     }
 

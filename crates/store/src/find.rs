@@ -189,8 +189,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let all = run_paths(results)?;
     if all.is_empty() {
         bail!(
-            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` \
-             names the folder of runs",
+            "{name:?}: {} contains no run\nhint: `cassay run STUDY` creates a run; `--out` names \
+             the folder of runs",
             results.display()
         );
     }

@@ -421,7 +421,7 @@ mod tests {
         mistakes(
             "{use: standard2}",
             expect![[r#"
-                s:5:17: no workload is named "standard2"
+                s:5:17: no workload has the name "standard2"
                   hint: did you mean standard1?"#]],
         );
         mistakes(

@@ -90,8 +90,8 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
                  into parts for all nodes of the machine and use one"
             ),
             _ => {
-                "one NUMA node: UseNUMA would turn itself off; it is off by option, and the start \
-                  script's --interleave=all is dropped"
+                "one NUMA node: UseNUMA would turn itself off; an option turns it off, and removes \
+                 --interleave=all of the start script"
                     .to_owned()
             }
         };

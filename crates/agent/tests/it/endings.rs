@@ -191,7 +191,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
     kill(&names.map(|name| agents_of_cluster(&state.id, name, true)).concat());
     kill(&agents);
-    wait_until("the process has ended with its agent", || !works.alive());
+    wait_until("the process ended with its agent", || !works.alive());
     let mut places = state.hosts.iter().flat_map(|host| &host.places);
     assert!(
         places.all(|place| place.dir.exists()),

@@ -213,7 +213,7 @@ fn of_two_points_there_is_an_efficiency_and_no_curve() {
     assert_eq!(found.best, Err(NoBest::NoCurve));
     let said = found.sentences().join("\n");
     assert!(
-        said.contains("2 points give an efficiency and no curve"),
+        said.contains("2 points determine an efficiency and no curve"),
         "{said}"
     );
 }

@@ -89,5 +89,5 @@ fn a_study_with_its_own_sides_and_an_invalid_row_are_refused() {
     let sides = std::fs::read_to_string(lab.path().join("study.yaml")).unwrap();
     refused(&sides, "5.0.7,5.0.8", "makes two variants of a study");
     refused(STUDY, "5.0.8", "needs at least two builds");
-    refused(STUDY, "5.0.7,9.9", "Cassandra 9.9 is requested");
+    refused(STUDY, "5.0.7,9.9", "the study requests Cassandra 9.9");
 }

@@ -111,7 +111,7 @@ fn values_are_compared_with_the_types_of_existing_tables() {
     }
     let said = lab.cassay(&check(&target, &[])).ended_with(2);
     said.says(&[
-        "error: the server requires int here, but `v` is generated as text",
+        "error: the server requires int here, but the workload generates `v` as text",
         " --> w.yaml:6:43",
         "6 |   write: INSERT INTO t (a, v) VALUES (:a, :v)",
         "1 mistake",

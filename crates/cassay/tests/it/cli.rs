@@ -142,7 +142,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; `cassay workload list` shows all workloads
+        error: no workload has the name "standard2"; `cassay workload list` shows all workloads
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}
@@ -190,7 +190,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: a text with `: ` in it must be in quotes, or on separate lines under `|`
+            help: put a text with `: ` in quotes, or on separate lines under `|`
 
             1 mistake: cassay did not start the run
 
@@ -386,7 +386,7 @@ fn a_folder_without_runs_says_so_and_what_to_do() {
     let list = lab.cassay(&["list", "--json"]).ended_with(0);
     assert_eq!(list.json(), serde_json::json!([]));
     let show = lab.cassay(&["show"]).ended_with(1);
-    show.says(&["there is no run under results", "cassay run"]);
+    show.says(&["results contains no run", "cassay run"]);
     lab.write("elsewhere/odd/stamp/readme", "not a run");
     let list = lab.cassay(&["list", "--json", "--out", "elsewhere"]);
     assert_eq!(list.ended_with(0).json(), serde_json::json!([]));

@@ -151,7 +151,7 @@ fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
                 // A folder may be a machine, logs or scrapes. A link may lead outside a study's
                 // folder.
                 let says = |part: &str| said.stderr.contains(part);
-                let is_named = (says(name) && says(&format!("it is not a file, but {what}")))
+                let is_named = (says(name) && says(&format!("this is not a file, but {what}")))
                     || says("outside the study's folder")
                     || says("d has no query log");
                 let is_refused = matches!(said.code, Some(1 | 2)) && !said.stderr.contains("panic");

@@ -183,7 +183,7 @@ mod tests {
         check(
             &wide,
             TABLE,
-            &["create table k . t", "c int )»", "b text )» was exported"],
+            &["create table k . t", "c int )`", "b text )`"],
         );
         let plain = TABLE.replace("LZ4", "Zstd");
         check(

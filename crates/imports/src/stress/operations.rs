@@ -44,7 +44,7 @@ pub(super) enum Cell {
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a run has a handful of them, made once"
+    reason = "a run creates only a few of them, once"
 )]
 pub(super) enum OperationKind {
     /// Writes rows of several partitions.

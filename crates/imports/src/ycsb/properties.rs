@@ -97,7 +97,7 @@ impl Properties {
             _ => {
                 let (least, most) = limits;
                 let message =
-                    format!("{key} is `{text}`; it must be a whole number of {least} to {most}");
+                    format!("{key} is `{text}`; it must be a whole number from {least} to {most}");
                 self.wrong(key, message, None);
                 default
             }
@@ -114,7 +114,7 @@ impl Properties {
             _ => {
                 let (least, most) = limits;
                 let message =
-                    format!("{key} is `{text}`; it must be a number of {least} to {most}");
+                    format!("{key} is `{text}`; it must be a number from {least} to {most}");
                 self.wrong(key, message, None);
                 default
             }

@@ -108,7 +108,7 @@ impl<'a> Rules<'a> {
 pub fn check_share(share: f64) -> Result<()> {
     anyhow::ensure!(
         (SHARE_MIN..=1.0).contains(&share),
-        "the share of packets that is lost is from {SHARE_MIN} to 1, not {share}"
+        "the share of dropped packets must be from {SHARE_MIN} to 1, not {share}"
     );
     Ok(())
 }
@@ -117,7 +117,7 @@ pub fn check_share(share: f64) -> Result<()> {
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,
-        "{} ports are named, but one rule has at most {PORTS_COUNT_MAX}",
+        "the fault names {} ports, but one rule has at most {PORTS_COUNT_MAX}",
         ports.len()
     );
     Ok(())

@@ -223,12 +223,12 @@ fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
         ),
         (
             all_of(&[], PortEnd::Ours, &[OTHER]),
-            "packets of named ports",
+            "packets of listed ports",
         ),
         (all_of(&[1; 1001], PortEnd::Ours, &[]), "1001 ports"),
         (
             all_of(&[CQL], PortEnd::Ours, &[OTHER; 1001]),
-            "1001 others are named",
+            "the fault names 1001 other hosts",
         ),
     ];
     let mut filter = two.filter();

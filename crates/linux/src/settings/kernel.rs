@@ -102,7 +102,7 @@ pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     let told = unsafe { libc::adjtimex(&mut state) };
     if told < 0 {
         let error = std::io::Error::last_os_error();
-        return Err(format!("ask the kernel for its clock: {error}"));
+        return Err(format!("read the clock of the kernel: {error}"));
     }
     let is_kept = told != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
     Ok(ClockState {

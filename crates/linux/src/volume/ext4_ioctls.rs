@@ -143,7 +143,7 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(&mount, ".", flags, Mode::empty())
     };
-    mount().with_context(|| format!("mount {device} at no place (Linux 5.2)"))
+    mount().with_context(|| format!("mount {device} without a mount point (Linux 5.2)"))
 }
 
 /// Writes dirty data, and freezes all later writes.
@@ -243,7 +243,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
     // SAFETY: the same.
-    unsafe { ioctl::ioctl(file, request) }.context("ask for its blocks (FIEMAP)")?;
+    unsafe { ioctl::ioctl(file, request) }.context("get its blocks (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();
     let mut reached = at;

@@ -257,7 +257,7 @@ fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     );
     ensure!(
         folder.chars().any(|c| c != '/'),
-        "the program on {whose} cannot be put into {folder:?} itself: name a folder in it"
+        "cassay cannot put the program on {whose} into {folder:?} itself: name a folder in it"
     );
     Ok(folder.trim_end_matches('/').to_owned())
 }

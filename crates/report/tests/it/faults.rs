@@ -280,14 +280,18 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         (
             0,
             0,
-            "Nothing acknowledged was lost: all 5,000 rows were read back.",
+            "No acknowledged write was lost: cassay read back all 5,000 rows.",
         ),
         (
             0,
             7,
             "could read back and judge. It could not judge 7 of 5,000 rows.",
         ),
-        (3, 0, "3 of 5,000 rows were not as they were acknowledged."),
+        (
+            3,
+            0,
+            "3 of 5,000 rows differ from their acknowledged writes.",
+        ),
     ] {
         broken.findings.trials[0].read_back = Some(ReadBackRecord {
             rows: 5_000,

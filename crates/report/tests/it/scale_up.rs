@@ -164,7 +164,7 @@ fn usual() -> ScaleUpRecord {
             .into(),
         without_best: "the report has no curve to choose from".into(),
         improvements: Vec::new(),
-        sentences: vec!["2 points give an efficiency and no curve.".into()],
+        sentences: vec!["2 points determine an efficiency and no curve.".into()],
         ..planned()
     }
 }
@@ -202,7 +202,7 @@ fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
         "15 to ∞",
         "V3: the client was busy",
         "there are 2 usable points",
-        "2 points give an efficiency and no curve.",
+        "2 points determine an efficiency and no curve.",
     ] {
         let squeezed = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(squeezed.contains(part), "{part} is not in\n{said}");

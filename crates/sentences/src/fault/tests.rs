@@ -162,6 +162,6 @@ fn all_rows_that_were_read_back_are_counted() {
     let trials = [trial(vec![FaultRecord::default()]), trial(Vec::new())];
     assert_eq!(
         sentences(&trials),
-        ["Nothing acknowledged was lost: all 40,000 rows were read back."]
+        ["No acknowledged write was lost: cassay read back all 40,000 rows."]
     );
 }

@@ -349,7 +349,7 @@ fn notes_of_imports_appear_once_and_name_variants_if_not_all() {
     let plain = "write n=10 no-warmup -rate threads=1 -errors retries=0";
     let graph = format!("{plain} -graph file=x");
     let jmx = format!("{graph} -jmx user=x");
-    let note = "`-graph` has no effect: the report has the graphs.";
+    let note = "`-graph` has no effect: the report contains the graphs.";
     assert_eq!(notes_of(plain, plain), Vec::<String>::new());
     assert_eq!(notes_of(&graph, &graph), [note]);
     assert_eq!(notes_of(plain, &graph), [format!("other: {note}")]);

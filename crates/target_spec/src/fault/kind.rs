@@ -189,7 +189,7 @@ impl FaultKind {
             Rollback::Snapshot if self.takes(FaultOption::Back) => FaultKind {
                 what: Cow::Borrowed(
                     "restarts every node, one after the other, as another release, and later, the \
-                     last one first, as its former release with its former files",
+                     last upgraded node first, as its earlier release with its earlier files",
                 ),
                 length: Length::Staged,
                 ..self

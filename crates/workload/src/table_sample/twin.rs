@@ -176,9 +176,9 @@ impl Builder<'_> {
     fn text(&self, squeeze: f64, is_checked: bool) -> String {
         let sample = self.sample;
         let mut text = format!(
-            "# Makes a table like {}.{}: with its columns, sizes of partitions and values, and\n# \
-             compression, but none of its values. cassay made it from a sample.\nkeyspace: \
-             {}\nschema:\n",
+            "# Creates a table like {}.{}, with the same columns, partition and value sizes, \
+             and\n# compression, but none of its values. cassay derived it from a \
+             sample.\nkeyspace: {}\nschema:\n",
             sample.keyspace,
             sample.table,
             quoted(&sample.keyspace)

@@ -105,7 +105,11 @@ fn names_that_lead_elsewhere_are_refused() {
     let (no_node, no_file) = ("is not a valid node name", "not a file name");
     let of_index = "not an index";
     check(&[
-        ("/name", json!("../s"), "\"../s\" cannot be used"),
+        (
+            "/name",
+            json!("../s"),
+            "cassay cannot use the snapshot name \"../s\"",
+        ),
         (
             "/keyspace",
             json!("system_auth"),
@@ -178,7 +182,7 @@ fn an_export_whose_parts_disagree_is_refused() {
         (
             &sstable("files/2/bytes"),
             json!(u64::MAX),
-            "larger together than 1024 TiB",
+            "together larger than 1024 TiB",
         ),
         (
             &sstable("files/2/bytes"),
@@ -235,7 +239,9 @@ fn statements_make_the_tables_and_do_nothing_else() {
     let hidden = "CREATE TYPE k.p (x int) -- a\rSELECT 1 FROM k.t";
     let said = with(hidden);
     assert!(
-        said.contains("cannot be read: line 1, column 29: this comment ends at a carriage return"),
+        said.contains(
+            "cassay cannot read it: line 1, column 29: this comment ends at a carriage return"
+        ),
         "{said}"
     );
     let mut without = two_exports();
@@ -253,11 +259,11 @@ fn a_pipe_or_device_in_place_of_the_file_is_refused_at_once() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
     let said = format!("{:#}", Export::read(folder.path()).unwrap_err());
     assert!(
-        said.contains("it is not a file, but a named pipe"),
+        said.contains("this is not a file, but a named pipe"),
         "{said}"
     );
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
     let said = format!("{:#}", Export::read(folder.path()).unwrap_err());
-    assert!(said.contains("it is not a file, but a device"), "{said}");
+    assert!(said.contains("this is not a file, but a device"), "{said}");
 }

@@ -23,7 +23,7 @@ impl Planner<'_> {
         }
         let reads = |(name, _): &(String, f64)| name.ends_with("read");
         if options.columns.slice && !weights.iter().any(reads) {
-            let note = "`-col slice` has no effect: no rows are read.";
+            let note = "`-col slice` has no effect: this command reads no rows.";
             self.notes.push(note.to_owned());
         }
         let mut tables = Vec::new();

@@ -117,7 +117,7 @@ impl StandIn {
         let Some((folder, device)) = &self.volume else {
             return Ok(());
         };
-        let context = || format!("ask for the free space in {}", folder.display());
+        let context = || format!("get the free space in {}", folder.display());
         // While its host has no power, another file system is mounted at its path.
         if device_of(folder)? != *device {
             return Ok(());

@@ -200,8 +200,8 @@ fn settings_that_no_machine_can_start_are_a_mistake() {
     check(&[(
         "local: {gc: zgc, class_sharing: true}",
         "",
-        "class data sharing is requested, but not possible with ZGC: objects, or pointers to \
-         them, have another form than in the archive",
+        "the study requests class data sharing, which is impossible with ZGC: objects, or pointers \
+         to them, differ from the archive",
     )]);
 }
 
@@ -329,8 +329,8 @@ fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
         (
             "local: {yaml: {listen_address: 1.2.3.4}}",
             "",
-            "listen_address of cassandra.yaml cannot be set: every node has a separate address, \
-             chosen by cassay",
+            "you cannot set listen_address of cassandra.yaml: cassay chooses a separate address \
+             for every node",
         ),
         (
             "local: {yaml: {num_tokens: 0}}",

@@ -28,11 +28,11 @@ fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
 const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
-        "`-XX:OnOutOfMemoryError` is not known",
+        "cassay does not know `-XX:OnOutOfMemoryError`",
     ),
     (
         "target: {local: {jvm: '-javaagent:x.jar'}}",
-        "`-javaagent:x.jar` is not known",
+        "cassay does not know `-javaagent:x.jar`",
     ),
     (
         "target: {local: {yaml: {audit_logging_options: {archive_command: sh}}}}",
@@ -40,11 +40,11 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {local: {}}\nphases: {measure: {target: {local: {jvm: [-Xrunjdwp]}}}}",
-        "`-Xrunjdwp` is not known",
+        "cassay does not know `-Xrunjdwp`",
     ),
     (
         "target: {local: {}}\nvariants: {a: {}, b: {target: {local: {jvm: ['@args']}}}}",
-        "`@args` is not known",
+        "cassay does not know `@args`",
     ),
     (
         "target: {local: {}}\nscales: {big: {target.local.yaml: {role_manager: x.Y}}}",

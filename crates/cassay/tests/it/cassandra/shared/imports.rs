@@ -359,7 +359,8 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     if is_there {
         // A column of the existing table differs from the file.
         let other = check("worker int)", "worker bigint)", 2);
-        other.says(&["the server requires int here, but `worker` is generated as bigint"]);
+        other
+            .says(&["the server requires int here, but the workload generates `worker` as bigint"]);
         return;
     }
     let option = "CREATE TABLE claims (id uuid PRIMARY KEY, worker int) WITH no_such_thing = 1";

@@ -75,7 +75,7 @@ fn only_what_a_read_binds_and_the_definition_has_is_compared() {
         let read = stress(&lab, ops, &[]).measured(&lab);
         let (result, detail) = compared(&read);
         assert_eq!(result, "unknown", "{ops}: {detail}");
-        let why = "does not state the whole partition key by `= ?`";
+        let why = "does not restrict the whole partition key by `= ?`";
         assert!(read.stderr.contains(why), "{read}");
     }
     let (result, detail) = compared(&stress(&lab, "key=1", &[]).measured(&lab));
@@ -210,7 +210,7 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
     let line = crate::program::line().expect("6.0");
     let set = format!("target.local.cassandra={line}");
     lab.cassay(&["run", "study.yaml", "--json", "--set", &set]).measured(&lab);
-    let findings = lab.run().findings.expect("it has ended");
+    let findings = lab.run().findings.expect("it ended");
     let mut rules = findings.trials.iter().flat_map(|trial| &trial.rules);
     let counts = rules.find(|rule| rule.rule == "V7").expect("it is judged");
     assert_eq!(
