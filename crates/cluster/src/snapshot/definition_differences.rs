@@ -199,7 +199,7 @@ mod tests {
         check(
             TABLE,
             "CREATE INDEX i ON k.t (b)",
-            &["no object «create index i on k . t …»"],
+            &["the object `create index i on k . t …` does not exist"],
         );
     }
 }

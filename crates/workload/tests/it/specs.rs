@@ -56,8 +56,8 @@ fn all_mistakes_are_reported_together() {
                 mean write?)
             mix.read: the weight of read is -1; it must be 0 or more
             mix.write: write has two weights
-            rows: 0 rows; the number must be from 1 to 4611686018427387904 (set the number of rows to
-                load)
+            rows: 0 rows; the number must be from 1 to 4611686018427387904 (set the number of
+                rows to load)
             params.columns: columns is -1; it must be a whole number from 1 to 1000
             params.column_size: column_size is "big"; it must be a whole number from 1 to
                 1000000
@@ -74,8 +74,8 @@ fn an_unknown_workload_is_reported_with_all_other_mistakes() {
     check(
         &spec_with("standart1", &[], &[("raed", 1.0)]),
         expect![[r#"
-            use: no workload has the name "standart1"; `cassay workload list` shows all workloads
-                (did you mean standard1?)
+            use: no workload has the name "standart1"; `cassay workload list` shows all
+                workloads (did you mean standard1?)
             mix.raed: standard1 has no kind of operation "raed"; it has write, read (did you
                 mean read?)
         "#]],
@@ -83,8 +83,8 @@ fn an_unknown_workload_is_reported_with_all_other_mistakes() {
     check(
         &spec("standart1"),
         expect![[r#"
-            use: no workload has the name "standart1"; `cassay workload list` shows all workloads
-                (did you mean standard1?)
+            use: no workload has the name "standart1"; `cassay workload list` shows all
+                workloads (did you mean standard1?)
         "#]],
     );
 }
@@ -141,9 +141,9 @@ fn kv_states_its_limits() {
     expect![[r#"
         params.value_size: value_size requires a range of sizes (write a number, or a
             distribution with a range: uniform(100..2000))
-        params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000
-            (write a number, or a distribution with a range: uniform(100..2000))
-        params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to
+        params.value_size: value_size is 10 to 10 bytes; sizes must be from 32 to
+            16000000 (write a number, or a distribution with a range: uniform(100..2000))
+        params.value_size: value_size is 100 to 20000000 bytes; sizes must be from 32 to
             16000000 (write a number, or a distribution with a range: uniform(100..2000))
         params.value_size: value_size cannot use latest (write a number, or a
             distribution with a range: uniform(100..2000))
@@ -156,7 +156,8 @@ fn kv_states_its_limits() {
             gaussian, exponential, zipf(theta) or latest(theta), with an optional range
             first: uniform(100..2000)
         params.distribution: "5..1" ends before it begins
-        params.distribution: "uniform(1..2, 3)": uniform takes no number besides its range
+        params.distribution: "uniform(1..2, 3)": uniform takes no number besides its
+            range
         params.distribution: "gaussian(1..2, 0)": 0 must be above 0
         params.distribution: "zipf(1..2, 1, 2)" has too many arguments for zipf; write
             fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
