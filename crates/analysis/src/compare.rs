@@ -131,8 +131,7 @@ pub struct Comparison {
     pub bound: Option<Bound>,
     /// Number of blocks (pairs), or number of runs of the smaller side.
     pub blocks: usize,
-    /// Standard deviation between runs by which the interval was widened, as a share. `None` for
-    /// pairs.
+    /// Standard deviation between runs, as a share. The interval includes it. `None` for pairs.
     pub between_runs: Option<f64>,
     /// Robust ratio, if one block differs from the others. `None` for a bound, and for runs that
     /// are not paired.

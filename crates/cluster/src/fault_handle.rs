@@ -30,7 +30,7 @@ pub struct Handles {
     pub nodes: Vec<NodeHandle>,
     /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
     pub newcomers: Vec<AddedNode>,
-    /// Isolated hosts, in order. Empty if the nodes share the machine.
+    /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
     pub hosts: Vec<HostHandle>,
     /// Agent of the switch between the hosts. `None` between machines.
     pub switch: Option<Arc<Agent>>,

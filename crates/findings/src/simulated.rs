@@ -368,7 +368,7 @@ fn a_study_that_ended_says_so_first_and_how_it_grew() {
     );
     let others = found.comparisons.iter().filter(|c| !c.primary);
     assert!(others.clone().all(|c| c.looks.as_ref().is_some_and(|l| l.grew.is_empty())));
-    // A study that is looked at once does not mention looks.
+    // A study with a single look does not report looks.
     let once = run(&study(5, ONE_POINT), 1, world);
     assert!(once.comparisons.iter().all(|c| c.looks.is_none()));
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Container in which a client runs.
 pub const CONTAINER: &str = "client";
 
-/// Folder for the program in the container: memory or disk of the pod.
+/// Folder of the program in the container. It is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
 /// Labels of all objects that cassay creates.

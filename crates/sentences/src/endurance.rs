@@ -87,7 +87,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
     )
 }
 
-/// For example `fell by 35 % (95 %: 30 to 40 %)`.
+/// Returns the change in words, for example `fell by 35 % (95 %: 30 to 40 %)`.
 fn went_words(drift: &DriftRecord) -> String {
     let way = if drift.change < 0.0 { "fell" } else { "rose" };
     let sign = if drift.change < 0.0 { -1.0 } else { 1.0 };

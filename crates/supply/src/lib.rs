@@ -63,7 +63,7 @@ pub struct Supply {
 /// A folder of the cache that contains all jars of a version.
 #[derive(Clone, Debug)]
 pub struct FetchedJars {
-    /// The folder.
+    /// Folder that contains the files of the release.
     pub folder: PathBuf,
     /// Number of files.
     pub files: usize,

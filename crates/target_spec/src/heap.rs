@@ -1,4 +1,4 @@
-//! JVM options that set another heap than `heap`, which is the setting that plans and reports use.
+//! JVM options that override the setting `heap`. Plans and reports use that setting.
 
 use crate::spec::LocalSpec;
 

@@ -25,7 +25,7 @@ pub struct BaselineLevel {
     pub far_outside: usize,
 }
 
-/// Direction that is worse.
+/// Direction in which values become worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worse {
     /// Lower values are worse.

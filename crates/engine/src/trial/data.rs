@@ -107,8 +107,8 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Rests after a trial with too much load, whose abandoned operations time out on the nodes.
-    /// The null target has no work left after its last response.
+    /// Waits after a trial with too much load, so that its abandoned operations time out on the
+    /// nodes. The null target has no work left after its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);

@@ -284,7 +284,7 @@ impl TrialRun<'_> {
 /// Describes a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
-        // A guard that exists only because of the target.
+        // The guard of the target adds this phase, so the plan does not contain it.
         PhaseKind::Warmup => "the load rises slowly",
         _ => "",
     }

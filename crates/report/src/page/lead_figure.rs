@@ -25,7 +25,7 @@ pub enum Plot {
     Rows(RowsPlot),
 }
 
-/// Marks over two axes of numbers.
+/// Plot with two numeric axes.
 #[derive(Clone, Debug, Default)]
 pub struct CurvePlot {
     /// The horizontal axis.

@@ -184,8 +184,8 @@ fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     }
 }
 
-/// Lost rows are above the figure, in the first sentences of every form of the page. The results of
-/// other reads do not sound as if all were well.
+/// Every form of the page states lost rows in its first sentences, above the figure. It does not
+/// present the results of other reads as success.
 #[test]
 fn lost_data_is_seen_before_anything_else() {
     let mut view = fixture::run(1);

@@ -114,8 +114,8 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if a release is newer than another, which means that it is of a later line, or has
-/// a higher number in the same line.
+/// Returns true if release `to` is newer than `from`: it has a later line, or a higher number in
+/// the same line.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();

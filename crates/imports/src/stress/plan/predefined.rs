@@ -40,7 +40,7 @@ impl Planner<'_> {
         RunTables {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
-            // Both tables are created in any case, as in the tool.
+            // Like the tool, cassay always creates both tables.
             truncate: ["standard1", "counter1"].map(|table| truncate(&keyspace, table)).to_vec(),
             keyspace,
             tables,

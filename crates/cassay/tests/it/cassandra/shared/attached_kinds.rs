@@ -80,8 +80,7 @@ const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
 const PRESENT: &str = "{present: 30}";
 const LOAD: &str = "{load: {operations: 30}}";
 
-/// Studies that would do something that is not allowed: by the kind of operation, or the whole
-/// workload.
+/// Studies that cassay must refuse, by kind of operation or by whole workload.
 const REFUSED: [Study; 27] = [
     ("write", PRESENT, ""),
     ("put", PRESENT, ""),

@@ -255,7 +255,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
                 --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
     let words: Vec<&str> = line.split_whitespace().collect();
-    // In the tool's own keyspace, which need not be named.
+    // The statement names no keyspace, so it applies to the tool's own keyspace.
     let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
     let trials = trials(lab, node, &[&words[..], &more].concat());
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
