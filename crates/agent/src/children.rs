@@ -112,7 +112,7 @@ impl Children {
         Err(process.stuck())
     }
 
-    /// Asks all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
+    /// Tells all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
     /// it kills them immediately.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;

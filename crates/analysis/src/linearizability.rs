@@ -245,7 +245,7 @@ impl<'h> Search<'h> {
                 applied,
                 instead,
             } => match (is_known, from == before) {
-                // An operation without an effect can be left out.
+                // An operation without an effect can be omitted.
                 (false, holds) => holds.then_some(to),
                 (true, true) => applied.then_some(to),
                 (true, false) => {

@@ -194,7 +194,7 @@ impl Blocks {
     }
 
     /// Returns the intervals of [`QUANTILES`] in ms, as in records. Quantiles without an interval
-    /// are left out.
+    /// are omitted.
     pub fn ci95_ms(&self) -> BTreeMap<String, [f64; 2]> {
         QUANTILES
             .iter()

@@ -160,8 +160,8 @@ fn variance_of_s(values: &[f64]) -> f64 {
 /// Returns the factor by which the autocorrelation of the ranks around the trend widens the
 /// variance of S; never below 1. The function derives the correlation of far lags from that of
 /// neighbours, as in an AR(1) series, because single far lags have too few pairs. The paper instead
-/// leaves out correlations that may be chance. At 60 values and a correlation of 0.3, this leaves
-/// 18 % false trends instead of 10 %.
+/// omits correlations that may be chance. At 60 values and a correlation of 0.3, this leaves 18 %
+/// false trends instead of 10 %.
 fn hamed_rao(left: &[f64]) -> f64 {
     let count = left.len();
     if count < VALUES_TO_TELL {

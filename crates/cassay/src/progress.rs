@@ -62,7 +62,7 @@ pub struct Show {
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
-    /// Message about the last trial that was left out.
+    /// Message about the last trial that was omitted.
     left_out: String,
 }
 
@@ -140,8 +140,7 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // When a search has ended, it leaves out all its remaining points with the same
-                // message.
+                // When a search has ended, it omits all its remaining points with the same message.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;

@@ -285,7 +285,7 @@ fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
 }
 
 /// Returns the nodes of a result with the columns data_center, rack, tokens, release_version. Peers
-/// that are still joining have no tokens and are left out.
+/// that are still joining have no tokens and are omitted.
 fn nodes_of(
     result: &QueryResult,
     address_of: impl Fn(&[Value]) -> Result<SocketAddr>,

@@ -90,7 +90,7 @@ fn collect(
 }
 
 /// Appends a part of a log, and returns the number of bytes copied. A node logs its JVM options;
-/// the copy leaves out their secrets.
+/// the copy omits their secrets.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);

@@ -209,7 +209,7 @@ impl GivenOrder {
     /// Undoes the operation.
     ///
     /// # Errors
-    /// A node does not answer. The agent tries again when it ends.
+    /// A node does not answer. The agent retries when it ends.
     pub fn take_back(self) -> Result<()> {
         self.agent.heal(self.by).map(drop)
     }

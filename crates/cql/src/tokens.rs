@@ -109,9 +109,9 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     Ok(statements)
 }
 
-/// Splits a schema into its statements, each with its offset, as [`split`] does. It leaves out
-/// `COMMENT ON …` and `SECURITY LABEL ON …`, which define nothing. DESCRIBE of Cassandra 6.0 adds
-/// them to each element that has one; earlier lines cannot parse them.
+/// Splits a schema into its statements, each with its offset, as [`split`] does. It omits `COMMENT
+/// ON …` and `SECURITY LABEL ON …`, which define nothing. DESCRIBE of Cassandra 6.0 adds them to
+/// each element that has one; earlier lines cannot parse them.
 ///
 /// # Errors
 /// As for [`tokens`].

@@ -67,7 +67,7 @@ impl Ceilings {
 
     /// Calls `measure` `times` times. It returns op/s, or `None` if there was no time. Returns a
     /// sentence if the ceiling cannot be measured. The null target supports less CQL than
-    /// Cassandra, so its refusal of a statement says nothing about the measured target.
+    /// Cassandra, so its refusal of a statement shows nothing about the measured target.
     pub fn measure(
         &mut self,
         times: usize,
@@ -98,7 +98,7 @@ impl Ceilings {
 }
 
 /// Counts of one measurement. On a busy machine, the first slice may take the expected time of all
-/// slices, so that no operation ends in another slice. This says nothing about the client, so the
+/// slices, so that no operation ends in another slice. This shows nothing about the client, so the
 /// count continues until there are enough usable slices.
 #[derive(Debug, Default)]
 struct SliceCount {

@@ -34,7 +34,7 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 }
 
 impl Engine<'_> {
-    /// Returns the reason why a trial is left out, if it is.
+    /// Returns the reason why a trial is omitted, if it is.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variants[turn.variant].settings.target;
         if self.refused.contains(target) {

@@ -82,7 +82,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     combine(&study, trials.collect(), &|_| None, None)
 }
 
-/// Returns the share of runs whose primary comparison, or any other, says that variants differ.
+/// Returns the share of runs whose primary comparison, or any other, states that variants differ.
 fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     let (mut counts, runs) = ([0u32; 2], seeds.end - seeds.start);
     for seed in seeds {
@@ -289,7 +289,7 @@ fn answered() -> Study {
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
-/// Returns the share of studies whose primary comparison says that variants differ, and their
+/// Returns the share of studies whose primary comparison states that variants differ, and their
 /// average number of blocks.
 fn called_when_answered(world: World, seeds: Range<u64>) -> (f64, f64) {
     let study = answered();

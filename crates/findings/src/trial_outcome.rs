@@ -10,7 +10,7 @@ use study::settings::Settings;
 /// Rule, the meaning of its failure, and the resulting judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
-/// Rules whose failure says nothing about the target, each with the meaning of its failure. The
+/// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
 /// client was at its limit, or its numbers contradict each other. Or other programs interfered,
 /// which may not happen again. Or the client itself was late. V1 does not fail if the limit of
 /// operations in flight held operations back, because then the target was slow. The order is

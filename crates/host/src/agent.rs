@@ -297,8 +297,8 @@ impl Agent {
         self.link.lost()
     }
 
-    /// Asks a process to end, kills it after `grace`, and waits until it has ended. Returns true if
-    /// it ended before it was killed.
+    /// Tells a process to end, kills it after `grace`, and waits until it has ended. Returns true
+    /// if it ended before it was killed.
     ///
     /// # Errors
     /// The process still exists.

@@ -35,7 +35,7 @@ pub enum Injection {
     },
     /// Kills a process, and restarts it for healing.
     Kill(Restartable),
-    /// Asks a process to end, and restarts it for healing.
+    /// Tells a process to end, and restarts it for healing.
     Stop(Restartable),
     /// Kills a process and empties its folders, and restarts it for healing.
     Wipe {

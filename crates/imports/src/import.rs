@@ -44,7 +44,7 @@ impl Tool {
 }
 
 impl Tool {
-    /// Returns the words with `***` in place of the password. It replaces only occurrences of the
+    /// Returns the words with `***` instead of the password. It replaces only occurrences of the
     /// password itself: the password may be `cassandra`, which occurs in many other words.
     pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
         if password.is_empty() {

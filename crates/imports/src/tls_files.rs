@@ -57,7 +57,7 @@ const STORE_PASSWORDS: [&str; 5] = [
     "keyPassword=",
 ];
 
-/// Returns a word of a command line with `***` in place of each keystore's password, up to a blank.
+/// Returns a word of a command line with `***` instead of each keystore's password, up to a blank.
 /// The word may be a whole command line in quotes.
 pub fn without_store_passwords(word: &str) -> String {
     let mut out = word.to_owned();

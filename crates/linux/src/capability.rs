@@ -33,7 +33,7 @@ pub fn capabilities() -> &'static [CapabilityStatus] {
 }
 
 /// Returns the status of each [`Capability`] that volume faults need, present or not. Tries them
-/// only at the first call, and separately from the others: the trials take some 40 ms, mostly to
+/// only at the first call, and separately from the others: the trials take about 40 ms, mostly to
 /// make a file system.
 pub fn volume_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();

@@ -64,8 +64,8 @@ impl Reach {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries `tries` times, and returns the number of successful tries. TCP tries again by itself
-    /// after a second. With a `limit` below that, each try is one packet in each direction.
+    /// Tries `tries` times, and returns the number of successful tries. TCP retries by itself after
+    /// a second. With a `limit` below that, each try is one packet in each direction.
     ///
     /// # Errors
     /// Those of [`Reach::connect`], or there are too many attempts.

@@ -344,7 +344,7 @@ impl Volume {
     /// Disables the discard of blocks of deleted files until the next mount. A file system whose
     /// journal aborts discards some blocks whose files exist again after a replay of the journal.
     /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
-    /// in place of a synced file. Without discard, no volume lost data.
+    /// instead of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4_ioctls::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("record the blocks of {}", self.folder.display()))

@@ -3,8 +3,8 @@
 //!
 //! This code belongs to the control plane and blocks the calling thread, with a timeout. Before the
 //! start line, this is the caller's thread. After a node has disappeared, one thread per connection
-//! tries again with back-off, and follows the node if it has moved. It passes the finished link to
-//! the worker.
+//! retries with back-off, and follows the node if it has moved. It passes the finished link to the
+//! worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;

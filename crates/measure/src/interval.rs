@@ -309,7 +309,7 @@ pub struct CheckCounts {
     /// Responses that were compared.
     pub checked: u64,
     /// Rows that must exist and were not found. With a ledger of acknowledged writes, rows without
-    /// an acknowledged write are left out.
+    /// an acknowledged write are omitted.
     pub missing: u64,
     /// Missing rows whose write was acknowledged according to a ledger: lost data.
     pub lost: u64,

@@ -62,7 +62,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason as the end of a sentence: "… were left out: they …".
+    /// Returns the reason as the end of a sentence: "… were omitted: they …".
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define objects (CREATE, ALTER, DROP)",

@@ -25,7 +25,7 @@ pub enum UnpackError {
 
 impl Recording {
     /// Writes the replayed part: the bytes of its values, and about 15 bytes per operation. Notes
-    /// on its logs and the counts of records left out are omitted.
+    /// on its logs and the counts of records omitted are omitted.
     ///
     /// # Errors
     /// `out` accepts no more bytes.

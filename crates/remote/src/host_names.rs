@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time limit of the name services: DNS itself gives up after some 10 s.
+/// Time limit of the name services: DNS itself gives up after about 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the addresses of a host, in the order in which to try them; a port is added to each.

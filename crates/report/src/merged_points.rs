@@ -236,8 +236,8 @@ pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     points.iter().all(same).then_some(axis)
 }
 
-/// Returns true if the target kept up with a requested rate. Its throughput then says nothing about
-/// the limit of the target, unless a search chose the rate.
+/// Returns true if the target kept up with a requested rate. Its throughput then shows nothing
+/// about the limit of the target, unless a search chose the rate.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
@@ -286,7 +286,7 @@ pub fn bound_labels(
 /// findings. For several searches, it is the point of the first search with a result. For a single
 /// point, and without such findings, it is the unsaturated point with the highest throughput. If
 /// all points are saturated, it is the saturated point with the highest throughput. Points of
-/// invalid trials are left out.
+/// invalid trials are omitted.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

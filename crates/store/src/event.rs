@@ -158,7 +158,7 @@ pub enum JournalEvent {
         #[serde(default)]
         reason: String,
     },
-    /// A trial is left out, with the reason.
+    /// A trial is omitted, with the reason.
     TrialSkipped(String),
     /// A resume skips damaged lines of the journal.
     JournalDamaged {
@@ -301,7 +301,7 @@ impl From<JournalRecord> for RawRecord {
     }
 }
 
-/// Returns the trials that were left out and have not run since, by number, with the reason.
+/// Returns the trials that were omitted and have not run since, by number, with the reason.
 pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     let mut left_out = BTreeMap::new();
     for line in journal {
@@ -318,8 +318,8 @@ pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     left_out
 }
 
-/// Describes the left out trials for one line of text:
-/// `6 left out: the ladder ended at 8 threads: …`.
+/// Describes the omitted trials for one line of text: `6 omitted: the ladder ended at 8 threads:
+/// …`.
 pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
     let left_out = left_out(journal);
     let mut reasons: Vec<&str> = Vec::new();

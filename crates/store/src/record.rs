@@ -192,7 +192,7 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms. Absent if no operation failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// Counters besides outcomes and times, by name. Zeros are left out.
+    /// Counters besides outcomes and times, by name. Zeros are omitted.
     #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
     /// Results of verified reads. Absent if no read was verified.
@@ -206,7 +206,7 @@ pub struct IntervalRecord {
     pub joined: u64,
 }
 
-/// Returns true for zero. Zero counts are left out: there is one line per second and kind.
+/// Returns true for zero. Zero counts are omitted: there is one line per second and kind.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -478,7 +478,7 @@ pub struct TrialFinding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// Counters beside outcomes and times, by kind, in the window and its drain. Kinds without any
-    /// are left out.
+    /// are omitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, KindCounts>,
     /// The client's own figures.

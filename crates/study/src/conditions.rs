@@ -362,7 +362,7 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only leaves out settings that the rest of the trial has.
+        // The load phase only omits settings that the rest of the trial has.
         parts.push("as by default".to_owned());
     }
     parts

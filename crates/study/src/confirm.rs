@@ -1,4 +1,4 @@
-//! Builds the study that confirms a screening: the same text, with a matrix in place of `screen`.
+//! Builds the study that confirms a screening: the same text, with a matrix instead of `screen`.
 //!
 //! The rest of the text remains the same. The result is resolved like any other study. So if
 //! line-by-line editing makes a mistake, resolving reports it.

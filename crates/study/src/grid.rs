@@ -48,8 +48,8 @@ const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
     ("standard1", "column_size", Some(5)),
 ];
 
-/// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and left
-/// out. If the command line replaces the target, axes for the target of the study are left out.
+/// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and
+/// omitted. If the command line replaces the target, axes for the target of the study are omitted.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(grid) = base.find(PATH).cloned() else {
         return;

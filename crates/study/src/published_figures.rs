@@ -21,7 +21,7 @@ const METRICS: [&str; 6] = [
 impl PublishedFile {
     /// Returns the file that the key `published` of a study with these variants names, and its
     /// content. Reports mistakes at the key. `is_whole` is true for the study without a scale. A
-    /// scale may leave out variants that the file mentions.
+    /// scale may omit variants that the file mentions.
     pub(crate) fn for_study(
         root: &Node,
         study: &Tree,

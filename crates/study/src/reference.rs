@@ -230,7 +230,7 @@ mod tests {
         expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
     }
 
-    /// The page says that it contains every key, but those of `probes` were missing.
+    /// The page states that it contains every key, but those of `probes` were missing.
     #[test]
     fn every_key_is_in_the_page() {
         let page = super::markdown();

@@ -318,7 +318,7 @@ fn remove_abandoned(cache: &Path) {
         Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // A folder that cannot be removed does no harm, and the next process tries again.
+        // A folder that cannot be removed does no harm, and the next process retries.
         let _ = std::fs::remove_dir_all(&path);
     }
 }

@@ -35,7 +35,7 @@ pub struct Java {
     pub version: String,
     /// Its whole version output, which distinguishes different builds of a version.
     pub build: String,
-    /// Sentence that says that the preferred Java is not used, and the reason.
+    /// Sentence that states that the preferred Java is not used, and the reason.
     pub passed_over: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::machine::{
 
 /// Maximum number of nodes, which is the kernel's limit.
 pub(crate) const NODES_MAX: usize = 1024;
-/// Maximum number of devices. Further devices are left out, with a note.
+/// Maximum number of devices. Further devices are omitted, with a note.
 pub(crate) const DEVICES_MAX: usize = 4096;
 
 /// The data of a source, as sets. All fields except `online` may be empty.
@@ -124,7 +124,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Adds the data that the source leaves out, with a note.
+    /// Adds the data that the source omits, with a note.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
         if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {

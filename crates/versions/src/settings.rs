@@ -140,7 +140,7 @@ impl Line {
             }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // A new name, in place of which this line has the old one.
+        // A new name, instead of which this line has the old one.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {

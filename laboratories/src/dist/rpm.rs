@@ -1,5 +1,5 @@
 //! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which Debian
-//! also has. If rpmbuild is not installed, this package is left out, and the output says so.
+//! also has. If rpmbuild is not installed, this package is omitted, and the output says so.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use xtask::process;
 /// Program that makes the package.
 const PROGRAM: &str = "rpmbuild";
 
-/// Files that rpm lists as licences. They are kept if documents are left out.
+/// Files that rpm lists as licences. They are kept if documents are omitted.
 const LICENCES: [&str; 3] = ["LICENSE", "third-party.txt", "rust-standard-library.html"];
 
 /// Folders that belong to the system's own packages. This package must not remove them.

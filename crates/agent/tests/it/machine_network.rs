@@ -1,5 +1,5 @@
 //! Tests of packet loss on a machine's own network, through its agent. A namespace simulates the
-//! machine, and a script in place of `ssh` enters it.
+//! machine, and a script instead of `ssh` enters it.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::network::SILENCE;

@@ -45,8 +45,8 @@ impl Role {
         }
     }
 
-    /// Returns the role with this name. Any other name is a probe, because files leave out the role
-    /// if all trials are probes.
+    /// Returns the role with this name. Any other name is a probe, because files omit the role if
+    /// all trials are probes.
     pub fn parse(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
@@ -56,7 +56,7 @@ impl Role {
         }
     }
 
-    /// Returns true for a probe. Records leave out the role if all trials are probes.
+    /// Returns true for a probe. Records omit the role if all trials are probes.
     pub fn is_probe(&self) -> bool {
         *self == Role::Probe
     }

@@ -71,7 +71,7 @@ fn reads(
 /// Minimum share of reads without a row at which reads miss the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
-/// Judges reads that found no row although the study says that rows exist: they cost the server
+/// Judges reads that found no row although the study states that rows exist: they cost the server
 /// almost nothing.
 fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<RuleResult> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;

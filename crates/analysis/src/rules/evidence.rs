@@ -298,7 +298,7 @@ impl Window {
     }
 
     /// Returns the seconds from the window's start to its end, in which the population was due. It
-    /// equals `seconds`, unless the interval with the start had to be left out.
+    /// equals `seconds`, unless the interval with the start had to be omitted.
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
         (to_ns - from_ns) as f64 / 1e9

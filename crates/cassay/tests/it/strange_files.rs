@@ -1,4 +1,4 @@
-//! Tests pipes, devices and folders in place of files: each command that reads one reports it and
+//! Tests pipes, devices and folders instead of files: each command that reads one reports it and
 //! ends.
 
 use crate::program::{Lab, Said, wait_until};
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use store::Run;
 
-/// A run of an earlier version, in place of another user's.
+/// A run of an earlier version, instead of another user's.
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look"

@@ -172,7 +172,7 @@ impl AttachedControl {
     }
 
     /// Returns the internode addresses by CQL address. Only MBean queries, and faults that concern
-    /// other nodes, need them. Nodes that do not report them are left out.
+    /// other nodes, need them. Nodes that do not report them are omitted.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],

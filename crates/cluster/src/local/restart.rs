@@ -210,7 +210,7 @@ impl Nodes {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
-    /// Asks the process of a node to end, kills it after `grace`, and waits until it has ended.
+    /// Tells the process of a node to end, kills it after `grace`, and waits until it has ended.
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {

@@ -257,8 +257,8 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         "gc" => parse_collector(text)?,
         "gc,phases" => parse_z_phase(text)?,
         "safepoint" => parse_safepoint(text)?,
-        // Cassandra's default settings leave out the tags, so the level is last. Other settings end
-        // with the time or with the number of a thread.
+        // Cassandra's default settings omit the tags, so the level is last. Other settings end with
+        // the time or with the number of a thread.
         last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };

@@ -177,7 +177,7 @@ mod tests {
         // The same number of nodes with other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // With one more node, two nodes have the same part. With one node less, a part is left out
+        // With one more node, two nodes have the same part. With one node less, a part is omitted
         // and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);

@@ -106,7 +106,7 @@ pub(super) fn describe(
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
         // The server describes indexes and views under their own names. If only some tables are
-        // wanted, this function leaves out those that name another table.
+        // wanted, this function omits those that name another table.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {

@@ -8,7 +8,7 @@ use base64::Engine;
 /// Way from a file to a usable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A command, with `FILE` in place of the path.
+    /// A command, with `FILE` instead of the path.
     Command(&'static str),
     /// A sentence, where no command helps.
     Advice(&'static str),

@@ -58,7 +58,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the texts of schema changes, with values in place of anchors.
+    /// Returns the texts of schema changes, with values instead of anchors.
     pub(super) fn schema_texts(&mut self, ops: &[Op]) -> Option<Vec<String>> {
         let mut texts = Vec::with_capacity(ops.len());
         for (cycle, op) in ops.iter().enumerate() {
@@ -397,7 +397,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the hint for a plain value in place of a recipe, or for a recipe in a second pair of
+/// Returns the hint for a plain value instead of a recipe, or for a recipe in a second pair of
 /// quotes.
 fn without_recipe(text: &str) -> Option<String> {
     let text = text.trim();

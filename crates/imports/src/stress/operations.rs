@@ -64,8 +64,8 @@ pub(super) enum OperationKind {
         returned: Option<Vec<Cell>>,
         /// True if a written partition must have the row.
         must_find: bool,
-        /// True if it reads whole partitions, and writes do not leave out rows at random. Then
-        /// every row of a write must exist.
+        /// True if it reads whole partitions, and writes do not omit rows at random. Then every row
+        /// of a write must exist.
         whole: bool,
     },
     /// Reads the partitions of a range of tokens.

@@ -181,7 +181,7 @@ pub struct Errors {
     pub ignore: bool,
     /// True if rows that are read are not compared.
     pub skip_read_validation: bool,
-    /// True if the run leaves out columns of types that the tool cannot make.
+    /// True if the run omits columns of types that the tool cannot make.
     pub skip_unsupported_columns: bool,
 }
 

@@ -348,7 +348,7 @@ fn the_binding_s_settings_act() {
     assert_eq!(import.connection.connections_per_node, Some(4));
     assert_eq!(import.connection.username, None);
     assert!(import.steps[0].before[1].contains("\"ycsb\".\"usertable\""));
-    // Only a load tries again.
+    // Only a load retries.
     let import = imported("run -P d -p core_workload_insertion_retry_limit=3");
     assert_eq!(import.steps[0].program.kinds()[INSERT].policy.retries, 0);
 }

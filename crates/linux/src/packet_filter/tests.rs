@@ -18,7 +18,7 @@ const STRANGER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// Time to wait for a packet that is dropped. It is below the second after which TCP tries again.
+/// Time to wait for a packet that is dropped. It is below the second after which TCP retries.
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// This is long enough for a loaded machine, and reaching it is a failure.

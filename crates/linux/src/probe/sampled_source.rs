@@ -36,7 +36,7 @@ pub struct ProbeCost {
     pub period: Duration,
     /// Number of samples taken.
     pub looks: u64,
-    /// Samples left out because an earlier one took too long or the machine was busy.
+    /// Samples omitted because an earlier one took too long or the machine was busy.
     pub missed: u64,
     /// Number of values that it read.
     pub values: u64,
@@ -99,7 +99,7 @@ impl Out {
         self.at_ns = at_ns;
     }
 
-    /// Adds one value of the current sample. A value that is not finite is left out.
+    /// Adds one value of the current sample. A value that is not finite is omitted.
     pub fn put(&mut self, name: &str, place: &str, unit: &'static str, value: f64) {
         self.put_at(self.at_ns, name, place, unit, value);
     }

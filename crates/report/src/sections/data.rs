@@ -97,7 +97,7 @@ fn verify_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Columns of counts that a terminal may leave out.
+/// Columns of counts that a terminal may omit.
 const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"];
 
 /// Explanations for columns of counts.
@@ -122,7 +122,7 @@ const COUNTED: [(&str, &str); 4] = [
 ];
 
 /// Returns rows, pages, batches, conditions, retries and speculations, by kind; columns with only
-/// zeros are left out.
+/// zeros are omitted.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),

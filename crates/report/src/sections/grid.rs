@@ -47,7 +47,7 @@ enum Value {
     Place(procedure::Point),
 }
 
-/// Returns the load first, then the axes of the matrix. It leaves out axes with only one value.
+/// Returns the load first, then the axes of the matrix. It omits axes with only one value.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);

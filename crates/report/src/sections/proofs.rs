@@ -1,7 +1,8 @@
 //! Proofs of the requested settings. Settings that are not in effect, or that no node shows, are
 //! visible; the others are behind a fold.
 //!
-//! Invariant: the section says that all settings are in effect only if nodes reported all of them.
+//! Invariant: the section states that all settings are in effect only if nodes reported all of
+//! them.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};

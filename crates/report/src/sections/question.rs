@@ -5,7 +5,7 @@ use crate::run_view::RunView;
 use crate::sections::setup;
 use store::record::left_out_words;
 
-/// Shows the differences between variants, and the trials that were left out. `None` for a study of
+/// Shows the differences between variants, and the trials that were omitted. `None` for a study of
 /// one variant that ran completely.
 pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks: Vec<Block> =

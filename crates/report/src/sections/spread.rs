@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Minimum ratio of the largest to the smallest value for a sentence. Nodes of one ring differ by
-/// some 10 to 20 %, because of their random tokens.
+/// about 10 to 20 %, because of their random tokens.
 const RATIO_MAX: f64 = 1.5;
 /// Maximum number of trials with their own table of 1 kB.
 const TRIALS_MAX: usize = 100;

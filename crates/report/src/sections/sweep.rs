@@ -1,8 +1,8 @@
 //! The points of a sweep as charts: throughput and latency.
 //!
 //! Charts of throughput draw an invalid point hatched, and all other charts leave it out. They also
-//! leave out a saturated point: its throughput is the capacity of the target, but its latency
-//! depends on the length of the trial.
+//! omit a saturated point: its throughput is the capacity of the target, but its latency depends on
+//! the length of the trial.
 
 use crate::merged_points::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,

@@ -301,7 +301,7 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // Rows read back in one of two trials say nothing about both.
+    // Rows read back in one of two trials show nothing about both.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
     second.verify.lost = 2;

@@ -147,7 +147,7 @@ fn full_recovery_is_stated_only_if_every_fault_recovered() {
     );
 }
 
-/// One of five trials that were read back had no fault, and its rows were left out of the sum.
+/// One of five trials that were read back had no fault, and its rows were omitted of the sum.
 #[test]
 fn all_rows_that_were_read_back_are_counted() {
     let read = || store::record::ReadBackRecord {

@@ -14,7 +14,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find("faults") else {
         return;
     };
-    // If the null target replaces the target of the study, faults are left out with a note.
+    // If the null target replaces the target of the study, faults are omitted with a note.
     if subject.has("target.null") && subject.target_replaced {
         return;
     }

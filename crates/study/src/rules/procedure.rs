@@ -146,8 +146,8 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a range with a stated end has all its points. Points that are left out silently
-/// would mislead readers.
+/// Checks that a range with a stated end has all its points. Points that are omitted silently would
+/// mislead readers.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
     let range = Draft::from_tree(subject.tree).range;
     let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));

@@ -2,8 +2,8 @@
 //! memory of a VM, and the topology that the guest sees. The order of vCPUs is libvirt's: the
 //! threads of a core follow one another.
 //!
-//! The topology leaves out `clusters`. Its value is 1, which is the default, and schemas before
-//! libvirt 10.1 do not know it.
+//! The topology omits `clusters`. Its value is 1, which is the default, and schemas before libvirt
+//! 10.1 do not know it.
 
 use std::fmt::Write;
 

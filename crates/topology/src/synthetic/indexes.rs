@@ -88,7 +88,7 @@ fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>
     let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;
     if counted != total {
-        // One loop may be left out if it is the innermost.
+        // One loop may be omitted if it is the innermost.
         let smallest = loops.iter().map(|&(step, _)| step).min()?;
         if smallest * counted != total {
             return None;

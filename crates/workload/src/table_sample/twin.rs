@@ -389,7 +389,7 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
 }
 
 /// Returns the share of chunks of rows that remains after compression with LZ4. Cells of a row are
-/// `[int length][bytes]`. The first `without` cells are left out.
+/// `[int length][bytes]`. The first `without` cells are omitted.
 fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
     let (mut before, mut after, mut count) = (0, 0, 0);

@@ -38,7 +38,7 @@ pub struct CeilingUse {
     pub is_steady: bool,
 }
 
-/// V3: throughput as a share of the lowest ceiling. `is_doubtful` says that the ceilings do not
+/// V3: throughput as a share of the lowest ceiling. `is_doubtful` states that the ceilings do not
 /// agree on the answer.
 pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> Statement {
     let &CeilingUse {

@@ -16,7 +16,7 @@ window: {warmup: 0s, measure: 1s}
 ";
 
 /// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
-/// plan's trials 1 and 2 are left out. Those of `fine` come after it.
+/// plan's trials 1 and 2 are omitted. Those of `fine` come after it.
 const ENDS_EARLY: &str = "\
 study: ladder
 question: Is what was left out left out again?
@@ -127,7 +127,7 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     resumed(&lab, &first);
 }
 
-/// The end of a ladder is on disk. A resume replays it: it does not run trials that were left out,
+/// The end of a ladder is on disk. A resume replays it: it does not run trials that were omitted,
 /// and does not report them as missing.
 #[test]
 fn a_ladder_that_ended_before_kill_9_stays_ended() {

@@ -1,5 +1,5 @@
 //! Describes a plan in sentences about the study's nodes: locations, costs and warnings. The
-//! planner's remarks on guests, heaps and racks are left out.
+//! planner's remarks on guests, heaps and racks are omitted.
 
 use super::Placement;
 use measure::number::counted;

@@ -23,7 +23,7 @@ use std::path::Path;
 const HEAD_BYTES: usize = 4096;
 
 /// Default columns: the CPU that the machine was promised and received, its memory, its adapters
-/// and its network. They leave out the many groups of the hypervisor itself.
+/// and its network. They omit the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",

@@ -55,7 +55,7 @@ const GRAPHITE: &str = "this command creates a file that cassay can import: jq -
 struct Format {
     is: fn(&Head<'_>) -> bool,
     called: &'static str,
-    /// Way to a file that can be read, with `FILE` in place of the path.
+    /// Way to a file that can be read, with `FILE` instead of the path.
     way: &'static str,
 }
 

@@ -4,8 +4,8 @@
 //! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
 //! parse, so a broken file would become an empty chart.
 //!
-//! Counters become rates, because only their growth gives information about a run. The reader
-//! leaves out the buckets of histograms unless the user selects them.
+//! Counters become rates, because only their growth gives information about a run. The reader omits
+//! the buckets of histograms unless the user selects them.
 
 mod sample;
 
@@ -222,8 +222,8 @@ impl SeriesInProgress {
     }
 }
 
-/// Returns the growth per second between each two points, at the time of the later one. It leaves
-/// out pairs in which a counter restarted.
+/// Returns the growth per second between each two points, at the time of the later one. It omits
+/// pairs in which a counter restarted.
 fn rates(points: &[Point]) -> Vec<Point> {
     let rate = |pair: &[Point]| {
         let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! Tests of groups within a host's own, with plain files in place of the kernel's: they check the
+//! Tests of groups within a host's own, with plain files instead of the kernel's: they check the
 //! values written to each file. The agent tests the kernel's behaviour with whole hosts.
 
 use super::*;

@@ -106,7 +106,7 @@ impl StandIn {
             grown(before.periods, now.periods),
             grown(before.throttled, now.throttled),
         ) {
-            // Without periods, the share is not a number, which the sink leaves out.
+            // Without periods, the share is not a number, which the sink omits.
             let share = 100.0 * throttled / periods;
             out.put("cgroup.throttled", &self.name, "%", share);
         }

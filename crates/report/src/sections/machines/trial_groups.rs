@@ -13,7 +13,7 @@ pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials grouped by machines and places; those without either are left out.
+/// Returns the trials grouped by machines and places; those without either are omitted.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -130,7 +130,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // NUMA nodes that never had resident memory are left out.
+            // NUMA nodes that never had resident memory are omitted.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)
