@@ -31,7 +31,7 @@ pub struct AdjustedFinding {
 /// Expected number of false findings if no variants differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FalseFindings {
-    /// Number of comparisons with an interval: only these can be called different.
+    /// Number of comparisons with an interval: only these can show a difference.
     pub compared: usize,
     /// Number of primary comparisons among them.
     pub primary: usize,

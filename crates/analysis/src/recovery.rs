@@ -31,7 +31,7 @@ pub const DEVIATIONS: f64 = 4.0;
 pub const FIRST: usize = 5;
 /// Minimum number of intervals for a level: the deviation of fewer intervals is almost meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Maximum number of intervals for a level, counted back from the fault: an hour ago says little
+/// Maximum number of intervals for a level, counted back from the fault: an hour ago shows little
 /// about now.
 pub const BEFORE_MAX: usize = 300;
 /// Maximum share by which single intervals may differ from a level: beyond it, noise would hide

@@ -143,7 +143,7 @@ pub struct PointResults {
 pub struct ScaleUp {
     /// The machine.
     pub machine: MachineSize,
-    /// The points, in the order in which they were given.
+    /// The points, in their original order.
     pub points: Vec<PointResults>,
     /// Efficiency within a socket.
     pub socket: Result<Ratio, MissingRatio>,

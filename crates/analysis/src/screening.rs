@@ -1,4 +1,4 @@
-//! Screens many settings at once to find the important ones.
+//! Screens many settings at once to find the important settings.
 //!
 //! Each setting has two values, and each run has one of them for every setting. So every run
 //! contributes to every setting: the error of an effect is that of all runs, not of two. The

@@ -148,7 +148,7 @@ fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     (low >= 1.0).then(|| Some([at(low)?, at(high)?])).flatten()
 }
 
-/// Returns the variance of Kendall's S without a trend; equal values make it smaller.
+/// Returns the variance of Kendall's S without a trend; equal values reduce it.
 fn variance_of_s(values: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();

@@ -1,8 +1,9 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
 //! If the process was started as an agent, a client or an agent's helper, `main` runs only that.
-//! Otherwise it reads the arguments, clears the leftovers of a killed run, runs the command, prints
-//! any error once, and exits with the code of the result. Data goes to stdout, messages to stderr.
+//! Otherwise it reads the arguments and clears the leftovers of a killed run. Then it runs the
+//! command, prints any error once, and exits with the code of the result. Data goes to stdout,
+//! messages to stderr.
 
 mod args;
 mod command;

@@ -76,8 +76,8 @@ struct Shared {
 }
 
 impl Show {
-    /// Creates a display without events. `interrupt` becomes true once the user asks the run to
-    /// end.
+    /// Creates a display without events. `interrupt` becomes true when the user requests the end of
+    /// the run.
     pub fn new(mode: ViewMode, interrupt: Arc<AtomicBool>) -> Show {
         let shared = Arc::new(Shared {
             state: Mutex::default(),

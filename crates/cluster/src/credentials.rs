@@ -41,8 +41,8 @@ impl Access {
         }
     }
 
-    /// Returns user and password of the load. If cassay made an ordinary user, the load uses that
-    /// one. So guardrails and permissions apply to the load as they do to an application.
+    /// Returns user and password of the load. If cassay created an ordinary user, the load uses
+    /// that user. So guardrails and permissions apply to the load as they do to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);

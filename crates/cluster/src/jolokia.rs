@@ -21,7 +21,7 @@ use ureq::unversioned::transport::DefaultConnector;
 /// Time limit of a request: flushing a whole memtable takes long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Query string that omits the echo of the request and stack traces. These make up most of the
+/// Query string that disables the echo of the request and stack traces. These make up most of the
 /// response for an MBean that does not exist (yet).
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 

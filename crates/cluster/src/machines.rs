@@ -150,8 +150,8 @@ impl MachineSeen {
         said
     }
 
-    /// Removes clusters that no command holds. With `all`, it also removes running ones, jars and
-    /// cassay programs. Returns one sentence for each action.
+    /// Removes clusters that no command holds. With `all`, it also removes running clusters, jars
+    /// and cassay programs. Returns one sentence for each action.
     ///
     /// # Errors
     /// A removal fails.

@@ -25,8 +25,8 @@ pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Enables compactions of tables, and makes the server check immediately if one is due. A restart
-/// of the node resets this setting.
+/// Enables compactions of tables. The server then checks immediately whether a compaction is due. A
+/// restart of the node resets this setting.
 ///
 /// # Errors
 /// As [`flush`].

@@ -121,7 +121,7 @@ fn defining(text: &str) -> Vec<&str> {
     all.into_iter().map(|(_, statement)| statement).collect()
 }
 
-/// The node requires authentication, and no credentials were given.
+/// The node requires authentication, but the session has no credentials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{node} requires a user and password ({class}), but the study has none\nhint: write `user: \

@@ -6,9 +6,9 @@
 //!
 //! "Nothing pending" is only the result of the server's last check, and pending work may wait until
 //! an event triggers the next check. So compactions of the tables are enabled again after the
-//! flush, which makes the server check. Pending work that does not begin after a second trigger is
-//! *stalled*: some strategies predict work that they never do. Longer waiting would change nothing,
-//! and the report says so.
+//! flush, which triggers a check of the server. Pending work that does not begin after a second
+//! trigger is *stalled*: some strategies predict work that they never do. Longer waiting would
+//! change nothing, and the report says so.
 
 use crate::cluster::Cluster;
 use crate::data_use;

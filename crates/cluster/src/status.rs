@@ -4,7 +4,7 @@
 //! All information comes over CQL: availability, the ring of `system.local` and `system.peers_v2`,
 //! and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. If MBeans are
 //! accessible, the failure detector's verdict and the exact load come from them. Unknown values are
-//! absent, and a node that is down never makes the whole query fail.
+//! absent, and the query never fails because a node is down.
 
 mod gossip;
 
@@ -43,7 +43,7 @@ pub struct NodeState {
     /// Name of the node.
     pub node: String,
     /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`. `?`
-    /// stands for an unknown part.
+    /// represents an unknown part.
     pub state: String,
     /// True if it answers CQL.
     pub answers: bool,

@@ -33,7 +33,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the connection needs credentials first.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request that asks for the options that STARTUP may contain. It is also a heartbeat.
+    /// Request for the options that STARTUP may contain. It is also a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;
@@ -51,7 +51,7 @@ pub mod opcode {
     pub const EVENT: u8 = 0x0C;
     /// Request: several statements at once.
     pub const BATCH: u8 = 0x0D;
-    /// Response in which the authenticator asks for more.
+    /// Response in which the authenticator requests more data.
     pub const AUTH_CHALLENGE: u8 = 0x0E;
     /// Request: credentials.
     pub const AUTH_RESPONSE: u8 = 0x0F;

@@ -1,8 +1,8 @@
 //! Opens a connection: STARTUP, then a user and a password if the node requires them. Sans-I/O: the
 //! owner of the socket sends the buffer and passes on the answers.
 //!
-//! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. A node
-//! that asks for more is refused.
+//! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. cassay
+//! refuses a node that requests more.
 
 use crate::compression::Compression;
 use crate::frame::{Header, RESPONSE_BIT};

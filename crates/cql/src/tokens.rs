@@ -297,8 +297,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote stands
-/// for one quote.
+/// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote
+/// represents one quote.
 fn quoted(rest: &str, quote: &str) -> Option<usize> {
     let mut at = quote.len();
     loop {

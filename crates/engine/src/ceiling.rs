@@ -27,13 +27,13 @@ const IN_FLIGHT: u32 = 128;
 const SLICE: Duration = Duration::from_millis(100);
 /// Number of whole slices that count.
 const SLICES: u32 = 3;
-/// Maximum time of a measurement. If it takes longer, the client or the null target lacked CPU all
-/// the time.
+/// Maximum time of a measurement. If it takes longer, the client or the null target lacked CPU
+/// throughout.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// Number of measurements before the first trial of a program: fewer show no spread.
 const FIRST_COUNT: usize = 3;
-/// Number of latest measurements that judge a trial: older ones describe another state of the
-/// machine.
+/// Number of latest measurements that judge a trial: older measurements describe another state of
+/// the machine.
 const LATEST_COUNT: usize = 5;
 
 /// One measured ceiling, op/s.

@@ -30,8 +30,8 @@ pub struct OtherTypes(Vec<String>);
 /// returns a sentence for each kind of read that is not compared.
 ///
 /// # Errors
-/// The server expects values of other types than the program makes, refuses a statement, or does
-/// not answer.
+/// The server expects values of other types than the program generates, refuses a statement, or
+/// does not answer.
 pub fn checked(
     session: &mut Session,
     program: &Arc<Program>,

@@ -1,4 +1,5 @@
-//! Asks a cluster for the definition of a table, for workloads that do not contain the definition.
+//! Reads the definition of a table from a cluster, for workloads that do not contain the
+//! definition.
 
 use super::running_target::Running;
 use anyhow::{Context, Result};
@@ -28,7 +29,7 @@ pub enum Definition {
     Unasked,
 }
 
-/// Asks a running cluster for a table's definition.
+/// Reads a table's definition from a running cluster.
 ///
 /// # Errors
 /// The cluster cannot be reached.

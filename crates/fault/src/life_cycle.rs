@@ -441,7 +441,7 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // The cause of a failed start would also make the next start fail.
+        // The next start would fail for the same reason.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", with the option to skip unreadable parts of its files"

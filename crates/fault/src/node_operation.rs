@@ -58,7 +58,7 @@ impl Task {
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Asks the node repeatedly to stop the operation, until it has ended. Does nothing if it has
+    /// Tells the node repeatedly to stop the operation, until it has ended. Does nothing if it has
     /// already ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;

@@ -29,8 +29,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observer, which must confirm the whole state. It is asked only if the others
-    /// see the target whole.
+    /// Adds another observer, which must confirm the whole state. cassay queries it only if the
+    /// others see the target intact.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.whole != Some(true) {
             return self;

@@ -47,7 +47,7 @@ pub fn orders() -> (Order, Receiver<()>) {
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// Number of the cluster's own nodes. The fault added any further ones.
+    /// Number of the cluster's own nodes. The fault added any further values.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,

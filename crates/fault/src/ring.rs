@@ -1,5 +1,5 @@
-//! Observations of a node that leaves the ring, loses its data, or joins again. The observer asks
-//! every node separately, and does not trust the node that received the operation.
+//! Observations of a node that leaves the ring, loses its data, or joins again. The observer
+//! queries every node separately, and does not trust the node that received the operation.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};

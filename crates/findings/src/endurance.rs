@@ -1,4 +1,4 @@
-//! Compares long trials with the shorter ones of their variant.
+//! Compares long trials with the shorter trials of their variant.
 //!
 //! Throughput and latency are judged apart: the source that these studies come from calls
 //! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
@@ -81,7 +81,7 @@ fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     }
 }
 
-/// Returns the long turn's mean latency over that of the shorter ones, minus one.
+/// Returns the mean latency of the long window ÷ that of the shorter windows − 1.
 fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
     let (long, beside) = turns.split_last()?;
     let is_known = !beside.is_empty() && beside.iter().all(|turn| turn.mean_ms > 0.0);

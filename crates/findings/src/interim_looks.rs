@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use store::record::{ComparisonRecord, LookRecord, LooksHow, LooksRecord, TrialFinding};
 use study::settings::Study;
 
-/// Returns how the comparisons of a study are looked at.
+/// Returns the schedule of looks at the comparisons of a study.
 pub fn looks_of(study: &Study) -> Looks {
     match study.repeat.first_look {
         _ if !study.added.is_empty() => Looks::Anytime,
@@ -26,7 +26,7 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// Returns the word for that. `None` if they are looked at once.
+/// Returns the word for that. `None` with a single look.
 pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
@@ -125,7 +125,7 @@ fn so_far(blocks: usize, max: usize) -> String {
     }
 }
 
-/// Returns how a comparison was looked at after `blocks` blocks. `None` if it is looked at once.
+/// Returns the looks at a comparison after `blocks` blocks. `None` with a single look.
 pub fn record(
     study: &Study,
     comparison: &Comparison,

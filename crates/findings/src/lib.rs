@@ -50,8 +50,8 @@ use store::record::{
 use study::settings::Study;
 
 /// Makes the findings of the run at `path` from its trials, with comparisons with other trials, the
-/// use of time, and the next step. `stopped` says why the run ended early. `say` gets the reason if
-/// a file cannot be read.
+/// use of time, and the next step. `stopped` is the reason for an early end of the run. `say` gets
+/// the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -83,7 +83,7 @@ pub fn conclude(
 
 /// Combines the trials of a run into its findings. Trials in which a search exceeded its result
 /// show that the load was too much, and do not count against the run. `merge` merges the latency of
-/// several trials. `stopped` says why the run ended early.
+/// several trials. `stopped` is the reason for an early end of the run.
 pub fn combine(
     study: &Study,
     trials: Vec<TrialFinding>,

@@ -178,8 +178,8 @@ fn one_block_is_never_conclusive_nor_an_invalid_trial_compared() {
     );
 }
 
-/// Two of five blocks were left, `b` came first in both, and it was called ten times faster: two
-/// equal variants on a machine that others used.
+/// Two of five blocks were left, `b` came first in both, and cassay reported it as ten times
+/// faster: two equal variants on a machine that others used.
 #[test]
 fn two_blocks_of_five_decide_nothing() {
     let trials = (0..5).flat_map(|block| {
@@ -370,7 +370,7 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
     );
 }
 
-/// A demo on a busy laptop exported no row for its points, and did not say so.
+/// A demo on a busy laptop exported no row for its points, and did not report that.
 #[test]
 fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     let study = study(2);

@@ -71,7 +71,7 @@ pub trait Maker: Sync {
 }
 
 /// Runs as a client if this process was started as one, and returns the exit code. `None` if it was
-/// not. Must be called before any other thread runs.
+/// not. The caller must run this before any other thread.
 pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();

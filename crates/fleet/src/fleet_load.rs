@@ -42,7 +42,7 @@ pub struct FleetSummary {
     pub clocks: Vec<ClockReading>,
 }
 
-/// A running load. Dropping it ends it.
+/// A running load. Dropping this value ends the load.
 pub enum Fleet {
     /// From this process.
     Alone(Box<Load>),
@@ -419,7 +419,7 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // Dropping a load ends it and waits for its end, so that all resources are free for the
+        // Dropping a load stops it and waits for its end, so that all resources are free for the
         // next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {

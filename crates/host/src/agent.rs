@@ -279,7 +279,7 @@ impl Agent {
     }
 
     /// Returns the way in which a process that the agent started has ended. `None` while it runs.
-    /// It makes no call, because the agent reports ends by itself.
+    /// It sends no call, because the agent reports ends by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {

@@ -1,8 +1,8 @@
 //! Isolated hosts, each with an agent. Simulated hosts have a network on a switch, control groups
 //! and a volume each. Remote machines have as much of this as they permit.
 //!
-//! Invariants: all objects belong to the agents' namespaces and mounts, and disappear with them in
-//! any case. Only directories can remain: of control groups, and in the cluster's folder.
+//! Invariants: all objects belong to the agents' namespaces and mounts, and always disappear with
+//! them. Only directories can remain: of control groups, and in the cluster's folder.
 //! [`HostsState::before`] lists them before the first is created, and [`Hosts::clear`] removes
 //! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
 //! machines, nothing is outside the named folder except control groups. The agents' guards and
@@ -107,7 +107,7 @@ impl Hosts {
     }
 
     /// Prepares the machines of `spec` for nodes, in parallel. `ssh` starts an agent on each. If
-    /// one fails, nothing is left on any.
+    /// one fails, nothing remains on any host.
     ///
     /// # Errors
     /// All unreachable machines, each with the reason, or all machines that do not permit the

@@ -141,7 +141,7 @@ impl Host {
 
     /// Returns the kernel's limits for this host: `cpus` (a list), `cpu_quota` (cores), `memory`
     /// (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay` (ns, one
-    /// way). Unlimited ones are absent, except `cpus`.
+    /// way). Unlimited resources are absent, except `cpus`.
     ///
     /// # Errors
     /// The limits cannot be read.

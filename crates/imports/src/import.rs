@@ -114,8 +114,8 @@ pub struct ImportStep {
     pub limit: StepLimit,
     /// Offered load.
     pub offer: Offer,
-    /// Number of operations before the measured ones; their numbers start at `first_operation` as
-    /// well.
+    /// Number of operations before the measured operations. Their numbers also start at
+    /// `first_operation`.
     pub warmup_operations: u64,
     /// Statements that truncate the tables between warm-up and measurement.
     pub truncate: Vec<String>,

@@ -272,8 +272,8 @@ pub enum Subject {
     Account(String),
 }
 
-/// Returns the roles and their bindings as a file for `kubectl apply -f -`. Secrets are limited to
-/// the named ones. Cluster-scoped objects have a cluster role.
+/// Returns the roles and their bindings as a file for `kubectl apply -f -`. The role may read only
+/// the named secrets. Cluster-scoped objects have a cluster role.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],

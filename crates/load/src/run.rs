@@ -22,8 +22,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
-/// Time for which an abandoned run waits for responses. Any response has arrived by then, but a
-/// client's timeout may be minutes.
+/// Time for which an abandoned run waits for responses. Any response arrives within this time, but
+/// a client's timeout may be minutes.
 const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
 
 /// Lead of the start line, so that every worker is ready when it comes.
@@ -33,8 +33,8 @@ const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 /// reads them in time, or is late for a reason that other figures show.
 const AHEAD_SHARE: u64 = 10;
 
-/// Load that its own threads offer. Dropping it ends it: the client sends nothing more, and waits
-/// for operations in flight.
+/// Load that its own threads offer. Dropping it ends the load: the client sends nothing more, and
+/// waits for operations in flight.
 ///
 /// The caller's thread joins the workers' parts whenever it waits for an interval. It may do other
 /// work for one interval; after that, intervals become longer.

@@ -1,8 +1,8 @@
 //! Properties of kinds and statements in the form in which the loop looks them up.
 //!
 //! Most statements are *plain*: one request, one response, and no follow-up. The other statements
-//! have their own course (`worker::operation_state`) and cost more. This module makes the
-//! distinction once. Only those statements bear its cost.
+//! have their own course (`worker::operation_state`) and cost more. Only this module distinguishes
+//! them. Only those statements bear its cost.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;
@@ -155,7 +155,8 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
 }
 
-/// Gives each statement the bit of its table. With more than 64 tables, the last ones share a bit.
+/// Gives each statement the bit of its table. With more than 64 tables, the last tables share a
+/// bit.
 fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> {
     let mut tables = Vec::new();
     let facts = statements.iter().map(|of| {

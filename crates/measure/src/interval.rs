@@ -107,7 +107,7 @@ impl SummedInterval {
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
     /// True if this kind only counts parts of other kinds' operations (the read within a
-    /// read-modify-write). Sums over kinds must leave it out.
+    /// read-modify-write). Sums over kinds must exclude it.
     pub is_part: bool,
     /// Successes of the population: from the intended start to the response, ns.
     pub latency: Histogram,
@@ -120,7 +120,7 @@ pub struct KindInterval {
     pub censored: CensoredCounts,
     /// Operations that were due before the window and ended in this interval.
     pub early: Early,
-    /// Outcomes of all operations that ended in this interval, early ones included.
+    /// Outcomes of all operations that ended in this interval, including early operations.
     pub outcomes: OutcomeCounts,
     /// Other counters of these operations.
     pub counts: KindCounts,
@@ -251,8 +251,8 @@ impl KindInterval {
         self.outcomes.get(outcome) - self.early.outcomes.get(outcome)
     }
 
-    /// Returns the latencies of all successes of the interval, early ones included. Series over
-    /// time use them.
+    /// Returns the latencies of all successes of the interval, including early successes. Series
+    /// over time use them.
     pub fn latency_of_all(&self) -> Histogram {
         let mut all = self.latency.clone();
         all.add(&self.early.latency);

@@ -94,7 +94,7 @@ impl Engine {
         })
     }
 
-    /// Drops ready-made answers if the schema has changed. It is called once per batch.
+    /// Drops ready-made answers if the schema has changed. The loop calls it once per batch.
     pub fn refresh(&mut self) {
         let changes = self.shared.changes();
         if changes != self.changes {

@@ -113,9 +113,9 @@ pub struct NullCounts {
     pub connections_refused: u64,
     /// Requests, indexed by opcode.
     pub requests_by_opcode: [u64; OPCODES_COUNT],
-    /// Acknowledged writes, without refused ones.
+    /// Acknowledged writes, without refused writes.
     pub writes: u64,
-    /// Answered reads, without refused ones.
+    /// Answered reads, without refused reads.
     pub reads: u64,
     /// Operations answered with an error from [`NullSpec::errors`].
     pub refused: u64,

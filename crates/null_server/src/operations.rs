@@ -1,4 +1,4 @@
-//! Executes statements: prepared ones without a ready-made answer, texts, batches and schema
+//! Executes statements: prepared statements without a ready answer, texts, batches and schema
 //! changes.
 //!
 //! A repeated text is not parsed again, since its answer is stored under the hash of the text. The
@@ -17,8 +17,8 @@ use cql::request::{BatchStatement, BoundValue, Parameters};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
-/// Maximum number of stored texts. A client that writes values into texts always sends new ones, so
-/// the limit drops all of them.
+/// Maximum number of stored texts. A client that writes values into texts always sends new texts,
+/// so the limit drops all of them.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.

@@ -122,7 +122,7 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked has ended in any case, and no caller waits for its report.
+                // A loop that panicked has ended anyway, and no caller waits for its report.
                 let _ = thread.join();
             }
         }

@@ -1,8 +1,8 @@
 //! Addresses of a name, as this machine resolves names.
 //!
 //! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
-//! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it asks `getent`, which
-//! all systems with glibc have. If `getent` is missing or has no answer, the program asks the
+//! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it runs `getent`, which
+//! all systems with glibc have. If `getent` is missing or has no answer, the program uses the
 //! built-in C library.
 
 use crate::process::{self, Patience};
@@ -79,7 +79,7 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// The test also runs in a build that asks the C library, so that both methods are tested.
+    /// The test also runs in a build that uses the C library, so that both methods are tested.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

@@ -342,7 +342,7 @@ impl Link {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Requests the agent to end all that it began, and waits until it has.
+    /// Tells the agent to end all that it started, and waits until it has.
     ///
     /// # Errors
     /// A step fails, with the agent's words, or the end takes longer than `limit`.

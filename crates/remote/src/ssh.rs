@@ -134,7 +134,7 @@ impl Link {
     ///
     /// # Errors
     /// All places that are not reached, each with the reason. Then the other agents have ended, or
-    /// continue if `others` says so because they ran before.
+    /// continue if `others` requires it because they ran before.
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,

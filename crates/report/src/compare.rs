@@ -2,7 +2,7 @@
 //! The first run is the baseline.
 //!
 //! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
-//! this. The verdict is at most that two runs look different, and the page says so.
+//! this. The strongest verdict is that two runs look different, and the page states this.
 
 mod costs;
 mod differences;

@@ -1,7 +1,7 @@
 //! Points, which merge all trials of one variant at one position on the axes.
 //!
 //! An invalid trial is listed, but never used. No sum, mean or curve contains it, unless every
-//! trial of its point is invalid, in which case the point says so. Percentiles of several blocks
+//! trial of its point is invalid, in which case the point shows that. Percentiles of several blocks
 //! come from merged histograms, and are never averaged.
 
 use crate::number;
@@ -22,7 +22,7 @@ pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: Option<procedure::Point>,
-    /// Every trial, including invalid ones.
+    /// Every trial, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
     /// Trials that count: those of the findings, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,

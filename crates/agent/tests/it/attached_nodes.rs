@@ -31,7 +31,7 @@ fn serve() {
     drop(listener);
 }
 
-/// A server with its stop and start commands. Dropping it ends it.
+/// A server with its stop and start commands. Dropping this value ends the fault.
 struct Server {
     folder: tempfile::TempDir,
     service: Service,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// Writes and syncs numbers, reports the synced ones, and writes much data without sync.
+/// Writes and syncs numbers, reports the synced numbers, and writes much data without sync.
 const LINES: &str = "
     number=0
     while :; do

@@ -128,7 +128,7 @@ fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
     assert!(problems[0].contains("its agent ended"), "{problems:?}");
 }
 
-/// Folder of a cluster with a kept agent, which ends with the test in any case.
+/// Folder of a cluster with a kept agent, which always ends with the test.
 struct Kept(tempfile::TempDir);
 
 impl Drop for Kept {

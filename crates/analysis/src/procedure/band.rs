@@ -29,7 +29,7 @@ pub struct Band {
     pub expected: Option<f64>,
 }
 
-/// Minimum distance of neighbours, as a share: closer ones differ only by chance.
+/// Minimum distance of neighbours, as a share: closer neighbours differ only by chance.
 const APART_MIN: f64 = 0.02;
 
 impl Band {

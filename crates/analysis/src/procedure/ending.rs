@@ -184,8 +184,8 @@ impl Ending {
         }
     }
 
-    /// Describes the end. `did` is the result at the found load, and becomes a part of the text:
-    /// `8 threads (3,030 op/s) is the most with a p99 within 10 ms, held twice`.
+    /// Describes the end. `did` is the result at the found load, and becomes a part of the text: `8
+    /// threads (3,030 op/s) is the highest load with a p99 within 10 ms, held twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
             Some(did) => format!("{} ({did})", at.words()),

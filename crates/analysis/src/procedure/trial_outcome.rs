@@ -218,8 +218,8 @@ pub struct Bound {
 /// Maximum shortfall, as a share: the target must do 99 % of the operations that were due.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// Shortfall of a disturbed trial, as a share, above which the load was too high in any case. A
-/// pause at the end of a short window costs a few percent.
+/// Shortfall of a disturbed trial, as a share, above which the load was certainly too high. A pause
+/// at the end of a short window costs a few percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
 /// Multiple of the limit above which a median has another cause than other programs: they delay

@@ -153,7 +153,7 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     if window.clamped > 0 {
         parts.push(describe::over_an_hour(window.clamped));
     }
-    // A real latency distribution fills many buckets; one that fills three is made up.
+    // A real latency distribution fills many buckets. A distribution that fills three is invented.
     let degenerate = latency >= 1000 && window.buckets_used <= 3;
     if degenerate {
         parts.push(describe::different_latencies(window.buckets_used));

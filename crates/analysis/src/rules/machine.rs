@@ -1,5 +1,5 @@
 //! Rules about the client's process and machine, other programs on it, and its clock: V3, V4, V18,
-//! V20. Also about the silence of the target, which must not be taken for the client's: V19.
+//! V20. Also about the silence of the target, which is not the silence of the client: V19.
 //!
 //! Waiting of the client is not all caused by other programs: nodes on the same cores make it wait
 //! too, and that is measured on purpose. So waiting is attributed to other programs by their share
@@ -259,7 +259,7 @@ pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> 
     }
 }
 
-/// V19: the target answered all the time. A silence is a result, and a rare one: this window cannot
+/// V19: the target answered throughout. A silence is a result, and a rare one: this window cannot
 /// tell how often it comes. At 2 % of the window, twice as many operations of an open loop fall
 /// into it as are above p99. Then p99 describes this silence alone.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {

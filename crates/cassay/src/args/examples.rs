@@ -663,7 +663,7 @@ mod tests {
     use super::*;
     use clap::FromArgMatches;
 
-    /// Names of all commands, including nested ones.
+    /// Names of all commands, including nested commands.
     fn paths(command: &Command, above: &str) -> Vec<String> {
         let mut found = Vec::new();
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {

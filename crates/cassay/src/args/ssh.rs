@@ -1,4 +1,4 @@
-//! Machines as arguments: remote ones over ssh, this one, and the hosts of a kept cluster.
+//! Machines as arguments: remote machines over ssh, this machine, and the hosts of a kept cluster.
 
 use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};

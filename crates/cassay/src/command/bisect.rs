@@ -187,7 +187,7 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // Without the last build, the question makes no sense.
+                // Without the last build, the question has no meaning.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: cassay skips {name}: {why:#}"));

@@ -54,7 +54,7 @@ fn examine_kept(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
     examine_cluster(&cluster)
 }
 
-/// Examines an attached cluster. Asks its JVMs too, if their MBeans are accessible.
+/// Examines an attached cluster. Also queries its JVMs, if their MBeans are accessible.
 fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     if cluster.can(Capability::Mbeans) {
         return examine_cluster(cluster);

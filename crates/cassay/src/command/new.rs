@@ -172,7 +172,7 @@ fn ask_place(template: &Template) -> TargetChoice {
     }
 }
 
-/// Asks until the answer, together with the earlier ones, makes a valid study.
+/// Asks until the answers together result in a valid study.
 fn ask(
     template: &Template,
     place: &TargetChoice,

@@ -17,7 +17,8 @@ use study::settings::Study;
 use study::timeline;
 use study::units;
 
-/// Shows the plan, and asks the study's cluster if the study can run on it. Starts nothing.
+/// Shows the plan, and checks with the study's cluster that the study can run on it. Starts
+/// nothing.
 ///
 /// # Errors
 /// The cluster cannot be asked: the reasons and the messages are those of a run.
@@ -40,7 +41,7 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Shows the plan of a resolved study, and asks its cluster.
+/// Shows the plan of a resolved study, and checks with its cluster.
 ///
 /// # Errors
 /// As for `run`.

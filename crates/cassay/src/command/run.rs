@@ -34,8 +34,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines say how
-/// weak the numbers are. `again` is the command that repeats the demo.
+/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines state
+/// the weakness of the numbers. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,

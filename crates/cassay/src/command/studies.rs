@@ -240,8 +240,8 @@ pub fn hint(path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns a shipped study as a file in the current folder: an existing one, as in a checkout, or a
-/// new one.
+/// Returns a shipped study as a file in the current folder: an existing file, as in a checkout, or
+/// a new file.
 ///
 /// # Errors
 /// There is another file with that name.

@@ -27,7 +27,7 @@ const ROOMY: usize = 80;
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Number of future trials that remain visible before earlier ones are omitted.
+/// Number of future trials that remain visible before earlier trials are omitted.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {

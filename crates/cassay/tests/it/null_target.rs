@@ -105,7 +105,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     );
     // A quarter of the operations began late, which is reported: the target delayed them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // It fails if other work makes the client late as well.
+    // It fails if other work delays the client as well.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }

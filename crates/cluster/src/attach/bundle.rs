@@ -164,7 +164,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         roots: Some(entry("ca.crt")?),
         verify: true,
         server_name: None,
-        // The client asks the proxy for a node, but the proxy presents its own certificate.
+        // The client requests a node from the proxy, but the proxy presents its own certificate.
         certified_name: Some(config.host.clone()),
         identity: Some(ClientIdentity {
             certificates: entry("cert")?,

@@ -148,8 +148,8 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes, which are given by address and with their tables. Its effect
-    /// lasts until it is undone or this program ends.
+    /// Performs an operation on nodes, with their addresses and tables. Its effect lasts until it
+    /// is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,

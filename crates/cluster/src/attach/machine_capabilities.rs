@@ -89,7 +89,8 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the capabilities of the machines for network faults. All machines are asked in parallel.
+/// Returns the capabilities of the machines for network faults. cassay queries all machines in
+/// parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

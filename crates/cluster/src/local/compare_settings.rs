@@ -240,7 +240,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // Values that change all the time are not configuration.
+        // Values that change continuously are not configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }

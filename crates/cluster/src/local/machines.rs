@@ -37,7 +37,7 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut capabilities = host.agent().capabilities().unwrap_or_default();
-        // Later answers replace earlier ones, because machines have no switch.
+        // Later answers replace earlier answers, because machines have no switch.
         capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
             capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());

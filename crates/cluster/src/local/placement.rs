@@ -27,8 +27,8 @@ use measure::number::counted;
 pub(crate) struct Layout {
     /// Placement by node, in node order. Empty if none is requested.
     pub nodes: Vec<Placement>,
-    /// CPUs of the client. The first threads of all cores come before the second ones. `None` for
-    /// the whole machine.
+    /// CPUs of the client. The first threads of all cores come before the second threads. `None`
+    /// for the whole machine.
     pub client: Option<Vec<u32>>,
     /// Descriptions of the nodes' placement with reasons, in sentences.
     pub sentences: Vec<String>,

@@ -34,7 +34,7 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node asks for a password over CQL. Without roles it cannot answer queries.
+/// Waits until one node requires a password over CQL. Without roles it cannot answer queries.
 ///
 /// # Errors
 /// As [`answers`].

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Nodes {
-    /// Reopens the cluster of a state in `folder`. `say` reports jars that are fetched.
+    /// Reopens the cluster of a state in `folder`. `say` reports downloads of jars.
     ///
     /// # Errors
     /// Another command works on it, the state has another format, or Java or jars are missing.

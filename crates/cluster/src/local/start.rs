@@ -1,5 +1,5 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
-//! parallel. This is safe because their tokens are given and no data is streamed.
+//! parallel. This is safe because the spec sets their tokens, and nodes stream no data.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -28,7 +28,7 @@ use target_spec::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
-    // Existing parent folders keep their permissions. Each cluster's folder is private in any case.
+    // Existing parent folders keep their permissions. Each cluster's folder is always private.
     private()
         .recursive(true)
         .create(&clusters)

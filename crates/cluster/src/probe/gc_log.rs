@@ -184,7 +184,7 @@ struct Safepoints {
     count: f64,
 }
 
-/// Returns the most recently written log; of equal ones the last by name.
+/// Returns the most recently written log. Of several with the same time, returns the last by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
     // Cassay's logs are gc-<number>.log; Cassandra's default name is gc.log, to which Java 8

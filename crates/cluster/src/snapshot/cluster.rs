@@ -1,5 +1,5 @@
 //! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
-//! ones.
+//! nodes.
 
 use super::manifest::check_name;
 use super::{

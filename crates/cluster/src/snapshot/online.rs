@@ -73,7 +73,7 @@ pub(crate) fn restore(
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
-    // Compactions are enabled again in any case. The first error is the one to report.
+    // cassay always enables compactions again. The first error is the one to report.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
     });

@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 /// Table ids by table name.
 pub(crate) type Tables = BTreeMap<String, String>;
 
-/// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` ones, or all.
+/// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` tables, or all
+/// tables.
 ///
 /// # Errors
 /// A name is not a valid Cassandra name, or the table does not exist. The message lists the
-/// existing ones.
+/// existing tables.
 pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {

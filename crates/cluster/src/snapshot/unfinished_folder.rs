@@ -3,7 +3,7 @@
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
 //! releases the lock when the process ends. So the next process can distinguish abandoned folders
-//! from folders in use, and removes the abandoned ones.
+//! from folders in use, and removes the abandoned folders.
 
 use anyhow::{Context, Result, bail};
 use measure::number::bytes;
@@ -28,7 +28,7 @@ pub(super) struct Making {
 }
 
 impl Making {
-    /// Creates a folder within `above`, and removes abandoned ones there.
+    /// Creates a folder within `above`, and removes abandoned folders there.
     ///
     /// # Errors
     /// The folder cannot be created.

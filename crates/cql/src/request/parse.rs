@@ -15,7 +15,7 @@ pub enum Request<'a> {
         /// Options by name, in the order of the frame.
         options: Vec<(&'a str, &'a str)>,
     },
-    /// Asks for the options of STARTUP.
+    /// Requests the options of STARTUP.
     Options,
     /// AUTH_RESPONSE with credentials.
     AuthResponse {

@@ -3,7 +3,7 @@
 //!
 //! A place is a random token, and selects the partition that follows it. The size of a partition
 //! does not depend on the part of the ring before it. So the sampling finds large partitions as
-//! often as small ones. A partition that it finds twice counts once.
+//! often as small partitions. A partition that it finds twice counts once.
 
 use anyhow::{Result, bail};
 use cluster::Session;

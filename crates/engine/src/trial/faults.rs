@@ -106,8 +106,8 @@ impl<'a> Faults<'a> {
         outlook.collect()
     }
 
-    /// Returns the nodes that are down because of a fault. The engine does not ask at every tick
-    /// how they ended.
+    /// Returns the nodes that are down because of a fault. The engine does not query their results
+    /// at every tick.
     pub fn away(&self) -> Vec<&str> {
         let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
         let numbers = self.open.keys().filter(takes_away);
@@ -277,7 +277,7 @@ impl<'a> Faults<'a> {
         };
         state.finding.faults.push(record);
         running.took_releases(&releases)?;
-        // The processes of an attached cluster are looked up each time.
+        // cassay finds the processes of an attached cluster each time.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();

@@ -170,8 +170,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. For each
-    /// interval, `decide` names its phase and decides if the load continues.
+    /// Applies load until the limit of the offer, `decide`, Ctrl-C or a dead node ends the load.
+    /// For each interval, `decide` names its phase and decides if the load continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,

@@ -1,6 +1,6 @@
 //! A node whose wall clock is ahead of the others: its writes have timestamps in the future, and
-//! win over later acknowledged ones. A process keeps its clock offset, so the node restarts for the
-//! fault and again for healing.
+//! take precedence over later acknowledged writes. A process keeps its clock offset, so the node
+//! restarts for the fault and again for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};

@@ -1,5 +1,5 @@
-//! A node without free file descriptors: open connections continue, the node accepts no new ones,
-//! and operations that need a new file fail.
+//! A node without free file descriptors: open connections continue, the node accepts no new
+//! connections, and operations that need a new file fail.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};

@@ -1,5 +1,5 @@
 //! A rolling configuration change: each node restarts with changed settings, and later with its
-//! former ones in the same way.
+//! earlier settings in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
@@ -44,7 +44,7 @@ struct Change {
     within: Duration,
 }
 
-/// Compares a node's settings with the requested ones.
+/// Compares a node's settings with the requested settings.
 fn shown(
     world: &mut dyn Client,
     node: usize,

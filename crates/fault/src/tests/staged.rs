@@ -100,7 +100,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();
     assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
 
-    // A node that has not joined by then has no data to stream back.
+    // A node that has not joined in this time has no data to stream back.
     let (verdict, steps, sim) = add(60 * S);
     assert_eq!(
         verdict,

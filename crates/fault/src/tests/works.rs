@@ -35,7 +35,7 @@ pub(super) struct Works {
     refuses: Option<usize>,
     /// Release of each node, and the one it will be started as.
     pub releases: [&'static str; 3],
-    /// Nodes keep their release in any case.
+    /// Nodes always keep their release.
     pub stays: bool,
     /// Short upgrade steps that nodes have performed.
     pub told: Vec<UpgradeStep>,

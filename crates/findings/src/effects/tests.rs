@@ -84,7 +84,7 @@ fn a_planted_interaction_is_named_first() {
     );
 }
 
-/// A study that may stop at any look has looked more than once: the same five blocks say less.
+/// A study that may stop at any look has looked more than once: the same five blocks prove less.
 #[test]
 fn effects_of_a_sequential_study_hold_over_all_looks() {
     let once = study(5, &format!("{MATRIX}{FIXED}"));

@@ -68,7 +68,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
     // The value is beyond the limit, and its interval contains the limit: a gate passes only if the
-    // study says so.
+    // study allows it.
     for (untold, is_missed) in [
         ("", true),
         (", untold: miss", true),

@@ -173,7 +173,7 @@ impl Options {
         self.out.add(&place, message, hint);
     }
 
-    /// Records that the value of an option is invalid; `what` describes valid ones.
+    /// Records that the value of an option is invalid. `what` describes valid values.
     pub(super) fn wrong_value(&mut self, name: &str, what: &str) {
         if let Some((text, at)) = self.given.get(name).cloned() {
             self.wrong(at, format!("{name} is `{text}`; it must be {what}"), None);

@@ -42,7 +42,7 @@ pub struct Run {
     pub verb: Verb,
     /// Number of operations, or duration.
     pub limit: Limit,
-    /// True if operations run before the measured ones.
+    /// True if operations run before the measured operations.
     pub warmup: bool,
     /// Time at which the tables are truncated.
     pub truncate: Truncate,

@@ -54,7 +54,7 @@ pub(super) enum OperationKind {
         visits: i64,
         /// Share of the non-key columns that have values.
         population: Ratio,
-        /// Bound cells that are not part of the key. A population may leave them out.
+        /// Bound cells that are not part of the key. A population may omit them.
         values: usize,
     },
     /// Reads with arguments from one or from several rows of a partition.
@@ -115,7 +115,7 @@ pub(super) struct Operations {
     pub(super) tables: Vec<Columns>,
     /// True if a table's values are counters, which cannot be compared.
     pub(super) counters: Vec<bool>,
-    /// True if writes to a table leave cells out.
+    /// True if writes to a table omit cells.
     pub(super) sparse: Vec<bool>,
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,

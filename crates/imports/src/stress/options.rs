@@ -66,7 +66,7 @@ pub struct Options {
     pub output: Output,
 }
 
-/// Seeds to visit, and the order in which the rows of a partition are made.
+/// Seeds to visit, and the order in which the rows of a partition are generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population {
     /// Source of the seeds.
@@ -96,7 +96,7 @@ pub enum Seeds {
 /// The order of rows within a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In the order in which they are made.
+    /// In the order of their generation.
     Arbitrary,
     /// Sorted by their clustering columns.
     Sorted,
@@ -181,7 +181,7 @@ pub struct Errors {
     pub ignore: bool,
     /// True if rows that are read are not compared.
     pub skip_read_validation: bool,
-    /// True if the run omits columns of types that the tool cannot make.
+    /// True if the run omits columns of types that the tool cannot generate.
     pub skip_unsupported_columns: bool,
 }
 

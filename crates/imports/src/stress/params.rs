@@ -145,7 +145,7 @@ impl Params<'_> {
         self.given.iter().find(|given| given.known.form == form)
     }
 
-    /// Returns true if a parameter was given.
+    /// Returns true if the command line has a parameter.
     pub(crate) fn has(&self, form: &str) -> bool {
         self.find(form).is_some()
     }

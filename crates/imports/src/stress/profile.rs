@@ -54,7 +54,7 @@ const OLD_INSERT: [(&str, &str); 3] = [
     ("visits", "it belongs on the command line: -insert visits=…"),
 ];
 
-/// A profile's settings of inserts. Absent ones come from the command line, or are the tool's
+/// A profile's settings of inserts. Absent settings come from the command line, or are the tool's
 /// defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inserts {

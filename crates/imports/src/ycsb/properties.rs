@@ -13,7 +13,7 @@ struct Property {
     place: Place,
 }
 
-/// All properties. Later values have replaced earlier ones.
+/// All properties. Later values have replaced earlier values.
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,

@@ -30,7 +30,7 @@ pub enum PortEnd {
     Either,
 }
 
-/// Loss of a host in one direction, for existing connections as well as new ones.
+/// Loss of a host in one direction, for existing and new connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoss {
     /// Direction of the packets.

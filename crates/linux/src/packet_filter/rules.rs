@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 /// Maximum number of ports in a rule, so that they fit into one message of 64 KiB.
 const PORTS_COUNT_MAX: usize = 1000;
 
-/// Smallest share that can be given to the kernel.
+/// Smallest share that the kernel accepts.
 const SHARE_MIN: f64 = 1.0 / SHARES as f64;
 
 /// A loss of packets by a table of its family: of a switch ([`super::Loss`]) or of a host

@@ -26,9 +26,8 @@ impl Link {
     }
 }
 
-/// Loss on the way through the switch, for existing connections as well as new ones. ARP is never
-/// dropped, so neighbours continue to find each other, and a loss in one direction affects only
-/// that direction.
+/// Loss on the way through the switch, for existing and new connections. ARP is never dropped, so
+/// neighbours continue to find each other, and a loss in one direction affects only that direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Senders of the packets.

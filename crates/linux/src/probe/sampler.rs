@@ -8,9 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum number of readings that wait to be taken: an hour of 250 series each second. Callers
-/// take them far more often. Without a limit, a caller that forgets this would fill the memory of
-/// the machine under test.
+/// Maximum number of readings that wait for the caller: an hour of 250 series each second. Callers
+/// read far more often. Without a limit, a caller that forgets this would fill the memory of the
+/// machine under test.
 const READINGS_COUNT_MAX: usize = 1 << 20;
 
 /// Maximum number of different problems that a probe keeps: enough for a diagnosis.

@@ -90,7 +90,7 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     governors
 }
 
-/// The kernel is asked, because no file reports it.
+/// The program queries the kernel, because no file reports this.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
         return Err("only the machine itself reports it".to_owned());

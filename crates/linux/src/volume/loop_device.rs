@@ -1,4 +1,4 @@
-//! A loop device: attaches its image, and can make the device shorter than the image.
+//! A loop device: attaches its image, and can shorten the device below the size of the image.
 //!
 //! Invariant: the device releases its image with its last user. So a program that needs the image
 //! later holds it open.

@@ -18,7 +18,7 @@ pub struct Destination {
     fate: Option<Fate>,
 }
 
-/// Source of the fate of a place that no longer answers. It is asked once, and may take some
+/// Source of the fate of a place that no longer answers. cassay runs it once, and it may take a few
 /// seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);

@@ -80,7 +80,7 @@ impl std::error::Error for Refusal {}
 pub struct UnreachedMachines {
     /// Number of machines in the group.
     pub count_wanted: usize,
-    /// The unreachable ones, in the order in which they were named.
+    /// Unreachable machines, in the order of the list.
     pub refusals: Vec<Refusal>,
 }
 

@@ -29,8 +29,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Returns the program for machines whose processor is called `machine`, read once in each
-    /// process.
+    /// Returns the program for machines with the processor name `machine`. Each process reads it
+    /// once.
     ///
     /// # Errors
     /// cassay found no such program. The message lists the searched places and how to get it.

@@ -11,7 +11,7 @@ use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
 /// Steps of a series in text.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Number of values that a series in text shows. They are the last ones.
+/// Number of values that a series in text shows. They are the last points.
 const COURSE_MAX: usize = 24;
 /// Minimum range of a series in text, as a share of its middle: so that noise looks like noise.
 const COURSE_SPAN_MIN: f64 = 0.1;

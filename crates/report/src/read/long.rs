@@ -3,7 +3,7 @@
 //!
 //! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
 //! may lack an overview, because it has not ended, or because an earlier version wrote it. Then the
-//! module makes the overview from the raw lines, which takes as long as reading them.
+//! module computes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};

@@ -268,7 +268,7 @@ fn cycles(shown: &EnduranceRecord) -> String {
     }
 }
 
-/// Formats a value in its unit: bytes in larger ones.
+/// Formats a value in its unit: bytes in larger units.
 fn amount(value: f64, unit: &str) -> String {
     let (sign, size) = if value < 0.0 {
         ("−", -value)

@@ -199,9 +199,9 @@ fn short_metric(metric: &str) -> &str {
 /// Maximum number of cards on a first screen: more are no longer "a few numbers".
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
-/// many variants, the first ones would be arbitrary. Then the cards show the ratios with published
-/// counterparts, or the best of all variants.
+/// Returns the result of each variant, and the ratio of the strongest comparison. With too many
+/// variants, a choice of the first ones would be arbitrary. Then the cards show the ratios with
+/// published counterparts, or the best of all variants.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));

@@ -163,7 +163,7 @@ fn an_interval_that_nothing_ends_has_no_upper_end() {
     assert!(!said.contains("NaN"), "{said}");
 }
 
-/// N* of such points was 0, with 0 ÷ 0 op/s there, which made an unreadable record.
+/// N* of such points was 0, with 0 ÷ 0 op/s there, which resulted in an unreadable record.
 #[test]
 fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     let machine = MachineSize {

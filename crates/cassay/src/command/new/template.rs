@@ -11,7 +11,7 @@ pub struct Template {
     pub name: &'static str,
     /// The question that the study answers.
     pub what: &'static str,
-    /// Text of the study. `<key>` stands for the answer to the question about that key. A line that
+    /// Text of the study. `<key>` represents the answer to the question about that key. A line that
     /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
     pub text: &'static str,
     /// Questions in addition to the one about the target.

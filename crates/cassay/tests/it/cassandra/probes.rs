@@ -40,7 +40,7 @@ type Series = Vec<(u64, f64)>;
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
-    // Waits for new readings: earlier ones may still be queued.
+    // Waits for new readings: earlier readings may still be queued.
     let mut await_looks = |count: usize| {
         let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {

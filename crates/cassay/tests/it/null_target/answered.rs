@@ -118,8 +118,8 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four are called
-/// different once in 150 times.
+/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four show a difference
+/// once in 150 times.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {

@@ -42,7 +42,7 @@ const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kil
 /// Message in its log when it is stopped.
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
-/// The node and its machine. Dropping this ends it.
+/// The node and its machine. Dropping this value ends the process.
 struct Theirs {
     machines: Machines,
     address: SocketAddr,

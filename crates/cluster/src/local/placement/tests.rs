@@ -378,7 +378,7 @@ fn an_overcommit_factor_always_covers_the_request() {
     }
 }
 
-/// The reason said that memory is interleaved, but the kernel had to bind it.
+/// The reason stated that memory is interleaved, but the kernel had to bind it.
 #[test]
 fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {

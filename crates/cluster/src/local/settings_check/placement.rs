@@ -128,7 +128,7 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
     proofs
 }
 
-/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` ones.
+/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` CPUs.
 /// The kernel may name more nodes than the machine has.
 fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
     let (shown, _) = judged(found, wanted);
@@ -136,7 +136,7 @@ fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, 
     (!found.is_empty()).then_some((shown, holds))
 }
 
-/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` ones.
+/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` CPUs.
 fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
         1 => format!("{cpus} for 1 thread"),

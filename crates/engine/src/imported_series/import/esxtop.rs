@@ -75,7 +75,7 @@ struct Column {
 }
 
 /// Reads the columns of an `esxtop -b` file that match one of `columns` (pieces between `*`, in
-/// their order). If it is empty, reads the usual ones.
+/// their order). If it is empty, reads the usual columns.
 ///
 /// # Errors
 /// The file cannot be read, is not of this format, has a line that differs from the others, or no

@@ -149,7 +149,7 @@ impl SeriesInProgress {
         Ok(())
     }
 
-    /// Adds the samples of a file, line by line, and keeps only the selected ones. It reads the
+    /// Adds the samples of a file, line by line, and keeps only the selected samples. It reads the
     /// file twice, because the kind of a metric and the unit of its times may come after the
     /// metric.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {

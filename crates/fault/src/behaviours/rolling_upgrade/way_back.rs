@@ -128,7 +128,7 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, replaces its files by the kept ones, and starts it with its former
+/// Drains and stops a node, replaces its files by the saved files, and starts it with its former
 /// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
 /// data would be discarded.
 fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {

@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row] = &[
         beginning(call, given, env, |text, _| text)
     }),
     asking(&["FirstLines"], |call, given, env| {
-        // With several lines, NoSQLBench omits the last one, and the line breaks.
+        // With several lines, NoSQLBench omits the last line, and the line breaks.
         let first = |text: String, lines: usize| text.lines().take((lines - 1).max(1)).collect();
         beginning(call, given, env, first)
     }),

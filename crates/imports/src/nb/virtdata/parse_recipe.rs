@@ -47,7 +47,7 @@ impl RecipeMistake {
     }
 }
 
-/// Maximum nesting of functions in arguments: deeper ones do not occur in real recipes.
+/// Maximum nesting of functions in arguments. Real recipes have no deeper nesting.
 const DEPTH_MAX: usize = 16;
 
 /// Parses a recipe.

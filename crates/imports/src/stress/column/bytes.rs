@@ -1,4 +1,4 @@
-//! Computes the maximum size of a row, before one of its values is made.
+//! Computes the maximum size of a row, before the generation of its values.
 
 use super::{Column, ValueType};
 

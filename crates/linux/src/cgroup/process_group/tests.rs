@@ -98,7 +98,7 @@ fn to(cpus: Option<&str>, memory: Memory) -> Confinement {
     }
 }
 
-/// Rust makes no system call for an empty value. So in version 2 a node that was bound before kept
+/// Rust issues no system call for an empty value. So in version 2 a node that was bound before kept
 /// its memory nodes when it restarted without a binding, and a host kept its CPUs. No error showed
 /// it.
 #[test]

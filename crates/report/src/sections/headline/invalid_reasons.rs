@@ -34,7 +34,7 @@ const SHORT_WORDS: [(&str, &str); 21] = [
 ];
 
 /// Description of V14 if no read returned other data. In this case the rule mostly judges reads
-/// without a row, so the description must not say that data was lost.
+/// without a row, so the description must not report lost data.
 const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them";
 
 /// Description of V14 if acknowledged data is missing, or differs from the written data.

@@ -1,4 +1,4 @@
-//! Plots published ratios and the measured ones.
+//! Plots published and measured ratios.
 
 use crate::number;
 use crate::page::{ColorRole, RowsPlot, ValueRow};

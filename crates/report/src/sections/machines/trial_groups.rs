@@ -1,4 +1,4 @@
-//! Groups trials with equal machines and places, and makes the table of a group.
+//! Groups trials with equal machines and places, and creates the table of a group.
 
 use super::machine_records::machine_of;
 use crate::number;

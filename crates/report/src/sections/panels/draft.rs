@@ -1,7 +1,7 @@
 //! The rows of one trial before they are drawn: every line with all its values.
 //!
-//! They are made twice for a figure: once to count its traces, because the page has a limit, and
-//! once to draw.
+//! The page creates them twice for a figure: once to count its traces, because the page has a
+//! limit, and once to draw.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -366,7 +366,7 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free differently, and the available ones are enough.
+        // Tools define used, cached and free memory differently, and available memory is enough.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }

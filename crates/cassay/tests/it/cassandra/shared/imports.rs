@@ -182,7 +182,7 @@ fn every_type_of_column_is_read_back() {
             assert_rows_are_right(&trial, PARTITIONS);
         }
     }
-    // Would an error be visible? Partitions beyond the written ones have no rows.
+    // Would an error be visible? Partitions beyond the written partitions have no rows.
     let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {

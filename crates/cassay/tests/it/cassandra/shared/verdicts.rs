@@ -1,5 +1,5 @@
-//! Tests verdicts on existing tables: reads are compared if possible, and requested columns are
-//! looked for.
+//! Tests verdicts on existing tables: reads are compared if possible, and cassay checks that
+//! requested columns exist.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};

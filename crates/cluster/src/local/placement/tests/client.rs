@@ -64,7 +64,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `auto`"), "{error}");
 }
 
-/// If the machine reports no L3 caches, NUMA nodes replace them. They were called L3.
+/// If the machine reports no L3 caches, NUMA nodes replace them. They had the name L3.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
