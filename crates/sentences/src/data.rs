@@ -28,7 +28,7 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Returns the row with the lowest number among the wrong ones; `None` if no row is named.
+/// Returns the row with the lowest number among the wrong rows. `None` if no row is named.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();

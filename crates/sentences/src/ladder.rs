@@ -10,8 +10,8 @@ use measure::number::{significant, whole, wide_ends};
 use store::record::PointRecord;
 
 /// Describes the best point of a variant and where it stopped improving; `None` if no trial is
-/// usable. For a rate that the target kept up with, the sentence says so, because the rate is no
-/// measured throughput.
+/// usable. For a rate that the target kept up with, the sentence states this, because the rate is
+/// not a measured throughput.
 pub fn best(
     variant: &VariantName,
     points: &[&PointRecord],
@@ -40,7 +40,7 @@ pub fn best(
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
     }
-    // For a single rate that the target did not keep up with, the sentence already says so.
+    // For a single rate that the target did not keep up with, the sentence already states this.
     let is_said = point.saturated && points.len() == 1;
     let end = if is_said {
         String::new()

@@ -19,7 +19,7 @@ fn who(variant: &VariantName) -> String {
     }
 }
 
-/// For example ` USD`; empty if no currency is given.
+/// For example ` USD`; empty without a currency.
 fn unit(currency: Option<&str>) -> String {
     currency.map_or_else(String::new, |currency| format!(" {currency}"))
 }

@@ -7,8 +7,8 @@ use store::record::RequirementRecord;
 const NAMED_MAX: usize = 3;
 
 /// Returns the first sentences of an answer; empty without requirements. Missed requirements come
-/// first, with their numbers. If the run is invalid too, a sentence says which of the two decides
-/// the exit code.
+/// first, with their numbers. If the run is also invalid, a sentence states which of the two
+/// decides the exit code.
 pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
     let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();

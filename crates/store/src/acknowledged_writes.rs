@@ -245,7 +245,7 @@ pub struct HistoryRecord {
     /// True if the condition of the operation held. Absent without a condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<bool>,
-    /// Value that a read found, or that made a condition fail. Absent if no value was returned.
+    /// Value that a read found, or that did not match a condition. Absent if no value was returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<i64>,
 }

@@ -1,7 +1,7 @@
 //! Writes a run, in order of time.
 //!
 //! Invariants, even after kill -9: the plan is written before the first action. The journal names
-//! each change of state before it is made. A file that does not grow exists whole or not at all.
+//! each change of state before the change. A file that does not grow exists whole or not at all.
 //! The writer holds a lock on the journal. A reader can therefore tell a running run from an
 //! interrupted one, and a run has one writer.
 

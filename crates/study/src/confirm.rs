@@ -1,7 +1,7 @@
 //! Builds the study that confirms a screening: the same text, with a matrix instead of `screen`.
 //!
-//! The rest of the text remains the same. The result is resolved like any other study. So if
-//! line-by-line editing makes a mistake, resolving reports it.
+//! The rest of the text remains the same. The result is resolved like any other study. So resolving
+//! reports a mistake of line-by-line editing.
 
 /// Returns the text of a screening's study with `-confirm` appended to its name. `matrix` contains
 /// the lines of the keys `matrix` and `repeat`, which replace `screen` and `repeat`. `settings` are

@@ -1,5 +1,5 @@
-//! Estimates time, disk and memory of a run. The estimates are deliberately rough, and reports say
-//! so.
+//! Estimates time, disk and memory of a run. The estimates are deliberately rough, and reports
+//! state that.
 //!
 //! The rates were measured on a small machine with two cores for client and node, so larger
 //! machines usually finish earlier.
@@ -77,7 +77,7 @@ pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     Some((rows as u64).max(1))
 }
 
-/// Returns the bytes on each node after the load phase. `None` if the load is given in rows.
+/// Returns the bytes on each node after the load phase. `None` for a load in rows.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,

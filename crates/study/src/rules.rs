@@ -158,7 +158,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a client certificate and its private key are given together.
+/// Checks that the study sets a client certificate and its private key together.
 fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     for section in ["target.attach.tls", "target.attach.jolokia.tls"] {
         let (cert, key) = (format!("{section}.cert"), format!("{section}.key"));

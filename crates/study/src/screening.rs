@@ -1,5 +1,5 @@
-//! Builds the runs of a screening, which are the sides of a study that asks which of many settings
-//! matter.
+//! Builds the runs of a screening, which are the sides of a study that finds the important ones of
+//! many settings.
 //!
 //! The first side of a screening is the original study, `default`. The others are the runs of its
 //! design. In each of them, every setting has one of its two values.

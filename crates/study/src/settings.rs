@@ -96,7 +96,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// Returns the maximum number of blocks, including added ones.
+    /// Returns the maximum number of blocks, including added blocks.
     pub fn blocks(&self) -> usize {
         self.repeat.blocks + self.added.iter().sum::<usize>()
     }

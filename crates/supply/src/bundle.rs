@@ -72,7 +72,7 @@ pub struct Bundle {
     pub sha256: String,
 }
 
-/// Writes the jars of `version` into one file, after fetching missing ones. Two bundles with the
+/// Writes the jars of `version` into one file, after downloading missing jars. Two bundles with the
 /// same jars are identical.
 ///
 /// # Errors

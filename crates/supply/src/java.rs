@@ -357,7 +357,7 @@ mod tests {
         into("a-21", "21.0.1");
         into("b-17", "17.0.2");
         into("c-17", "17.0.3");
-        // The version in its folder differs from the one that it reports.
+        // The version in its folder differs from its reported version.
         std::fs::write(
             folder.path().join("a-21/release"),
             "JAVA_VERSION=\"17.0.9\"\n",

@@ -50,7 +50,7 @@ pub enum Scope {
 
 /// Input of an export.
 pub struct Source<'a> {
-    /// Machine for which the plan was made.
+    /// Machine of the plan.
     pub machine: &'a Machine,
     /// The plan.
     pub plan: &'a Plan,

@@ -27,7 +27,7 @@ enum LevelKind {
     Cache(u32),
     Core,
     Pu,
-    /// Groups, tiles, clusters and instruction caches, which only make the tree deeper.
+    /// Groups, tiles, clusters and instruction caches, which only add levels to the tree.
     Other,
     /// Not stated. Either all levels are unstated or all are stated.
     Unstated,
@@ -211,7 +211,7 @@ fn attributes(text: &str) -> Result<(Attributes, &str), String> {
             "size" | "memory" => found.size_bytes = Some(bytes(value)?),
             "memorysidecachesize" => found.side_cache_bytes = Some(bytes(value)?),
             "indexes" => found.indexes = Some(value.to_owned()),
-            // hwloc ignores unknown attributes, and new versions write new ones.
+            // hwloc ignores unknown attributes, and new versions write new attributes.
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
-//! A sample of a user's table: its columns, some of its keys, and properties of its rows. Two
-//! workload files are made from it. One reads the table unchanged, and the other creates a similar
-//! table.
+//! A sample of a user's table: its columns, some of its keys, and properties of its rows. cassay
+//! writes two workload files from it. One reads the table unchanged, and the other creates a
+//! similar table.
 //!
 //! The first file contains keys of the table, which it needs. The second file contains no values of
 //! the table, only sizes, shares and ranges of numbers.

@@ -1,7 +1,7 @@
 //! The series of each trial: throughput, latency and errors second by second.
 //!
 //! A long run is thinned so that the page stays small. Counts of joined intervals are added up. Of
-//! percentiles, the worst is kept, because percentiles cannot be averaged. The chart says so.
+//! percentiles, the worst is kept, because percentiles cannot be averaged. The chart states this.
 
 use crate::merged_points::{place, variant_name};
 use crate::page::{

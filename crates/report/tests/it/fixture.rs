@@ -42,7 +42,7 @@ pub struct Shape {
     pub verdict: &'static str,
 }
 
-/// The intervals of one trial, measured ones last.
+/// The intervals of one trial, with measured intervals last.
 pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
     let mut chance = Draws::sequence(seed);
     let gain = if shape.variant == "on" { 1.18 } else { 1.0 };

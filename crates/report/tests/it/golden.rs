@@ -47,7 +47,7 @@ fn digest(html: &str) -> String {
     folded.into_iter().map(line).collect()
 }
 
-/// Writes the page to `CASSAY_REPORT_OUT`, to be looked at.
+/// Writes the page to `CASSAY_REPORT_OUT`, for a visual check.
 pub fn keep(name: &str, page: &Page) {
     let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
         return;

@@ -1,5 +1,5 @@
-//! Tests machines as pictures, with the processes on them: small and large ones, several of them,
-//! and variants that place nodes in different ways.
+//! Tests machines as pictures, with the processes on them: small, large and several machines, and
+//! variants that place nodes in different ways.
 
 use crate::golden::keep;
 use crate::{fixture, lab};
@@ -13,7 +13,7 @@ use store::record::*;
 #[derive(Clone, Copy)]
 struct Counts(u32, u32, u32, u32, u32);
 
-/// A machine of equal parts; the second threads of all cores come after the first ones.
+/// A machine of equal parts; the second threads of all cores come after the first threads.
 fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     let Counts(packages, nodes, l3s, cores, threads) = counts;
     let (in_node, in_package) = (l3s * cores, nodes * l3s * cores);

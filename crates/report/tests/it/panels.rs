@@ -144,7 +144,7 @@ fn the_terminal_names_uneven_ineffective_and_costly_settings() {
     expect_file!["golden/lab.txt"].assert_eq(&text(&page(&lab::run())));
 }
 
-/// The page said that all settings were in effect although no node had reported any.
+/// The page stated that all settings were in effect, although no node had reported any.
 #[test]
 fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
     const GOOD: &str = "were in effect: ";

@@ -1,4 +1,4 @@
-//! Tests published figures next to the measured ones: inside or outside their interval, and whether
+//! Tests published figures next to measured figures: inside or outside their interval, and whether
 //! they are consistent in themselves.
 
 use crate::fixture;

@@ -229,7 +229,7 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
             "usual, N times one unit",
         ]
     );
-    // Unmeasured points are not drawn, and measured ones have intervals.
+    // The figure omits unmeasured points, and measured points have intervals.
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
@@ -238,7 +238,7 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
         panic!("{:?}", series[3].x);
     };
     assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));
-    // The curve goes through the points that it was made from.
+    // The curve goes through the points of its fit.
     let last = |index: usize| series[index].y.last().unwrap().unwrap();
     assert!((last(2) / 39_200.0 - 1.0).abs() < 1e-3, "{}", last(2));
     assert!((last(3) / 72_000.0 - 1.0).abs() < 1e-3, "{}", last(3));
@@ -267,7 +267,7 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
     // One point is on two sockets, and one point gives no line.
     assert_eq!(line(&charts[2], "2 sockets"), None);
-    // No curve is called the best: the one that predicts best is drawn.
+    // No curve is best, so the figure shows the curve that predicts best.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());
 }
 

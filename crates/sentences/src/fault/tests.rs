@@ -90,8 +90,8 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     );
 }
 
-/// Four faults at a rate: a sentence about throughput alone said that all was normal, while p99 was
-/// not.
+/// Four faults at a rate: a sentence about throughput alone reported a normal state, although p99
+/// was not normal.
 #[test]
 fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     let mut faults = vec![

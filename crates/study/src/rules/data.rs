@@ -47,7 +47,7 @@ fn restore(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks loads that are given in bytes.
+/// Checks loads in bytes.
 fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.fraction";
     if subject.wrote(path) {

@@ -54,8 +54,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns how many nodes each machine of a study takes; `None` for a machine that does not say.
-/// Returns no list if one of them says no number, which the check of its type reports.
+/// Returns how many nodes each machine of a study takes; `None` for a machine without a number.
+/// Returns no list if one of them has no number, which the check of its type reports.
 pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Some(Vec::new());

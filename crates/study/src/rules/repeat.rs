@@ -7,7 +7,7 @@ use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
 /// Checks, in this order: 1. the number of blocks; 2. that a question can be answered; 3. that the
-/// primary comparison is given once; 4. that faults have pairs.
+/// study sets the primary comparison once; 4. that faults have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -74,8 +74,8 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that there is a comparison. It is at one point, or between the results of searches. It is
-/// made block by block, between variants that take turns.
+/// Checks that there is a comparison. It is at one point, or between the results of searches. The
+/// comparison is block by block, between variants that take turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);

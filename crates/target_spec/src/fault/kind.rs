@@ -81,7 +81,7 @@ impl FaultKind {
         self
     }
 
-    /// Returns it with required options, and optional ones.
+    /// Returns it with required and optional options.
     pub(crate) const fn demanding_of(
         mut self,
         must: &'static [FaultOption],

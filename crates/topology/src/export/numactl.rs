@@ -42,7 +42,7 @@ pub fn arguments(instance: &Instance) -> Vec<String> {
     ]
 }
 
-/// Quotes a word so that the shell takes it literally. Quoting fails only for NUL, which `plain`
+/// Quotes a word so that the shell uses it literally. Quoting fails only for NUL, which `plain`
 /// text does not contain.
 fn quoted(text: &str) -> String {
     let text = escapes::plain(text);

@@ -9,7 +9,7 @@ use crate::request::{Collector, PlacementRequest};
 /// Maximum number of instances. All machines have space for fewer, and each instance takes time in
 /// every search.
 const INSTANCES_MAX: u32 = 4096;
-/// Maximum number of sizes to try for a hint. Below this, the hint says so.
+/// Maximum number of sizes to try for a hint. Below this, the hint mentions it.
 const TRIES_MAX: u32 = 96;
 
 /// Refuses requests that no machine could fulfil.

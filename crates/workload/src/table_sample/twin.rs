@@ -320,8 +320,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns true if a column is the one that makes all partitions different, which is the first
-    /// suitable column.
+    /// Returns true if a column distinguishes all partitions. That is the first suitable column.
     fn is_carrier(&self, at: usize) -> bool {
         let key = self.sample.partition_key();
         let can = |column: &&usize| unique(&self.cells(**column), &self.types[**column]).is_some();

@@ -147,7 +147,7 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // If sockets are filled one after the other, they scale differently from full ones.
+            // If sockets are filled one after the other, they scale differently from full sockets.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };

@@ -6,7 +6,7 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of which only one half is given yet. The rules require both halves.
+/// Default for a part of which only one half is set yet. The rules require both halves.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[

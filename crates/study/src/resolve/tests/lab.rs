@@ -372,7 +372,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     }
 }
 
-/// The plan used to say "about 1 rows", and the first round loaded one.
+/// The plan used to show "about 1 rows", and the first round loaded one.
 #[test]
 fn a_share_of_a_small_volume_is_more_than_a_row() {
     let target = "local: {hosts: 1, host: {volume: 1GiB}}";

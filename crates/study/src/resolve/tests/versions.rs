@@ -318,7 +318,7 @@ fn a_release_that_no_repository_has_is_refused() {
     );
     assert!(said.contains("s:3:"), "{said}");
     assert!(read("5.0.98", "").is_ok());
-    // No registry could be asked.
+    // cassay could query no registry.
     assert!(read("5.0.97", "").is_ok());
     let upgrade = "faults: [{at: 1s, kind: rolling-upgrade, to: 5.0.99, for: 3s}]\n";
     let said = read("4.1", upgrade).expect_err("nobody has it");
