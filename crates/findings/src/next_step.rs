@@ -78,7 +78,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
     is_lost.then(|| NextStepRecord {
-        says: "Repeat the trials in which a client was lost".to_owned(),
+        says: "Repeat the trials that lost a client".to_owned(),
         command: format!(
             "cassay resume {}",
             yaml::shell_word(&run.display().to_string())
@@ -293,7 +293,7 @@ mod tests {
         ];
         let step = suggest(&study(), &found, Path::new("results/my s/1")).unwrap();
         assert_eq!(step.command, "cassay resume 'results/my s/1'");
-        assert!(step.says.contains("a client was lost"), "{}", step.says);
+        assert!(step.says.contains("that lost a client"), "{}", step.says);
     }
 
     #[test]

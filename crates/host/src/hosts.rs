@@ -356,7 +356,7 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
         let free = volume::usage(folder)?.available_bytes;
         anyhow::ensure!(
             wanted <= free,
-            "{} volumes of {bytes} bytes take {wanted} bytes, but {} has {free} free: make them \
+            "{} volumes of {bytes} bytes require {wanted} bytes, but {} has {free} free: make them \
              smaller or choose another data folder",
             spec.count,
             folder.display()

@@ -230,7 +230,7 @@ fn check(
     let kind = statement.kind.max(part);
     if usize::from(kind) >= kinds_count {
         return Err(LoadError::Config(format!(
-            "statement {index} is of kind {kind}, but there are only {kinds_count}: {}",
+            "statement {index} is of kind {kind}, but only {kinds_count} kinds exist: {}",
             statement.cql
         )));
     }
@@ -239,7 +239,8 @@ fn check(
         steps += 1;
         let Some(following) = statements.get(usize::from(then)) else {
             return Err(LoadError::Config(format!(
-                "statement {then} should follow statement {index}, but there are only {}: {}",
+                "statement {then} should follow statement {index}, but only {} statements exist: \
+                 {}",
                 statements.len(),
                 statement.cql
             )));

@@ -271,7 +271,7 @@ impl Link {
             let answer = self.ask(C::NAME, value, limit)?;
             serde_json::from_value(answer).context("understand the answer")
         };
-        asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
+        asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
     /// Describes an agent that no longer answers: on another machine, it may still run for a while.

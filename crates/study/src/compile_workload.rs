@@ -308,7 +308,7 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
             parts.data.rows,
             program.rows()
         );
-        (message, format!("say `operations: {}`", program.rows()))
+        (message, format!("write `operations: {}`", program.rows()))
     } else {
         return;
     };

@@ -86,7 +86,7 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     if nodes.len() < 2 {
         let reason = match jdk {
             ..=10 => format!(
-                "one NUMA node: UseNUMA must be off, since JDK {jdk} would cut the young space \
+                "one NUMA node: UseNUMA must be off, because JDK {jdk} would cut the young space \
                  into parts for all nodes of the machine and use one"
             ),
             _ => {

@@ -90,10 +90,10 @@ static NAMES: [NamedWorkload; 8] = [
     },
     NamedWorkload {
         name: iot::NAME,
-        what: "NoSQLBench's cql-iot: readings of sensors, clustered by time within machine and \
-               sensor. Operation n of load and of main is NoSQLBench's cycle n; machines, stations \
-               and times match bit for bit. Sensor names and texts are cassay's own unless the \
-               study gives files. Sensor values come from the exact normal curve.",
+        what: "NoSQLBench's cql-iot: sensor readings, clustered by time within machine and sensor. \
+             Operation n of load and of main is NoSQLBench's cycle n; machines, stations and times \
+             match bit for bit. Sensor names and texts are cassay's own unless the study names \
+             files. Sensor values come from the exact normal curve.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 9.0), ("read", 1.0)],
@@ -130,7 +130,7 @@ static NAMES: [NamedWorkload; 8] = [
         name: tabular::NAME,
         what: "NoSQLBench's cql-tabular: rows of text in partitions, loaded one after another. A \
              read requests the first 1 to 10 rows of a partition. Row n is the row of cycle n of \
-             its rampup; the text is cassay's own unless the study gives a file. An overwrite \
+             its rampup; the text is cassay's own unless the study names a file. An overwrite \
              writes the same data again, so that cassay can verify every read. NoSQLBench's main \
              phase instead writes data that depends on the cycle.",
         keyspace: "baselines",
@@ -150,9 +150,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: kv::NAME,
         what: "One blob value per key. Each value names the operation and epoch that wrote it, so \
-               that cassay can classify every read as right, stale or wrong. Kind `write` \
-               overwrites rows, `insert` adds rows beyond the loaded ones, and `delete` removes \
-               rows.",
+             that cassay can classify every read as correct, stale or wrong. Kind `write` \
+             overwrites rows, `insert` adds rows beyond the loaded rows, and `delete` removes \
+             rows.",
         keyspace: "cassay",
         kinds: &["write", "read", "insert", "delete"],
         mix: &[("write", 1.0), ("read", 1.0)],
@@ -194,7 +194,7 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: registers::NAME,
         what: "One number per key, which lightweight transactions read (at SERIAL), write (IF \
-             EXISTS) and swap (IF value = …). With `verify: {sample: all}`, cassay keeps requests \
+             EXISTS) and swap (IF value = …). With `verify: {sample: all}`, cassay stores requests \
              and answers in `history.ndjson`, and checks each register for linearizability. Few \
              keys at a low rate result in a long history of each key.",
         keyspace: "cassay",

@@ -240,7 +240,8 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     let of_system = rustix::fs::stat("/").context("read the attributes of its system disk")?;
     ensure!(
         of_data.st_dev != of_system.st_dev,
-        "{} is on the disk of its machine, which other programs use; give it a separate volume",
+        "{} is on the disk of its machine, which other programs use: add a separate volume to the \
+         host",
         data.display()
     );
     Ok(root)
@@ -276,7 +277,7 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         }
     }
     anyhow::bail!(
-        "{} bytes are left, because other programs write and delete files there",
+        "{} bytes remain free, because other programs write and delete files there",
         available()?
     )
 }

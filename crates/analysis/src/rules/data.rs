@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(nothing(found(49), false, None), None);
         assert_eq!(nothing(PresentRows::default(), false, None), None);
         let (outcome, detail) = nothing(found(50), false, None).unwrap();
-        let expected = "50 of 5000 reads found no row although the study says that rows exist \
-                        (1.0 %; limit 1.0 %)";
+        let expected = "50 of 5000 reads found no row although the study states that rows exist \
+             (1.0 %; limit 1.0 %)";
         assert_eq!((outcome, &*detail.words), (RuleOutcome::Fail, expected));
         for (weak, promise) in [(true, None), (false, Some(&none))] {
             let (outcome, _) = nothing(found(5000), weak, promise).unwrap();

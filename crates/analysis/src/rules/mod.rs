@@ -137,7 +137,7 @@ const RULES: [(&str, &str, Judge); 21] = [
         "The data was settled before measuring",
         |evidence, _| target::settled(evidence),
     ),
-    ("V10", "The load can be sustained", |evidence, _| {
+    ("V10", "The load is sustainable", |evidence, _| {
         target::sustainable(evidence)
     }),
     ("V11", "The environment did not change", target::environment),
@@ -148,7 +148,7 @@ const RULES: [(&str, &str, Judge); 21] = [
     ("V14", "The data read is the data written", |evidence, _| {
         data::data(evidence)
     }),
-    ("V15", "The run can be repeated", |evidence, _| {
+    ("V15", "The run is repeatable", |evidence, _| {
         target::recorded(evidence)
     }),
     ("V16", "The study declares caching", |evidence, _| {

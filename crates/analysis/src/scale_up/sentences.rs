@@ -25,7 +25,7 @@ impl MissingRatio {
         match self {
             MissingRatio::OneSocket => "the machine has one socket".to_owned(),
             MissingRatio::UnitIsSocket => {
-                "a socket is the unit, so there are no units within it".to_owned()
+                "a socket is the unit, so a socket contains only one unit".to_owned()
             }
             MissingRatio::NotMeasured(of) => format!("the run did not measure {}", of.words()),
             MissingRatio::NotUsable(of) => {

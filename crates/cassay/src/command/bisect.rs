@@ -45,7 +45,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection makes two variants of a study, the good build and another one, but {} \
+        "a bisection creates two variants of a study, the good build and another build, but {} \
          already has {}\nhint: remove `variants`, `matrix` and `procedure.grid`",
         study.name,
         study.variants.len()
@@ -71,7 +71,7 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
         let names: Vec<&str> = builds.iter().map(|build| build.name.as_str()).collect();
         found.with_context(|| {
             format!(
-                "no build is called {name}; the builds are {}",
+                "no build has the name {name}; the builds are {}",
                 names.join(", ")
             )
         })
@@ -317,8 +317,8 @@ impl Bisection<'_> {
             Next::Between { good, bad, effect } => (
                 "between",
                 format!(
-                    "{} is worse than {}: {}, but one of the builds that cannot be compared may \
-                     be the first: {}; {} is the last that is not worse",
+                    "{} is worse than {}: {}, but one of the builds without a comparison may be \
+                     the first: {}; {} is the last build that is not worse",
                     name(bad),
                     name(0),
                     of(effect),

@@ -24,7 +24,7 @@ pub fn run(args: &DeleteArgs, common: &Common) -> Result<Exit> {
         terminal::data(&listed(&kept, &runs));
     }
     let asks = format!(
-        "Delete {}? This cannot be undone.",
+        "Delete {}? You cannot undo this.",
         counted(runs.len(), "run")
     );
     let (refused, hint) = ("cassay deleted no run", "delete the listed runs");

@@ -127,7 +127,7 @@ fn hint(path: &Path) -> Option<String> {
         yaml::near_name(written, names.iter().map(String::as_str))
     });
     Some(there.unwrap_or_else(|| {
-        "`cassay new` writes a study; `cassay studies list` lists the included ones".to_owned()
+        "`cassay new` writes a study; `cassay studies list` lists the included studies".to_owned()
     }))
 }
 

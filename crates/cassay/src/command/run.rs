@@ -111,7 +111,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
             terminal::say(&format!("report: {}", report.path.display()));
         }
         terminal::say(&format!(
-            "every trial of {} is finished, so there are no trials to run",
+            "every trial of {} is finished, so no trials remain",
             path.display()
         ));
         return Ok(Exit::Done);
@@ -271,7 +271,7 @@ fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let why = match headline.verdict {
         Verdict::Valid => return None,
         Verdict::Suspect => "These numbers are weak",
-        Verdict::Invalid | Verdict::Unknown => "These numbers cannot be trusted",
+        Verdict::Invalid | Verdict::Unknown => "These numbers are not reliable",
     };
     let reason = headline.main_reasons().first();
     let because = reason.map(|reason| format!(": {}", reason.trim_end_matches('.')));

@@ -152,7 +152,8 @@ fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let Some(found) = found else {
         let hint = did_you_mean(&args.name, all.iter().map(|one| one.name)).unwrap_or_default();
         bail!(
-            "no study or workload file is called {}\nhint: {hint}; `cassay studies list` shows all",
+            "no study or workload file has the name {}\nhint: {hint}; `cassay studies list` shows \
+             all",
             args.name
         );
     };

@@ -80,7 +80,7 @@ impl AttachedControl {
         let point = self
             .points
             .get(asked)
-            .with_context(|| format!("there is no contact point {}", asked + 1))?;
+            .with_context(|| format!("contact point {} does not exist", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| {
             addresses

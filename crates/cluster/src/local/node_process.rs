@@ -159,7 +159,7 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
         "; another process killed it, perhaps the kernel for lack of memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
-        "; its heap or direct memory was too small: give it a larger heap"
+        "; its heap or direct memory was too small: set a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {
         "; the machine has too little memory for the heap"
     } else if log_tail.contains("Address already in use") {

@@ -190,7 +190,7 @@ impl State {
             Some(machine) if *machine == ProcessSpace::ours() => None,
             Some(machine) => Some(machine.to_string()),
             None if self.boot == boot_id() => None,
-            None => Some("an earlier start of this machine, or another one".to_owned()),
+            None => Some("an earlier start of this machine, or another machine".to_owned()),
         }
     }
 }

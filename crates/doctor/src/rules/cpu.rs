@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "Under load, a CPU that handles the completion of all requests has no time for other \
              work, so threads that are bound to it wait.",
         fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; only the kernel places NVMe queues, \
-              so give each node a disk on its NUMA node",
+             so use a disk on the NUMA node of each node",
         source: OURS,
         start_check: "",
         look: Check::By(|view| interrupts(view, Queue::Disk)),
@@ -72,8 +72,8 @@ pub(super) const RULES: &[Rule] = &[
         wanted: "at most the number of CPUs",
         why: "Every JVM assumes that it has all CPUs. When several collect at the same time, \
               their threads compete, and pauses become correspondingly longer.",
-        fix: "give each node separate CPUs (AllowedCPUs= of its unit, taskset -c), or \
-              -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
+        fix: "assign separate CPUs to each node (AllowedCPUs= of its unit, taskset -c), or \
+             -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
         source: OURS,
         start_check: "",
         look: Check::By(gc_threads_of_all),

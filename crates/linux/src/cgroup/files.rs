@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
-        "an empty value would not be written to {}, which remains unchanged",
+        "the kernel would not receive an empty value, so {} remains unchanged",
         path.display()
     );
     let write = || -> std::io::Result<()> {

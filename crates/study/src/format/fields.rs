@@ -102,7 +102,7 @@ const STUDY: &[Field] = &[
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
         "File in the study's folder, or below it, with published figures, which the report shows \
-         next to the measured ones. studies/README.md describes its format.",
+         next to the measured figures. studies/README.md describes its format.",
     ),
     with(
         "seed",
@@ -505,7 +505,7 @@ const WINDOW: &[Field] = &[
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
         "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
-         The report calls a recovery complete after 30 s without a difference.",
+         The report considers a recovery complete after 30 s without a difference.",
     ),
     // Price.
     optional(

@@ -44,7 +44,7 @@ fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = format!("target.attach.{key}");
         if subject.wrote(&path) {
             let message = format!(
-                "`{path}` cannot be combined with `{BUNDLE}`, because cassay then reaches nodes \
+                "you cannot combine `{path}` with `{BUNDLE}`, because cassay then reaches nodes \
                  only by CQL through a proxy"
             );
             subject.say(&path, message, Some("remove one of them"), out);

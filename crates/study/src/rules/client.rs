@@ -54,7 +54,7 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     for other in ["client.workers", "client.cpus"] {
         if subject.wrote(other) {
-            let message = format!("`{other}` cannot be combined with `{PODS}`");
+            let message = format!("you cannot combine `{other}` with `{PODS}`");
             let hint = format!("remove one of them; `{PODS}.cpus` sets the workers of each pod");
             subject.say(other, message, Some(&hint), out);
         }

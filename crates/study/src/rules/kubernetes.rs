@@ -49,7 +49,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     ] {
         if subject.wrote(other) {
             let message = format!(
-                "`{other}` cannot be combined with `{ATTACHED}`, which provides this setting"
+                "you cannot combine `{other}` with `{ATTACHED}`, which provides this setting"
             );
             subject.say(other, message, Some("remove one of them"), out);
         }
@@ -82,7 +82,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.local.address",
     ] {
         if subject.wrote(other) {
-            let message = format!("`{other}` cannot be combined with `{PODS}`");
+            let message = format!("you cannot combine `{other}` with `{PODS}`");
             let hint = "remove one of them; `target.local.hosts` is the number of pods";
             subject.say(other, message, Some(hint), out);
         }

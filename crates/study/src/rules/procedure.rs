@@ -155,8 +155,8 @@ fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &
         return;
     }
     let message = format!(
-        "`{to}` is {last}, which gives `{path}` more points than the maximum of \
-         {LADDER_POINTS_MAX} for a range"
+        "`{to}` is {last}, so `{path}` has more points than the maximum of {LADDER_POINTS_MAX} for \
+         a range"
     );
     let hint = format!(
         "end it at {} or below, use larger steps, or write the points as a list",

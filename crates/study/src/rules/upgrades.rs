@@ -98,7 +98,7 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     for (at, number) in numbers.iter().enumerate() {
         let message = if *number > local.nodes as u64 {
             format!(
-                "`faults.nodes` has {number}, but there are {} nodes",
+                "`faults.nodes` has {number}, but the target has {} nodes",
                 local.nodes
             )
         } else if numbers[..at].contains(number) {

@@ -176,7 +176,7 @@ kinds! {
             .losing(DataLoss::Memory)
             .whole_within(STARTED_WITHIN);
     DiskReadOnly = "disk-read-only", Host,
-        "makes the host's volume read-only",
+        "remounts the host's volume read-only",
         [Hosts, VolumeReadOnly]
             .taking_away()
             .losing(DataLoss::Unsynced)
@@ -185,7 +185,7 @@ kinds! {
         "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
-        "makes a part of the host's volume fail, with half of a data file",
+        "fails a part of the host's volume, with half of a data file",
         [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",
@@ -204,7 +204,7 @@ kinds! {
             .losing(DataLoss::HandedOver)
             .whole_within(ENTERED_WITHIN);
     NodeRemove = "node-remove", Node,
-        "kills the node, removes its data and takes it out of the ring; a new node joins later",
+        "kills the node, removes its data, and removes it from the ring; a new node joins later",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()

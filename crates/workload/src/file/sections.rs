@@ -109,7 +109,7 @@ impl<'a> File<'a, '_> {
             match defined {
                 Err(wrong) => return fault(self, wrong),
                 Ok(DefinedObject::Keyspace(name)) => {
-                    let message = format!("CREATE KEYSPACE {name} is made from the study");
+                    let message = format!("CREATE KEYSPACE {name} comes from the study");
                     let hint = "omit it; `keyspace:` names it, and the study's `replication` \
                          determines its copies";
                     self.out.add(&place, message, Some(hint.to_owned()));

@@ -61,7 +61,7 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
 /// Reads found no row although the study states that rows exist.
 pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement {
     let words = format!(
-        "{} of {} reads found no row although the study says that rows exist ({}; limit {})",
+        "{} of {} reads found no row although the study states that rows exist ({}; limit {})",
         found.nothing,
         found.reads,
         percent(share),

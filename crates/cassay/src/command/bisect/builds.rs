@@ -61,7 +61,7 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
         );
         ensure!(
             builds[..at].iter().all(|other| other.name != build.name),
-            "two builds are called {}",
+            "two builds have the name {}",
             build.name
         );
     }
@@ -164,7 +164,7 @@ mod tests {
     fn a_text_without_a_row_of_builds_is_refused_with_the_reason() {
         let refused = |text: &str| format!("{:#}", read(text).unwrap_err());
         assert!(refused("5.0.6").contains("at least two"));
-        assert!(refused("5.0.6,5.0.6").contains("two builds are called 5.0.6"));
+        assert!(refused("5.0.6,5.0.6").contains("two builds have the name 5.0.6"));
         assert!(refused("no-file.yaml").contains("is neither a file nor a list of versions"));
         let of = |text: &str| format!("{:#}", parse_file("b", text).unwrap_err());
         assert!(of("revisions: [a]\nbuild: {command: [make], home: x}\n").contains("{revision}"));

@@ -24,7 +24,7 @@ impl TargetChoice {
             (_, Some(address)) if is_address(address) => {
                 Ok(TargetChoice::Attach(address.to_owned()))
             }
-            _ => Err("it is null, local or attach:HOST[:PORT]".to_owned()),
+            _ => Err("write null, local or attach:HOST[:PORT]".to_owned()),
         }
     }
 

@@ -100,9 +100,7 @@ fn described(
     };
     let (keyspace, table) = (&undefined.keyspace, &undefined.table);
     let found = describe(&target, &dirs()?, keyspace, table, &mut |_| {});
-    found.with_context(|| {
-        format!("read the definition of {keyspace}.{table}, which {name} leaves out")
-    })
+    found.with_context(|| format!("read the definition of {keyspace}.{table}, which {name} omits"))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     assert_eq!(finished + skipped, 24);
     let after = format!("answered after {} of at most 12 blocks", finished / 2);
     assert!(answer.contains(&after), "{finished} trials: {answer}");
-    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
     // Adding blocks to an answered comparison is refused.
@@ -100,7 +100,7 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert_eq!(slugs(&run.plan.trials[..4]), slugs(&first));
     assert_eq!(lab.journaled("run_extended", None), 1);
     assert_eq!(lab.journaled("trial_finished", None), 12);
-    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
     let report = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(report.contains("anytime-valid"), "{report}");
 }

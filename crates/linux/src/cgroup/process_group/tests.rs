@@ -273,7 +273,7 @@ fn nothing_is_never_written() {
     for value in ["", " \n"] {
         let error = write(&file, value).unwrap_err().to_string();
         assert!(
-            error.contains("an empty value would not be written"),
+            error.contains("the kernel would not receive an empty value"),
             "{error}"
         );
     }

@@ -36,7 +36,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["Could not resolve hostname"],
         cause: "its name is unknown on this machine (LINE)",
-        hint: "check the name, or give it an address in ~/.ssh/config: HostName",
+        hint: "check the name, or set its address in ~/.ssh/config: HostName",
     },
     Row {
         words: &["open failed:"],

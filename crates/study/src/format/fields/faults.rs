@@ -220,7 +220,7 @@ pub(super) const FIELDS: &[Field] = &[
             "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
         "never",
         "Rollback of an upgrade. `never`: none. `snapshot`: each node gets its earlier files back, \
-         which cassay kept as hard links after the node drained and stopped. After the upgrade, \
+         which cassay saved as hard links after the node drained and stopped. After the upgrade, \
          cassay waits for the time `for`. Then each node drains, stops, gets its files and starts \
          as its old release, the last upgraded node first. Afterwards, cassay repairs all client \
          keyspaces on each node, because its files lack the writes since the upgrade. cassay \

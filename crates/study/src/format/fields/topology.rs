@@ -25,10 +25,10 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "Placement of the nodes on the machine. With `none` (default), the kernel decides. With \
          `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
-         anywhere, memory is interleaved over all NUMA nodes, and the JVM counts the CPUs that it \
-         was given. With `auto`, each node runs on the NUMA nodes that the planner assigns, with \
-         local memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the \
-         last two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
+         anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
+         CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
+         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the last \
+         two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
          verifies the placement of every thread.",
     ),
     with(

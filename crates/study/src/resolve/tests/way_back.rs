@@ -118,7 +118,7 @@ fn counters_do_not_go_back() {
 fn an_upgrade_names_nodes_that_exist_in_any_form() {
     let to = |nodes: &str| format!("rolling-upgrade, to: 5.0, nodes: {nodes}");
     let said = refused(read(3, 3, "ALL", &to("[1, 4.0]")));
-    assert!(said.contains("has 4, but there are 3 nodes"), "{said}");
+    assert!(said.contains("has 4, but the target has 3 nodes"), "{said}");
     let said = refused(read(3, 3, "ALL", &to("[2, 2.0]")));
     assert!(said.contains("has 2 twice"), "{said}");
 }

@@ -34,7 +34,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     });
     said.push(match wish.smt {
         Smt::Pack if attempt.shares_cores => {
-            "whole cores do not suffice, so threads are assigned one by one".to_owned()
+            "whole cores do not suffice, so the plan assigns threads one by one".to_owned()
         }
         Smt::Pack => format!(
             "the plan assigns whole cores, so that no core serves two instances: {} cores for {} \
@@ -139,7 +139,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         said.push(format!("{} {SHARED_CORES}", plan.costs.shared_cores));
     }
     if attempt.mixes_kinds {
-        said.push("the fast cores do not suffice, so slower ones are also used".to_owned());
+        said.push("the fast cores do not suffice, so the plan also uses slower cores".to_owned());
     }
     if wish.vcpus > wish.max_cpus_per_instance {
         said.push(format!(

@@ -161,7 +161,7 @@ fn rows_of_another_tool_are_named_and_empty_reads_do_not_count() {
     );
     let words: Vec<&str> = line.split(' ').collect();
     let (result, detail) = compared(&lab.cassay(&words).ended_with(3));
-    let nothing = "3000 of 3000 reads found no row although the study says that rows exist";
+    let nothing = "3000 of 3000 reads found no row although the study states that rows exist";
     assert!(result == "fail" && detail.contains(nothing), "{detail}");
     for row in 0..ROWS {
         let value = format!("{row}").repeat(100);
