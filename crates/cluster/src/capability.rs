@@ -72,7 +72,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Capability::Settings => ok("system_views.settings"),
         Capability::NodeSignals | Capability::NodeControl => ok("processes of cassay's agents"),
         Capability::PodControl => Err(
-            "cassay's own pods only wait, and no operator would start a node in a new pod; cassay \
+            "cassay's own pods only wait, and no operator would start a node in a new pod. cassay \
              can delete pods of an attached cluster (`attach: {kubernetes: …}`)"
                 .to_owned(),
         ),

@@ -331,7 +331,7 @@ fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
         let named = c.escape_unicode();
         let message = format!(
             "the character {named} is in a comment: some programs end or reverse the line at this \
-             character, but Cassandra does not; remove it"
+             character, but Cassandra does not: remove it"
         );
         Err((at, message))
     })

@@ -135,7 +135,7 @@ impl Raw {
             let twice = node.cpus.intersection(&seen);
             if !twice.is_empty() {
                 self.notes.push(format!(
-                    "node {} lists CPUs {twice}, which another node also lists; they count as CPUs \
+                    "node {} lists CPUs {twice}, which another node also lists. They count as CPUs \
                      of the other node, and the memory of this node counts as memory without CPUs",
                     node.os
                 ));
@@ -228,7 +228,7 @@ impl Raw {
             .collect();
         if !torn.is_empty() {
             self.notes.push(format!(
-                "the description puts threads of one core (CPUs {torn}) in different places; \
+                "the description puts threads of one core (CPUs {torn}) in different places. \
                  cassay assumes that each core is in the place of its first CPU"
             ));
         }
@@ -332,7 +332,7 @@ impl Raw {
         machine.devices = self.devices;
         if machine.l3.iter().any(|l3| !l3.is_real) {
             self.notes.push(
-                "the description has no L3 cache for some cores; cassay assumes that the cores of \
+                "the description has no L3 cache for some cores. cassay assumes that the cores of \
                  a NUMA node in one package share an L3"
                     .to_owned(),
             );

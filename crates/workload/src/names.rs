@@ -91,7 +91,7 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: iot::NAME,
         what: "NoSQLBench's cql-iot: sensor readings, clustered by time within machine and sensor. \
-             Operation n of load and of main is NoSQLBench's cycle n; machines, stations and times \
+             Operation n of load and of main is NoSQLBench's cycle n. Machines, stations and times \
              match bit for bit. Sensor names and texts are cassay's own unless the study names \
              files. Sensor values come from the exact normal curve.",
         keyspace: "baselines",
@@ -130,7 +130,7 @@ static NAMES: [NamedWorkload; 8] = [
         name: tabular::NAME,
         what: "NoSQLBench's cql-tabular: rows of text in partitions, loaded one after another. A \
              read requests the first 1 to 10 rows of a partition. Row n is the row of cycle n of \
-             its rampup; the text is cassay's own unless the study names a file. An overwrite \
+             its rampup. The text is cassay's own unless the study names a file. An overwrite \
              writes the same data again, so that cassay can verify every read. NoSQLBench's main \
              phase instead writes data that depends on the cycle.",
         keyspace: "baselines",

@@ -14,8 +14,8 @@ const STUDY: &str = "first-look";
 
 /// Note that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
-                            immediately and stores no data. It measures cassay on this machine; \
-                            `cassay demo` measures Cassandra";
+     immediately and stores no data. It measures cassay on this machine. `cassay demo` measures \
+     Cassandra";
 
 /// Runs the command.
 ///

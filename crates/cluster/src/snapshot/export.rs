@@ -264,7 +264,7 @@ fn bring_file(
     let found = sum.finalize();
     ensure!(
         size == file.bytes && wanted.is_none_or(|wanted| wanted == found),
-        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}; cassay \
+        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}. cassay \
          exported nothing\nhint: `cassay snapshot verify` finds all damaged files",
         from.display(),
         file.bytes,

@@ -399,7 +399,7 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     let shown: String = statement.chars().take(80).collect();
     bail!(
         "its statement {shown:?} does not create the keyspace {keyspace}, or a type, exported \
-         table or index in it\nhint: an import executes no other statements; export the data \
+         table or index in it\nhint: an import executes no other statements, so export the data \
          again"
     )
 }

@@ -191,7 +191,7 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "the rate, {rate} per second, applies from the start; the tool begins with a tenth of \
+            "the rate, {rate} per second, applies from the start. The tool begins with a tenth of \
              it and reaches the whole rate within 50 s"
         ),
         "latency counts from the due time of an operation, and cassay drops no operation. The tool \

@@ -338,7 +338,7 @@ impl Builder<'_> {
         statement.pages_max = Some(pages);
         let unit = if pages == 1 { "page" } else { "pages" };
         let note = format!(
-            "cassay reads up to {pages} {unit} of {rows} rows, like NoSQLBench; more rows are not \
+            "cassay reads up to {pages} {unit} of {rows} rows, like NoSQLBench. More rows are not \
              an error (page_size and maxpages change the limit)"
         );
         self.note_at(&op.cql.place.clone(), &note);

@@ -181,8 +181,8 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
             Cell::zero_expected(problems.len() as u64, Tone::Warn)
         })
         .foot(format!(
-            "CPU: CPU time of cassay while the probe ran, in the trial with the highest value; \
-             above {}, the probe itself is a load.",
+            "CPU: CPU time of cassay while the probe ran, in the trial with the highest value. \
+             Above {}, the probe itself is a load.",
             number::percent(CPU_SHARE_WARN)
         ))
         .build()

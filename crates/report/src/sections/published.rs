@@ -52,7 +52,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "published",
         title: "Published figures compared with those of this run".into(),
         lead: format!(
-            "{}{link}. Ratios may apply to another machine; absolute figures apply only to the \
+            "{}{link}. Ratios may apply to another machine. Absolute figures apply only to the \
              published machine: {}. A published ratio has no interval: it is inside or outside the \
              interval of this run. A published range overlaps the interval of this run, or does \
              not overlap it.",

@@ -183,7 +183,7 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         .text("Verdict", verdict_cell)
         .tone(|point| row_tone(point.verdict))
         .foot(format!(
-            "± is half a 95 % confidence interval. Throughput of several blocks is their mean; a \
+            "± is half a 95 % confidence interval. Throughput of several blocks is their mean. A \
              percentile covers all their operations. A percentile in grey (or with *) has fewer \
              than {} values above it, so its error may be large. Sent after, never sent: \
              operations that were due in the window, but waited beyond its end.{}",

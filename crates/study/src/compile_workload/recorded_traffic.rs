@@ -98,7 +98,7 @@ fn offered(recording: &Recording, speed: f64) -> String {
 /// Returns the notes on a recording, with a sentence for each.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
-        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; logs \
+        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average. Logs \
          contain no answers, so cassay does not compare reads",
         recording.operations(),
         recording.kinds.len(),

@@ -100,7 +100,7 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     raw.cores = all;
     raw.notes.push(format!(
         "the summary of lscpu does not report which CPUs share a core ({threads} threads each), an \
-         L3 or a package; cassay assumes the usual numbering. `lscpu -J -e` reports it"
+         L3 or a package. cassay assumes the usual numbering. `lscpu -J -e` reports it"
     ));
     raw.notes.push("lscpu does not report memory, distances and devices".to_owned());
 }

@@ -63,7 +63,7 @@ impl<'a> File<'a, '_> {
     }
 }
 
-const SAME_KEY: &str = "two rows may have the same primary key; make one of its columns `row`, \
+const SAME_KEY: &str = "two rows may have the same primary key: make one of its columns `row`, \
      `hash`, `uuid` or a text of 16 characters, or two of its columns row(divide=n) and \
      row(modulo=n)";
 

@@ -36,7 +36,7 @@ pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -
         .filter(|_| row > ROW_BYTES_MAX)?;
     Some(format!(
         "a row may take {row} bytes, {} of them `{}`; the maximum is {ROW_BYTES_MAX}, four times \
-         the default limit of a server; set a smaller size",
+         the default limit of a server: set a smaller size",
         largest.bytes_max(),
         largest.name
     ))

@@ -157,7 +157,7 @@ impl Planner<'_> {
         if !names.is_empty() {
             self.notes.push(format!(
                 "if {} does not find a partition, no operation may have written it yet, so this is \
-                 not a mistake; cassay compares the rows that it finds",
+                 not a mistake. cassay compares the rows that it finds",
                 names.join(", ")
             ));
         }
