@@ -50,7 +50,7 @@ pub struct Coefficients {
 /// A fitted curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usl {
-    /// Its coefficients.
+    /// Coefficients of the curve.
     pub coefficients: Coefficients,
     /// 95 % confidence intervals of σ and of κ.
     pub sigma_ci95: [f64; 2],

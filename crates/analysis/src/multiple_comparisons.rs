@@ -16,7 +16,7 @@ use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 /// Finding of one comparison, judged together with the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdjustedFinding {
-    /// The finding.
+    /// Finding of the comparison.
     pub finding: Finding,
     /// The p value. `None` with one block a side.
     pub p: Option<f64>,

@@ -143,7 +143,7 @@ pub struct Returns {
 pub struct FirstSymptom {
     /// Time from the injection to the end of the interval with the symptom, s: an upper limit.
     pub within_s: f64,
-    /// The symptom.
+    /// Symptom that the client saw.
     pub by: ClientSymptom,
 }
 

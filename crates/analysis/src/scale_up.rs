@@ -141,7 +141,7 @@ pub struct PointResults {
 /// Analysis of one arm under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleUp {
-    /// The machine.
+    /// Machine of the measurement.
     pub machine: MachineSize,
     /// The points, in their original order.
     pub points: Vec<PointResults>,

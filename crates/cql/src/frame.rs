@@ -115,7 +115,7 @@ pub enum FrameError {
         "version byte {version:#04x} has the wrong direction: check that this is a CQL native port"
     )]
     Direction {
-        /// The version byte.
+        /// Version byte of the header.
         version: u8,
     },
     /// The body is longer than allowed.

@@ -48,7 +48,7 @@ pub enum HandshakeError {
         .compression.name()
     )]
     NoCompression {
-        /// The version.
+        /// Version of the native protocol.
         version: Version,
         /// The requested compression.
         compression: Compression,
@@ -58,7 +58,7 @@ pub enum HandshakeError {
     Refused {
         /// The message that it refused.
         telling: &'static str,
-        /// The error code.
+        /// Error code of the response.
         code: ErrorCode,
         /// The node's message.
         message: String,

@@ -23,7 +23,7 @@ pub enum TokenKind {
 /// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its kind.
+    /// Kind of the token.
     pub kind: TokenKind,
     /// Words in lower case; names and texts without their quotes.
     pub text: String,
@@ -37,7 +37,7 @@ pub struct Token {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
 pub struct CqlMistake {
-    /// The mistake.
+    /// Description of the mistake.
     pub message: String,
     /// Byte offset in the text.
     pub at: usize,

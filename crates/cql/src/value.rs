@@ -80,9 +80,9 @@ pub enum CqlType {
 /// A user-defined type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdtType {
-    /// Its keyspace.
+    /// Keyspace of the type.
     pub keyspace: String,
-    /// Its name.
+    /// Name of the type.
     pub name: String,
     /// Names and types of its fields. All values of the type share these names.
     pub fields: Vec<(Arc<str>, CqlType)>,

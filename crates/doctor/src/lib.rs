@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// An examined host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostExamination {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
     /// Description of the host: CPUs, memory, and its programs.
     pub about: Vec<String>,

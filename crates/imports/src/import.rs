@@ -102,7 +102,7 @@ pub struct Import {
 pub struct ImportStep {
     /// Name of the step: `write`, `rampup`, `load`, …
     pub name: String,
-    /// The operations.
+    /// Operations of the step.
     pub program: Arc<Program>,
     /// Stage of the program.
     pub stage: Stage,

@@ -59,9 +59,9 @@ pub struct FoundNode {
 /// The pod of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundPod {
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// The Kubernetes node on which it runs.
     pub node: String,

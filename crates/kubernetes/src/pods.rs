@@ -35,7 +35,7 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Last known state of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSeen {
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Its unique id, which distinguishes it from earlier and later pods with its name.
     pub uid: String,

@@ -23,7 +23,7 @@ pub struct Confinement {
     pub name: String,
     /// Its CPUs, by the numbers of the machine. `None` means all CPUs of the host.
     pub cpus: Option<CpuSet>,
-    /// Its memory.
+    /// Memory of the confinement.
     pub memory: Memory,
 }
 

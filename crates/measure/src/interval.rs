@@ -76,7 +76,7 @@ impl Interval {
 /// An interval with the sum over its kinds, which is computed once and used several times.
 #[derive(Clone, Debug)]
 pub struct SummedInterval {
-    /// The interval.
+    /// Interval with its separate kinds.
     pub interval: Arc<Interval>,
     /// Sum over its whole kinds.
     pub all: KindInterval,
@@ -189,7 +189,7 @@ pub struct Early {
     pub service: Histogram,
     /// Failures: from the intended start to the time at which the client knew of the failure, ns.
     pub errors: Histogram,
-    /// Their outcomes.
+    /// Outcomes of the early operations.
     pub outcomes: OutcomeCounts,
 }
 

@@ -57,7 +57,7 @@ pub enum QueueError {
     /// A document exceeds the maximum length.
     #[error("the record at byte {at} has {bytes} bytes; the maximum is {DOCUMENT_BYTES_MAX}")]
     TooLong {
-        /// Its length.
+        /// Length of the document.
         bytes: u32,
         /// Offset in the file.
         at: u64,

@@ -39,7 +39,7 @@ pub enum ReadError {
     /// The file is not a log.
     #[error("{name} is not a query log: {why}")]
     OtherFile {
-        /// Its name.
+        /// Name of the file.
         name: String,
         /// Missing part.
         why: String,

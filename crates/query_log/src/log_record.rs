@@ -141,7 +141,7 @@ pub struct Request {
 /// A statement with its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// Its text.
+    /// Text of the statement.
     pub cql: String,
     /// Number of its values.
     pub values_count: u16,

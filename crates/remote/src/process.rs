@@ -53,7 +53,7 @@ pub struct Identity {
 /// machines created from one image may have the same id, but different names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpace {
-    /// Its host name.
+    /// Host name of the machine.
     name: String,
     /// Content of `/etc/machine-id`; empty if it does not exist.
     id: String,

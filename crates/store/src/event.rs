@@ -256,7 +256,7 @@ pub struct JournalRecord {
     pub unix_ns: u64,
     /// Number of the trial that it belongs to.
     pub trial: Option<usize>,
-    /// The event.
+    /// Event of the line.
     pub event: JournalEvent,
 }
 

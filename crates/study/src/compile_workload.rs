@@ -29,7 +29,7 @@ pub use workload::{NamedWorkload, names};
 /// Compiled workload of a variant.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// The program.
+    /// Program of the workload.
     pub program: Arc<Program>,
     /// The step of an import. `None` for other workloads.
     pub step: Option<ImportStep>,

@@ -13,7 +13,7 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 /// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The capability.
+    /// Required capability.
     pub capability: Capability,
     /// Reason, which is a key of the study, with its value if that adds information.
     pub why: String,

@@ -53,7 +53,7 @@ pub struct Supply {
     /// Hints for the compiler on the methods that it should inline. They are part of the server's
     /// build.
     pub compiler_hints: Option<PathBuf>,
-    /// The release.
+    /// Release of Cassandra.
     pub release: Release,
     /// Identity that distinguishes it from other builds with the same name. `None` for pinned
     /// releases and for those fetched by name.

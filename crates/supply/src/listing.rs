@@ -16,7 +16,7 @@ const BEGIN: &str = "cassandra-";
 pub struct CachedJars {
     /// Version of Cassandra.
     pub version: String,
-    /// Their folder.
+    /// Folder of the jars.
     pub folder: PathBuf,
     /// Their size, bytes.
     pub bytes: u64,

@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// An address, with one port or with any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
-    /// The address.
+    /// IP address of the node.
     pub ip: IpAddr,
     /// Its port. `None` means any port.
     pub port: Option<u16>,

@@ -19,7 +19,7 @@ pub struct SpecRefusal {
     pub key: &'static str,
     /// Reason, with its value.
     pub why: String,
-    /// The remedy.
+    /// Way to correct the mistake.
     pub hint: String,
 }
 

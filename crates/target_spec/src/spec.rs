@@ -213,7 +213,7 @@ pub enum Origin {
     Home(PathBuf),
     /// A distribution as one file.
     Tarball {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Its SHA-256 in lower-case hexadecimal digits.
         sha256: String,

@@ -269,7 +269,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
 pub struct YamlRefusal {
     /// The problem, including the key.
     pub why: String,
-    /// The remedy.
+    /// Way to correct the setting.
     pub hint: String,
 }
 

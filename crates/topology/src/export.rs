@@ -52,7 +52,7 @@ pub enum Scope {
 pub struct Source<'a> {
     /// Machine of the plan.
     pub machine: &'a Machine,
-    /// The plan.
+    /// Plan to export.
     pub plan: &'a Plan,
     /// Settings that the plan leaves open.
     pub options: &'a Options,

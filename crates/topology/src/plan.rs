@@ -14,7 +14,7 @@ use crate::request::{PlacementRequest, Profile};
 pub struct Plan {
     /// [`crate::fingerprint`] of the machine of the plan. The plan is valid only for that machine.
     pub fingerprint: String,
-    /// The request.
+    /// Request that the plan fulfils.
     pub wish: PlacementRequest,
     /// The instances, in order.
     pub instances: Vec<Instance>,

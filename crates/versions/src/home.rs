@@ -26,7 +26,7 @@ const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 /// The files in a folder from which nodes are started.
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// The folder.
+    /// Folder of the distribution.
     pub folder: PathBuf,
     /// Release in the folder.
     pub release: Release,
@@ -59,7 +59,7 @@ pub enum HomeError {
     /// It contains more than one server.
     #[error("{path} has {first} and {second}, but may have only one of them")]
     TwoServers {
-        /// The folder.
+        /// Path of the folder.
         path: String,
         /// One of them.
         first: String,

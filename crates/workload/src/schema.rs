@@ -54,7 +54,7 @@ pub struct Table {
 pub struct Column {
     /// Name, in lower case unless it was quoted.
     pub name: String,
-    /// Its type.
+    /// Type of the column.
     pub typ: CqlType,
     /// True if it has one value for the whole partition.
     pub is_static: bool,

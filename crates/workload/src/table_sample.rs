@@ -24,7 +24,7 @@ use cql::value::{CqlType, UdtType, Value};
 /// A table and the sample of its content.
 #[derive(Clone, Debug)]
 pub struct TableSample {
-    /// Its keyspace.
+    /// Keyspace of the table.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,

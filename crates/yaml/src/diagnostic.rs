@@ -52,7 +52,7 @@ const MISTAKES_MAX: usize = 200;
 pub struct Diagnostics {
     /// The sources to which the places refer.
     pub sources: Vec<SourceText>,
-    /// The mistakes.
+    /// Mistakes of the text.
     pub list: Vec<Diagnostic>,
 }
 

@@ -83,11 +83,11 @@ pub enum Raw {
 /// A key with its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key.
+    /// Key of the entry.
     pub key: String,
     /// Place of the key.
     pub place: Place,
-    /// The value.
+    /// Value of the entry.
     pub value: Node,
     /// Earlier place of the key, if duplicates are allowed and there is a duplicate.
     pub earlier: Option<Place>,

@@ -32,7 +32,7 @@ pub enum Type {
 pub struct Words {
     /// Attributes of the set, including its comment.
     pub attributes: Vec<Attribute>,
-    /// The words.
+    /// Words of the table.
     pub words: Vec<Word>,
     name: String,
 }

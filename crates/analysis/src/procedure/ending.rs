@@ -32,7 +32,7 @@ pub enum Ending {
     Most {
         /// That load.
         at: Point,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
         /// True if the target held the load twice.
         is_held: bool,
@@ -43,14 +43,14 @@ pub enum Ending {
     None {
         /// Lowest load that was tried.
         from: Point,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
         /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
     /// Some loads were within the bound, but the target held none of them.
     NotHeld {
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
         /// Range from all trials together. `None` if no trial was within the bound.
         range: Option<Range>,
@@ -63,7 +63,7 @@ pub enum Ending {
     NotReached {
         /// Highest load to be tried.
         at: Point,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
     },
     /// The client could not offer a load.
@@ -74,7 +74,7 @@ pub enum Ending {
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
     },
     /// Too many trials gave no answer.
@@ -87,19 +87,19 @@ pub enum Ending {
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
     },
     /// The search found a load within the band.
     Within {
-        /// The load.
+        /// Load of the result.
         at: Point,
-        /// The band.
+        /// Band of p99 latency.
         band: Band,
     },
     /// The search found no load within the band.
     NeverWithin {
-        /// The band.
+        /// Band of p99 latency.
         band: Band,
         /// Highest number of threads below the band, if any.
         below: Option<u32>,
@@ -111,7 +111,7 @@ pub enum Ending {
 /// Lowest load that was too high.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
-    /// The load.
+    /// Load of that trial.
     pub at: Point,
     /// Reason, as a clause: `p99 was 12.3 ms`.
     pub why: String,

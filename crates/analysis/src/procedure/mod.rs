@@ -237,7 +237,7 @@ pub enum Answer {
     Ended {
         /// Point at which it occurred.
         at: Point,
-        /// The condition.
+        /// Condition that ended the ladder.
         until: Until,
     },
     /// A search has ended.

@@ -156,7 +156,7 @@ pub struct Percentiles {
 /// A figure with its error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasuredFigure {
-    /// The figure.
+    /// Value of the figure.
     pub value: Known,
     /// Its 95 % interval, if it has one.
     pub ci95: Option<[f64; 2]>,

@@ -79,7 +79,7 @@ impl Verdict {
 /// Result of [`judge`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The verdict.
+    /// Verdict on the trial.
     pub verdict: Verdict,
     /// All rules, in order.
     pub rules: Vec<Rule>,

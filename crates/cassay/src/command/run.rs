@@ -317,7 +317,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
 
 /// Report that the command has written.
 pub struct WrittenReport {
-    /// Its file.
+    /// Path of the report.
     pub path: PathBuf,
     /// Summary at the top of the report.
     pub headline: Headline,

@@ -309,7 +309,7 @@ impl Started {
         }
     }
 
-    /// Its process id.
+    /// Process id of the program.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -24,14 +24,14 @@ pub enum Request<'a> {
     },
     /// A statement as text.
     Query {
-        /// The statement.
+        /// Text of the statement.
         cql: &'a str,
         /// Parameters of its execution.
         parameters: Parameters<'a>,
     },
     /// Prepares a statement.
     Prepare {
-        /// The statement.
+        /// Text of the statement.
         cql: &'a str,
     },
     /// Executes a prepared statement.

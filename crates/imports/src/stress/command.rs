@@ -18,7 +18,7 @@ use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(crate) line: Line,
-    /// Its task.
+    /// Task of the command.
     pub task: Task,
 }
 

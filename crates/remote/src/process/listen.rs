@@ -47,7 +47,7 @@ pub enum Stream {
 /// The answer of a program that has ended by itself.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its exit status.
+    /// Exit status of the program.
     pub status: ExitStatus,
     /// All bytes of its output.
     pub output: Vec<u8>,

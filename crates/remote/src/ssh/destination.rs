@@ -63,9 +63,9 @@ pub(super) enum DestinationKind {
 pub struct Pod {
     /// Context of the user's configuration. `None` means the current one.
     pub context: Option<String>,
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Name of the container in the pod.
     pub container: String,

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct FaultKind {
     /// Its name in studies and in records.
     pub name: Cow<'static, str>,
-    /// Its implementation.
+    /// Implementation of the fault.
     pub means: Means,
     /// Description of its effect.
     pub what: Cow<'static, str>,
@@ -27,7 +27,7 @@ pub struct FaultKind {
     pub takes: &'static [FaultOption],
     /// Options that it requires.
     pub must: &'static [FaultOption],
-    /// Its duration.
+    /// Duration of the fault.
     pub length: Length,
     /// True if processes end. Their nodes are then down until it is healed.
     pub takes_away: bool,

@@ -12,7 +12,7 @@ const REVISION: &str = "{revision}";
 /// A build: the partial study that selects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Its name.
+    /// Name of the build.
     pub name: String,
     /// A partial study, as YAML on one line.
     pub over: String,

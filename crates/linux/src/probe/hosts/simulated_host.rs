@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Sources of the readings of a simulated host; an absent source has no reading.
 pub(crate) struct HostFiles<'a> {
-    /// Its name.
+    /// Name of the host.
     pub name: &'a str,
     /// Group that limits its CPU time.
     pub cpu: Option<&'a Path>,

@@ -21,7 +21,7 @@ fn index(number: u64) -> usize {
     (number as usize).saturating_sub(1)
 }
 
-/// The rows.
+/// The rows for faults in a study.
 pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults",

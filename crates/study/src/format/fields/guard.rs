@@ -7,7 +7,7 @@ use crate::settings::GuardedClusters;
 /// Maximum length of a rise, ns. A rise of an hour would need its own study.
 const RISE_MAX: u64 = 3600 * S;
 
-/// The rows.
+/// The rows for the guard.
 pub const FIELDS: &[Field] = &[
     optional(
         "guard",

@@ -7,7 +7,7 @@ use crate::settings::{IfInconclusive, Where};
 /// Range of latencies, ms: up to an hour.
 const MS: (f64, f64) = (0.001, 3_600_000.0);
 
-/// The rows.
+/// The rows for requirements.
 pub const FIELDS: &[Field] = &[
     optional(
         "require",
