@@ -220,8 +220,7 @@ impl Ending {
                 above,
             } => {
                 let (limit, above) = (limit(is_by_client), failure_words(above.as_ref()));
-                let not_held =
-                    || format!("no {} was sustained with a {}", point.noun(), bound.words());
+                let not_held = || format!("no {} met a {}", point.noun(), bound.words());
                 let said = range.map_or_else(not_held, |range| range.words(bound));
                 format!("{limit}{said}{above}")
             }

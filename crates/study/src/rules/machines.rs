@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "is for simulated hosts: machines have their own resources",
+            "is for simulated hosts, not for machines",
         ),
         (
             "target.local.address",

@@ -82,10 +82,7 @@ pub fn asks(place: &TargetChoice) -> String {
     } else {
         ""
     };
-    format!(
-        "Which setting should cassay compare? {}{key}",
-        words.join(", ")
-    )
+    format!("Which setting? {}{key}", words.join(", "))
 }
 
 /// Returns the default answer to one of the questions about sides; empty if there is none.

@@ -130,11 +130,7 @@ fn every_comparison_template_is_a_study_without_a_warning() {
             vec![("compare", "concurent_writes")],
             "did you mean `concurrent_writes`",
         ),
-        (
-            &local,
-            vec![("compare", "colour")],
-            "Which setting should cassay compare?",
-        ),
+        (&local, vec![("compare", "colour")], "Which setting?"),
         (
             &local,
             vec![("compare", "heap"), ("baseline", "2GiB")],

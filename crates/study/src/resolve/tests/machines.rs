@@ -80,7 +80,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
               hint: remove it, or `target.local.machines`: machines are isolated already
             s.yaml:3:62: `target.local.host.link` is not available with `isolation: loopback`
               hint: loopback gives a host only an address: use `isolation: hosts`, as root
-            s.yaml:3:62: `target.local.host.link` is for simulated hosts: machines have their own resources
+            s.yaml:3:62: `target.local.host.link` is for simulated hosts, not for machines
               hint: remove it, or `target.local.machines`
             --set:1:23: `target.local.hosts` is 4, but `target.local.machines` names 3 machines
               hint: name more machines, or lower target.local.hosts
