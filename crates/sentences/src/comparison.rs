@@ -59,7 +59,7 @@ fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
     is_beside && !too_few_blocks(blocks, planned, comparison.looks_in())
 }
 
-/// For example `; 6 blocks would settle it`; empty if the number is too large to be useful.
+/// For example `; 6 blocks would decide`; empty if the number is too large to be useful.
 pub(crate) fn settle(blocks: Option<usize>) -> String {
     let blocks = blocks.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or(String::new(), |blocks| {

@@ -66,7 +66,7 @@ fn with_throughput(search: &SearchRecord) -> String {
     }
 }
 
-/// For example `48,200 op/s (± 2.1 %, mean of 5 searches) is the most with a p99 within 10 ms`,
+/// For example `48,200 op/s (± 2.1 %, mean of 5 searches) is the highest load with a p99 within 10 ms`,
 /// with its error.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];

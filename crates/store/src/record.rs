@@ -811,7 +811,7 @@ pub struct ComparisonRecord {
     /// Smallest difference, as a share, that four in five such studies would find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub could_see: Option<f64>,
-    /// Number of blocks that would settle it at this spread. Absent if more blocks would not help.
+    /// Number of blocks that would decide at this spread. Absent if more blocks would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
     /// Standard deviation between runs, as a share, that the interval allows for. Absent if the two
