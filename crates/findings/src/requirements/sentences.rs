@@ -102,7 +102,7 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// For example `missed`, or `cannot be told (its interval contains the limit)`.
+    /// For example `missed`, or `unknown (its interval contains the limit)`.
     pub(super) fn came_of_it(
         &self,
         number: &Number,

@@ -57,7 +57,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Formats an outcome: `missed`, `met`, `not to be told`. If an undecided requirement counts as
+/// Formats an outcome: `missed`, `met`, `untold`. If an undecided requirement counts as
 /// missed, the text says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
