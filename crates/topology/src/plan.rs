@@ -182,13 +182,13 @@ pub struct Jvm {
 /// Settings of cassandra.yaml.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Yaml {
-    /// `concurrent_reads`
+    /// Most reads at once, from the setting of the same name.
     pub concurrent_reads: u32,
-    /// `concurrent_writes`
+    /// Most writes at once, from the setting of the same name.
     pub concurrent_writes: u32,
-    /// `concurrent_counter_writes`
+    /// Most counter writes at once, from the setting of the same name.
     pub concurrent_counter_writes: u32,
-    /// `concurrent_compactors`
+    /// Most compactions at once, from the setting of the same name.
     pub concurrent_compactors: u32,
 }
 
