@@ -181,7 +181,7 @@ impl Raw {
         self.nodes[0].cpus = self.online.clone();
     }
 
-    /// Returns the position of each core, which is that of its first CPU.
+    /// Returns the position of the first CPU of each core.
     fn seats(&mut self) -> Vec<CorePosition> {
         let packages = owners(self.packages.iter().map(|(_, set)| set));
         let nodes = owners(self.nodes.iter().map(|node| &node.cpus));

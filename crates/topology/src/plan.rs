@@ -182,13 +182,13 @@ pub struct Jvm {
 /// Settings of cassandra.yaml.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Yaml {
-    /// Most reads at once, from the setting of the same name.
+    /// Most reads at once, for the setting of the same name.
     pub concurrent_reads: u32,
-    /// Most writes at once, from the setting of the same name.
+    /// Most writes at once, for the setting of the same name.
     pub concurrent_writes: u32,
-    /// Most counter writes at once, from the setting of the same name.
+    /// Most counter writes at once, for the setting of the same name.
     pub concurrent_counter_writes: u32,
-    /// Most compactions at once, from the setting of the same name.
+    /// Most compactions at once, for the setting of the same name.
     pub concurrent_compactors: u32,
 }
 
