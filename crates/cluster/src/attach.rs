@@ -108,7 +108,7 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
             }
         }
         Err(error) => say(&format!(
-            "changes of an earlier command could not be undone: {error:#}"
+            "cassay could not undo changes of an earlier command: {error:#}"
         )),
     }
 }
@@ -192,11 +192,14 @@ fn agents_of(
         let agent = Jolokia::attached(address, access, moves).context("use the Jolokia agents")?;
         let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
-            Ok(_) => Err(format!("{address} shows no MBeans of Cassandra")),
+            Ok(_) => Err(format!("{address} provides no MBeans of Cassandra")),
             Err(error) => Err(format!("{error:#}")),
         };
         if let Err(reason) = &agent {
-            say(&format!("{} has no MBeans for us: {reason}", node.name));
+            say(&format!(
+                "{} provides no MBeans to cassay: {reason}",
+                node.name
+            ));
         }
         agents.push(agent);
     }
@@ -210,8 +213,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
             password: credentials::read(source)?,
         }),
         (None, None) => None,
-        (Some(user), None) => bail!("user {user} has no password: name a file or a variable"),
-        (None, Some(_)) => bail!("there is a password, but no user"),
+        (Some(user), None) => bail!("user {user} has no password: set a file or a variable"),
+        (None, Some(_)) => bail!("a password is set, but no user"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
@@ -249,7 +252,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")
-        .context("query the node about itself")?;
+        .context("query the node's own row")?;
     let mut nodes = nodes_of(&local, |_| Ok(own))?;
     let columns = "data_center, rack, tokens, release_version";
     let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
@@ -263,12 +266,12 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
-                .context("query the node about the others")?;
+                .context("query the rows of the other nodes")?;
             nodes_of(&peers, |row| {
                 Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
-        Err(error) => return Err(error.context("query the node about the others")),
+        Err(error) => return Err(error.context("query the rows of the other nodes")),
     };
     nodes.extend(peers);
     Ok(nodes)
@@ -282,7 +285,7 @@ fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
 }
 
 /// Returns the nodes of a result with the columns data_center, rack, tokens, release_version. Peers
-/// that are still joining have no tokens and are left out.
+/// that are still joining have no tokens and are omitted.
 fn nodes_of(
     result: &QueryResult,
     address_of: impl Fn(&[Value]) -> Result<SocketAddr>,
@@ -343,7 +346,7 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     let found: Vec<NodeInfo> = nodes.into_iter().filter(of_wanted).collect();
     if found.is_empty() {
         bail!(
-            "no node is in data center {wanted:?}; there are {}",
+            "no node is in data center {wanted:?}; the data centers are {}",
             names.join(", ")
         );
     }
@@ -384,11 +387,11 @@ fn capabilities(
 }
 
 /// Reason why metrics cannot be read by CQL.
-pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
+pub(crate) const NO_METRICS: &str = "Cassandra provides metrics as tables since 6.0";
 
 /// Reason why MBeans are not available, and the way to enable them.
-pub(crate) const NO_AGENTS: &str = "no MBeans: the study gives no access to Jolokia agents; \
-                                    `attach: {jolokia: {port: 8778}}` would give it";
+pub(crate) const NO_AGENTS: &str =
+    "no MBeans: the study does not configure Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
 /// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
 /// the way to enable them.
@@ -405,8 +408,8 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
         Ok("MBeans by the Jolokia agent of every node".to_string())
     } else {
         Err(format!(
-            "no MBeans of every node: {}; `jolokia` must have the port, user and password of the \
-             agents",
+            "not all nodes provide MBeans: {}; `jolokia` must contain the port, user and password \
+             of the agents",
             missing.join("; ")
         ))
     }

@@ -64,7 +64,7 @@ fn live_bytes(cluster: &Cluster, node: &NodeInfo, keyspace: &str, tables: &[&str
         Ok(metrics) => by_metrics(&metrics, keyspace, tables),
         Err(_) => by_virtual_table(cluster, node, keyspace, tables),
     };
-    bytes.with_context(|| format!("ask {} for the size of {keyspace}", node.name))
+    bytes.with_context(|| format!("request the size of {keyspace} from {}", node.name))
 }
 
 fn by_metrics(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<u64> {
@@ -93,7 +93,8 @@ fn by_virtual_table(
         ));
         let found = match found {
             Err(error) if error.downcast_ref::<ServerError>().is_some() => bail!(
-                "{} shows no system_views.disk_usage to this user, and gives no access to MBeans",
+                "{} does not let this user read system_views.disk_usage, and cassay has no access \
+                 to MBeans",
                 node.name
             ),
             found => found?,

@@ -51,7 +51,7 @@ pub struct ReportedChanges {
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
 impl Cluster {
-    /// Asks all nodes for their report. Values that a node does not report are left out.
+    /// Requests the report of all nodes. Values that a node does not report are omitted.
     pub fn query_reports(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.nodes() {

@@ -20,8 +20,8 @@ impl<'a> NodeFiles<'a> {
     pub(crate) fn agent(&self) -> Result<&'a Jolokia> {
         self.agent.with_context(|| {
             format!(
-                "{} has no Jolokia agent, which snapshots and online restores need\nhint: run \
-                 once without CASSANDRA_HOME to fetch it, or restore offline",
+                "{} has no Jolokia agent, which snapshots and online restores need\nhint: run once \
+                 without CASSANDRA_HOME to download the agent, or restore offline",
                 self.name
             )
         })

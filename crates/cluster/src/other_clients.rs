@@ -115,7 +115,7 @@ impl Cluster {
 }
 
 fn ask(node: &NodeInfo, what: &str) -> String {
-    format!("ask {} for {what}", node.name)
+    format!("request {what} from {}", node.name)
 }
 
 /// Returns the connections of other programs. Another cassay on this machine counts as this one.

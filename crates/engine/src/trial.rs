@@ -120,7 +120,7 @@ struct State {
     finding: TrialFinding,
     /// Outcomes of the writes of the main stage, if they are recorded.
     outcomes: Outcomes,
-    /// Number of operations on registers, except the recorded ones.
+    /// Number of operations on registers, except the recorded operations.
     beyond: u64,
     /// Processes of the nodes at the start of the measured part.
     pids: Vec<(String, Option<u32>)>,

@@ -11,7 +11,7 @@ use crate::sections::{
     trial_series,
 };
 
-/// Makes the page of a run. Parts without records are left out.
+/// Makes the page of a run. Parts without records are omitted.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let folds = [

@@ -33,7 +33,7 @@ impl Cluster {
             let token = node.tokens.first()?;
             let now = seen.iter().find(|one| one.tokens.contains(token))?.address;
             let is_news = now != node.address && self.access().moves.note(node.address, now);
-            is_news.then(|| format!("{} is at {now} now", node.name))
+            is_news.then(|| format!("{} is now at {now}", node.name))
         };
         self.nodes().iter().filter_map(moved).collect()
     }

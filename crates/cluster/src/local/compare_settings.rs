@@ -39,7 +39,9 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
         _ => vec![SettingPair {
             key: key.to_string(),
             wanted: plain(value),
-            effect: Effect::NotShown("system_views.settings has no row for it".to_string()),
+            effect: Effect::NotShown(
+                "system_views.settings has no row for this setting".to_string(),
+            ),
         }],
     }
 }
@@ -68,13 +70,13 @@ fn effect(value: &Value, row: &str) -> Effect {
     };
     if is_left_to_it {
         return Effect::NotShown(format!(
-            "the server shows the value that it has chosen: {row}"
+            "the server reports the value that it has chosen: {row}"
         ));
     }
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("{row} does not contain every part of it")),
+        None => Effect::NotShown(format!("{row} does not contain every part of the value")),
     }
 }
 
@@ -238,7 +240,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // Values that change all the time are not configuration.
+        // Values that change continuously are not configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -374,8 +376,8 @@ mod tests {
                 "sstable",
                 json!({"selected_format": "bti", "unheard_of": 1})
             ),
-            "sstable.selected_format big no; \
-             sstable.unheard_of ? system_views.settings has no row for it"
+            "sstable.selected_format big no; sstable.unheard_of ? system_views.settings has no row \
+             for this setting"
         );
         assert_eq!(
             check(
@@ -397,12 +399,12 @@ mod tests {
         // server chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
-            sized.ends_with("? the server shows the value that it has chosen: 32"),
+            sized.ends_with("? the server reports the value that it has chosen: 32"),
             "{sized}"
         );
         let auto = check("disk_access_mode", json!("auto"));
         assert!(
-            auto.ends_with("? the server shows the value that it has chosen: mmap"),
+            auto.ends_with("? the server reports the value that it has chosen: mmap"),
             "{auto}"
         );
     }

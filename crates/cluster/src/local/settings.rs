@@ -140,13 +140,13 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     }
     ensure!(
         spec.tokens.len() == spec.nodes,
-        "there are tokens for {}, but there should be {}",
+        "the settings contain tokens for {}, but should contain tokens for {}",
         counted(spec.tokens.len(), "node"),
         counted(spec.nodes, "node")
     );
     ensure!(
         !spec.yaml.contains_key("num_tokens"),
-        "the nodes have their tokens already, so num_tokens cannot be set"
+        "the nodes already have their tokens, so cassay cannot set num_tokens"
     );
     let mut seen = BTreeSet::new();
     for (tokens, number) in spec.tokens.iter().zip(1..) {
@@ -300,7 +300,7 @@ pub(crate) fn changed(
 ) -> Result<String> {
     refuse(of, overrides)?;
     if overrides.contains_key("num_tokens") {
-        bail!("num_tokens cannot be changed: the node has its tokens");
+        bail!("cassay cannot change num_tokens: the node already has its tokens");
     }
     let line = |line: &str| -> Result<(String, Value)> {
         let (key, value) = line.split_once(": ").context("a line without a key")?;
@@ -309,7 +309,7 @@ pub(crate) fn changed(
     };
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings: Result<Map<String, Value>> = lines.map(line).collect();
-    let settings = settings.context("it is not as cassay wrote it")?;
+    let settings = settings.context("the file differs from the file that cassay wrote")?;
     Ok(yaml_text(&overridden(
         settings,
         &yaml_named(of.0.line(), overrides),
@@ -382,7 +382,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
 
 /// Writes one key per line, with values in YAML's flow style, which includes JSON.
 fn yaml_text(settings: &Map<String, Value>) -> String {
-    let mut text = String::from("# Written by cassay for one cluster; changes here are lost.\n");
+    let mut text = String::from("# Written by cassay for one cluster, which overwrites changes.\n");
     for (key, value) in settings {
         text.push_str(&format!("{key}: {value}\n"));
     }

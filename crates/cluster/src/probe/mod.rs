@@ -129,14 +129,14 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         .collect();
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "hosts: the machines of {} are not monitored (`attach: {{hosts: …}}` would do that; \
+            "hosts: cassay does not monitor the machines of {} (`attach: {{hosts: …}}` does; \
              cassay can import files from their own tools)",
             elsewhere.join(", ")
         ));
     }
     if spec.processes.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "processes: {} were not started by cassay, so only cassay itself is watched",
+            "processes: cassay did not start {}, so it observes only itself",
             elsewhere.join(", ")
         ));
     }

@@ -24,8 +24,8 @@ const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables 
 const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
 /// Hint that enables the MBeans.
-const BY_AGENT: &str = "Jolokia agents in the JVMs, named by `attach: {jolokia: {port: 8778}}`, \
-    would show it";
+const BY_AGENT: &str =
+    "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide it";
 
 /// Probes of a node that shows its metrics in tables.
 struct ByTables {
@@ -117,7 +117,7 @@ pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         let (tabled, hidden): (Vec<_>, Vec<_>) = nodes.iter().copied().partition(by_tables);
         if !tabled.is_empty() {
             unseen.push(format!(
-                "cassandra: the metrics of {} are read over CQL, from system_metrics and \
+                "cassandra: cassay reads the metrics of {} over CQL, from system_metrics and \
                  system_views; {NO_METRICS}: {reason}; {BY_AGENT}",
                 names(&tabled)
             ));

@@ -29,7 +29,7 @@ pub(crate) fn create(
         place.agent()?;
         if place.has(&manifest::folder(place.folder, name))? {
             bail!(
-                "{} has a snapshot {name} already: remove it first, or take another name",
+                "{} already has a snapshot {name}: remove it first, or use another name",
                 place.name
             );
         }
@@ -233,7 +233,7 @@ pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()>
             anyhow!(
                 "its part of the snapshot {name} differs from the original, so cassay restored \
                  nothing: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
-                 make it again from newly loaded data"
+                 create it again from newly loaded data"
             )
         })
     })

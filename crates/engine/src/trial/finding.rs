@@ -137,7 +137,7 @@ impl TrialRun<'_> {
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of {}: its counts started again",
+                "{} of {}: its counters restarted",
                 fault.kind.name,
                 fault.place()
             ))),

@@ -95,7 +95,7 @@ pub(super) const JVM: &str = "JVM";
 const ARCHIVES: &str = "class_archives";
 /// Displayed value of a missing option.
 const ABSENT: &str = "absent";
-pub(super) const NO_AGENT: &str = "the JVM cannot be asked: no agent";
+pub(super) const NO_AGENT: &str = "cassay cannot query the JVM: it has no agent";
 
 /// Time limit for reading the settings.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -125,7 +125,7 @@ pub(super) fn see(node: &LocalNode, access: &Access) -> Result<NodeReport> {
     let jvm = node.jolokia.as_ref().map(see_jvm).transpose();
     Ok(NodeReport {
         settings,
-        jvm: jvm.with_context(|| format!("ask the JVM of {name}"))?,
+        jvm: jvm.with_context(|| format!("query the JVM of {name}"))?,
     })
 }
 

@@ -89,7 +89,7 @@ fn proofs(cluster: &Cluster, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
         let mut session = cluster.session_to(node)?;
         for (name, source, is_it, options) in asked() {
             let columns = columns(&mut session, source, is_it)
-                .with_context(|| format!("ask {} for the options of {name}", node.name))?;
+                .with_context(|| format!("request the options of {name} from {}", node.name))?;
             for option in *options {
                 proofs.extend(option_proofs(&node.name, (name, source), option, &columns));
             }

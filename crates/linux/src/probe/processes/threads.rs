@@ -127,7 +127,7 @@ impl Threads {
             let Ok(id) = name.parse::<u32>() else {
                 continue;
             };
-            // If a thread ends between these lines, it is left out.
+            // If a thread ends between these lines, it is omitted.
             let status = read_at(&self.folder, &format!("{name}/status"), &mut buffer);
             let Some(mut switches) = status.and_then(Switches::parse) else {
                 continue;
@@ -191,7 +191,7 @@ fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usi
 }
 
 /// Returns the activity of all threads since `before`. A new thread counts with all its activity. A
-/// thread that has ended since is left out.
+/// thread that has ended since is omitted.
 fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (id, thread) in now {
