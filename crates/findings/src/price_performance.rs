@@ -306,7 +306,7 @@ mod tests {
         assert!(low < ratio && ratio < high);
         let said = found.answer.join("\n");
         assert!(
-            said.contains("4 USD an hour") && said.contains("times “d13”"),
+            said.contains("4 USD per hour") && said.contains("times “d13”"),
             "{said}"
         );
         // Two currencies have no ratio.

@@ -399,7 +399,7 @@ fn added_blocks_are_judged_at_any_time_and_an_odd_one_is_named() {
     assert_eq!(primary.robust.as_ref().unwrap().block, 7);
     let odd = found.answer.iter().find(|s| s.contains("One block differs")).unwrap();
     assert!(
-        odd.contains("block 7") && odd.contains("without its weight"),
+        odd.contains("block 7") && odd.contains("Without its weight"),
         "{odd}"
     );
 }

@@ -415,7 +415,7 @@ mod tests {
         assert!((made.improvements[3].ratio.as_ref().unwrap().value - 2.0).abs() < 1e-9);
         let said = made.sentences.join("\n");
         assert!(
-            said.contains("NUMA nodes") && said.contains("p99 at most 10.0 ms"),
+            said.contains("NUMA nodes") && said.contains("p99 of at most 10.0 ms"),
             "{said}"
         );
         let text = serde_json::to_string(&made).unwrap();

@@ -233,7 +233,7 @@ fn searches_go_on_until_what_they_found_is_told_apart() {
     };
     let said = run(1.5).unwrap();
     assert!(
-        said.contains("is answered (faster) after 4 of at most 8"),
+        said.contains("has an answer (faster) after 4 of at most 8"),
         "{said}"
     );
     assert!(!run(1.02).unwrap_or_default().contains("faster"));

@@ -392,7 +392,10 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     assert_eq!(cells(1)[..2], ["disk", "not done here"]);
     assert_eq!(cells(1).last(), Some(&"impact negligible"));
     assert_eq!(cells(2)[..2], ["node", "not done here"]);
-    assert_says(&table.foot, &["a source, on eight hosts", "not judged"]);
+    assert_says(
+        &table.foot,
+        &["a source, on eight hosts", "does not judge it"],
+    );
 }
 
 /// A stretch of a fault compared with trials without it.

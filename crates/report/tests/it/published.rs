@@ -102,7 +102,7 @@ fn a_published_ratio_is_inside_or_outside_our_interval_only() {
         "not measured",
         "this run has no",
         "contradicts",
-        "not all",
+        "only partly printed",
         "repetitions",
         "disk: no interruption",
     ] {

@@ -262,7 +262,7 @@ fn keys_of_a_table_are_not_on_the_page() {
     view.plan.resolved.overrides =
         serde_json::from_value(json!({"inputs": inputs})).expect("overrides");
     let html = html(&page(&view));
-    assert!(html.contains("3 lines, which are not shown"));
+    assert!(html.contains("3 lines, which this page does not show"));
     assert!(!html.contains("somebody@example.org"));
     let beside = text(&compare(&fixture::run(1), &view));
     let said = "study: overrides.inputs.shop.users.keys.csv";

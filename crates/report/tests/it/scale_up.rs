@@ -197,11 +197,11 @@ fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
         "2.550",
         "The two-level model",
         "κ₁ 0 (held)",
-        "or more)",
+        "more) from the best",
         "the best",
         "15 to ∞",
         "V3: the client was busy",
-        "there are 2 usable points",
+        "only 2 points",
         "2 points determine an efficiency and no curve.",
     ] {
         let squeezed = said.split_whitespace().collect::<Vec<_>>().join(" ");

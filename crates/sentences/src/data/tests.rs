@@ -95,7 +95,7 @@ fn an_allowed_loss_is_not_an_alarm_and_a_forbidden_one_is() {
     assert!(said.contains("2 of these must not happen"), "{said}");
     let said = against(&[with_rows(0, RuleOutcome::Warn, lost(PromiseKind::Unknown))]).remove(0);
     assert!(
-        said.starts_with("Data was lost") && said.contains("is not known"),
+        said.starts_with("Data was lost") && said.contains("cassay does not know whether"),
         "{said}"
     );
 }

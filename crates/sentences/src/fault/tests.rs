@@ -80,8 +80,9 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     );
     let at_rate = sentences_on(few, Some(Point::Rate(300))).remove(2);
     assert!(
-        at_rate
-            .starts_with("“node-kill” of node2: p99 51 → 1,040 ms during the fault (× 20.4); 20 %"),
+        at_rate.starts_with(
+            "“node-kill” of node2: p99 51 → 1,040 ms during the fault (× 20.4); at worst 20 %"
+        ),
         "{at_rate}"
     );
     assert_eq!(
@@ -140,9 +141,9 @@ fn full_recovery_is_stated_only_if_every_fault_recovered() {
     let mut faults = vec![fault(0.3, Some(4.0), 0); 4];
     faults.push(fault(0.3, None, 0));
     let but_one = sentences_on(faults, None).remove(0);
-    assert!(but_one.contains("after 4 throughput and p99"), "{but_one}");
+    assert!(but_one.contains("after 4, throughput and p99"), "{but_one}");
     assert!(
-        but_one.contains("after 1 one of them was not back"),
+        but_one.contains("after 1, at least one of them was not back"),
         "{but_one}"
     );
 }

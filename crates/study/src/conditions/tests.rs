@@ -106,7 +106,8 @@ fn shared_conditions_are_listed_once_and_others_with_variants() {
               else on loopback
             each host: CPUs 0 1,
               CPU time of 1.5 cores,
-              3GiB of memory, including page cache,
+              3GiB of memory,
+              including page cache,
               a volume of 20GiB,
               a link of 1Gbit/s,
               a delay of 1ms in each direction

@@ -144,7 +144,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
               hint: end one fault before the other starts
             s.yaml:10:5: this fault ends at 1m, but `window.measure` is 1m
               hint: use a longer window, which also covers the recovery
-            s.yaml:11:10: at 13s it overlaps node-pause of node3, 5s to 14s
+            s.yaml:11:10: overlap at 13s with node-pause of node3, 5s to 14s
               hint: end one fault before the other starts
         "#]],
     );

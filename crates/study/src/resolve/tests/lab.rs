@@ -342,7 +342,7 @@ fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
     let variant = "variants: {a: {}, b: {target: {local: {yaml: {storage_port: 7}}}}}";
     let said = messages("local: {}", variant);
     assert!(
-        said.iter().any(|text| text.starts_with("storage_port of")),
+        said.iter().any(|text| text.starts_with("you cannot set storage_port of")),
         "{said:?}"
     );
     assert_eq!(
