@@ -9,54 +9,127 @@ use std::time::Duration;
 use target_spec::fault::Hit;
 
 /// An observation at one moment.
+///
+/// A target may be whole although its fault is visible, as after a compaction that left its files.
+/// Or it may show neither, as during a start. So an observation answers both questions.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// True if the fault is visible. `None` if it could not be observed.
-    pub broken: Option<bool>,
-    /// True if the target is whole. `None` if it could not be observed.
-    pub whole: Option<bool>,
+    /// Presence of the fault.
+    pub fault: Presence,
+    /// Health of the target.
+    pub target: Health,
     /// Description of the observation.
     pub words: String,
 }
 
-impl Observation {
-    /// Combines two independent observations: broken or whole only if both agree.
-    pub fn combine(one: Observation, other: Observation) -> Observation {
-        Observation {
-            broken: both(one.broken, other.broken),
-            whole: both(one.whole, other.whole),
-            words: format!("{}, {}", one.words, other.words),
-        }
-    }
+/// Presence of a fault, as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The fault is visible.
+    Present,
+    /// The fault is not visible.
+    Absent,
+    /// No observer could be asked.
+    Unknown,
+}
 
-    /// Adds another observer, which must confirm the whole state. It is asked only if the others
-    /// see the target whole.
-    pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
-        if self.whole != Some(true) {
-            return self;
-        }
-        let broken = self.broken;
-        Observation {
-            broken,
-            ..Observation::combine(self, other())
+/// Health of a target, as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// The target works as before the fault.
+    Whole,
+    /// A part of the target does not work.
+    Impaired,
+    /// No observer could be asked.
+    Unknown,
+}
+
+impl From<bool> for Presence {
+    fn from(is_present: bool) -> Presence {
+        if is_present {
+            Presence::Present
+        } else {
+            Presence::Absent
         }
     }
 }
 
-/// Returns true if both are true. `None` if unknown.
-pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
-    match (one, other) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
+impl Presence {
+    /// Combines two answers: a fault is present only if both observers see it.
+    pub(crate) fn and(self, other: Presence) -> Presence {
+        match (self, other) {
+            (Presence::Absent, _) | (_, Presence::Absent) => Presence::Absent,
+            (Presence::Present, Presence::Present) => Presence::Present,
+            (Presence::Unknown, _) | (_, Presence::Unknown) => Presence::Unknown,
+        }
+    }
+}
+
+impl From<bool> for Health {
+    fn from(is_whole: bool) -> Health {
+        if is_whole {
+            Health::Whole
+        } else {
+            Health::Impaired
+        }
+    }
+}
+
+impl Health {
+    /// Combines two answers: a target is whole only if both observers see it whole.
+    pub fn and(self, other: Health) -> Health {
+        match (self, other) {
+            (Health::Impaired, _) | (_, Health::Impaired) => Health::Impaired,
+            (Health::Whole, Health::Whole) => Health::Whole,
+            (Health::Unknown, _) | (_, Health::Unknown) => Health::Unknown,
+        }
+    }
+}
+
+impl Observation {
+    /// Returns true if the observer sees the fault.
+    pub fn shows_fault(&self) -> bool {
+        self.fault == Presence::Present
+    }
+
+    /// Returns true if the observer sees the target whole.
+    pub fn is_whole(&self) -> bool {
+        self.target == Health::Whole
+    }
+
+    /// Combines two independent observations: the fault is present, or the target whole, only if
+    /// both agree.
+    pub fn combine(one: Observation, other: Observation) -> Observation {
+        Observation {
+            fault: one.fault.and(other.fault),
+            target: one.target.and(other.target),
+            words: format!("{}, {}", one.words, other.words),
+        }
+    }
+
+    /// Adds another observer, which must confirm the whole state. It does not judge the fault.
+    pub fn confirm(self, other: Observation) -> Observation {
+        Observation {
+            fault: self.fault,
+            ..Observation::combine(self, other)
+        }
+    }
+
+    /// Like `confirm`, but the other observer is asked only if this one sees the target whole.
+    pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
+        if self.is_whole() {
+            self.confirm(other())
+        } else {
+            self
+        }
     }
 }
 
 /// Returns a failed observation.
 pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
-        broken: None,
-        whole: None,
+        fault: Presence::Unknown,
+        target: Health::Unknown,
         words: format!("cassay could not ask {who} ({error:#})"),
     }
 }
@@ -84,8 +157,8 @@ pub(crate) fn process(
     match state {
         Err(error) => unseen("the kernel", &error),
         Ok(state) => Observation {
-            broken: Some(is_broken(state)),
-            whole: Some(!is_broken(state)),
+            fault: Presence::from(is_broken(state)),
+            target: Health::from(!is_broken(state)),
             words: match state {
                 Some(state) => format!("the kernel calls its process {state}"),
                 None => "its process no longer exists".to_owned(),
@@ -98,8 +171,8 @@ pub(crate) fn process(
 pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
-        broken: Some(answer.is_err()),
-        whole: Some(answer.is_ok()),
+        fault: Presence::from(answer.is_err()),
+        target: Health::from(answer.is_ok()),
         words: match answer {
             Ok(()) => "it answers a client".to_owned(),
             Err(error) => format!("it does not answer a client ({})", short(&error)),
@@ -114,7 +187,7 @@ pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
 
 /// Refuses to wait any longer for a starting node whose process has ended.
 pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
-    let ended = process(world, node, |state| state.is_none()).broken == Some(true);
+    let ended = process(world, node, |state| state.is_none()).shows_fault();
     ensure!(
         !ended,
         "{name} has ended during its start: its log has the reason"
@@ -167,8 +240,8 @@ pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Ob
         nodes.iter().map(|(index, _)| client(world, *index, limit)).collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
     Observation {
-        broken: Some(looks.iter().all(|look| look.broken == Some(true))),
-        whole: Some(looks.iter().all(|look| look.whole == Some(true))),
+        fault: Presence::from(looks.iter().all(Observation::shows_fault)),
+        target: Health::from(looks.iter().all(Observation::is_whole)),
         words: words.join(", "),
     }
 }
@@ -178,13 +251,13 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
     let count = world.nodes().len();
     let looks: Vec<Observation> = (0..count).map(|node| client(world, node, limit)).collect();
     let silent = |(node, look): (usize, &Observation)| {
-        (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
+        (!look.is_whole()).then(|| format!("node{}: {}", node + 1, look.words))
     };
     let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
     let is_whole = silent.is_empty();
     Observation {
-        broken: Some(!is_whole),
-        whole: Some(is_whole),
+        fault: Presence::from(!is_whole),
+        target: Health::from(is_whole),
         words: if is_whole {
             "all answer clients".to_owned()
         } else {
@@ -224,8 +297,8 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
     };
     let (from, to) = (host_name(world, from), host_name(world, to));
     Ok(Observation {
-        broken: Some(!reach.is_open()),
-        whole: Some(matches!(reach, Reach::Reached(_))),
+        fault: Presence::from(!reach.is_open()),
+        target: Health::from(matches!(reach, Reach::Reached(_))),
         words: match reach {
             Reach::Reached(_) => format!("{from} reaches {to}"),
             Reach::Refused => format!("{from} is refused by {to}"),
@@ -260,10 +333,11 @@ pub(crate) fn ways(
         .map(|(from, to)| or_unseen("a host", way(world, from, to, limit)))
         .collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
-    let all = |of: fn(&Observation) -> Option<bool>| looks.iter().map(of).fold(Some(true), both);
+    let faults = looks.iter().map(|look| look.fault);
+    let targets = looks.iter().map(|look| look.target);
     Observation {
-        broken: all(|look| look.broken),
-        whole: all(|look| look.whole),
+        fault: faults.fold(Presence::Present, Presence::and),
+        target: targets.fold(Health::Whole, Health::and),
         words: words.join(", "),
     }
 }
@@ -347,8 +421,8 @@ pub(crate) fn disk(
     is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {
     let tried = try_disk(world, host, DiskWork::default(), limit).map(|tried| Observation {
-        broken: Some(is_broken(&tried)),
-        whole: Some(matches!(
+        fault: Presence::from(is_broken(&tried)),
+        target: Health::from(matches!(
             (tried.write, tried.read),
             (Attempt::Took(_), Attempt::Took(_) | Attempt::None)
         )),

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use cluster::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;
@@ -82,8 +82,8 @@ pub(crate) fn held(
         held_at(world, by, address, limit)
     });
     let looked = held.map(|held| Observation {
-        broken: Some(held.iter().all(|one| is_broken(*one))),
-        whole: Some(held.iter().all(|one| *one == Some(MemberStatus::Normal))),
+        fault: Presence::from(held.iter().all(|one| is_broken(*one))),
+        target: Health::from(held.iter().all(|one| *one == Some(MemberStatus::Normal))),
         words: words(&held),
     });
     observation::or_unseen("the other nodes", looked)
@@ -92,8 +92,8 @@ pub(crate) fn held(
 /// Observes a node's data folders: broken if they are empty.
 pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
-        broken: Some(is_empty),
-        whole: Some(!is_empty),
+        fault: Presence::from(is_empty),
+        target: Health::from(!is_empty),
         words: if is_empty {
             "its folders are empty".to_owned()
         } else {
@@ -131,8 +131,7 @@ pub(crate) fn and_known(
 /// Returns true if a node answers clients but all others consider it down.
 pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
     let is_down = |one| one == Some(MemberStatus::Down);
-    world.ask(node, TOLD_WITHIN).is_ok()
-        && held(world, node, TOLD_WITHIN, is_down).broken == Some(true)
+    world.ask(node, TOLD_WITHIN).is_ok() && held(world, node, TOLD_WITHIN, is_down).shows_fault()
 }
 
 /// Adds to the whole state that the node reports no more streams.
@@ -149,8 +148,8 @@ pub(crate) fn settled(world: &mut dyn Mbeans, node: usize, limit: Duration) -> R
     let own = world.members(node, limit)?;
     let is_settled = own.mode == "NORMAL" && own.streams_count == 0;
     Ok(Observation {
-        broken: Some(!is_settled),
-        whole: Some(is_settled),
+        fault: Presence::from(!is_settled),
+        target: Health::from(is_settled),
         words: format!(
             "it calls itself {} with {} streams",
             own.mode, own.streams_count
@@ -200,7 +199,7 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<HealResult> {
             break ended;
         }
         // The answer may never come, if the host's network failed with the node.
-        if observation::process(world, at_work, |state| state.is_some()).broken != Some(true) {
+        if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!("node {} no longer exists", at_work + 1));
         }
         if world.now_ns() >= until_ns || host::process::is_interrupted() {

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
-use crate::observation::{self, Observation, both};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Query, QueryAnswer};
@@ -149,18 +149,18 @@ fn each_other(world: &mut dyn World) -> Result<()> {
 /// Observes all nodes as a client, and their view of each other: whole if all are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
-    if clients.whole != Some(true) {
+    if !clients.is_whole() {
         return clients;
     }
     match each_other(world) {
         Ok(()) => Observation {
-            broken: Some(false),
-            whole: Some(true),
+            fault: Presence::Absent,
+            target: Health::Whole,
             words: "all answer clients and consider each other up".to_owned(),
         },
         Err(error) => Observation {
-            broken: Some(true),
-            whole: Some(false),
+            fault: Presence::Present,
+            target: Health::Impaired,
             words: format!("{error:#}"),
         },
     }
@@ -184,12 +184,12 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
         format!("the earlier process has ended of {}", new.join(", "))
     };
     Observation {
-        broken: match (new.is_empty(), unknown.is_empty()) {
-            (false, _) => Some(true),
-            (true, true) => Some(false),
-            (true, false) => None,
+        fault: match (new.is_empty(), unknown.is_empty()) {
+            (false, _) => Presence::Present,
+            (true, true) => Presence::Absent,
+            (true, false) => Presence::Unknown,
         },
-        whole: Some(true),
+        target: Health::Whole,
         words: if unknown.is_empty() {
             said
         } else {
@@ -198,12 +198,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     }
 }
 
-/// Keeps the broken state of an observation. The whole state requires that all nodes are up.
+/// Keeps what an observer sees of the fault. The whole state requires that all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
-    let up = all_up(world, limit);
-    Observation {
-        broken: seen.broken,
-        whole: both(seen.whole, up.whole),
-        words: format!("{}, {}", seen.words, up.words),
-    }
+    seen.confirm(all_up(world, limit))
 }

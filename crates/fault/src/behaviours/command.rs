@@ -4,7 +4,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -73,8 +73,8 @@ impl CommandFault {
             format!(" ({})", done.said)
         };
         Ok(Observation {
-            broken: Some(is_broken),
-            whole: Some(!is_broken),
+            fault: Presence::from(is_broken),
+            target: Health::from(!is_broken),
             words: format!("{name} reports it as {state}{said}"),
         })
     }

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
@@ -56,8 +56,8 @@ impl Rot {
         let name = path.file_name().unwrap_or_default().display().to_string();
         let is_other = self.read(world, path, at)? != before;
         Ok(Observation {
-            broken: Some(is_other),
-            whole: Some(!is_other),
+            fault: Presence::from(is_other),
+            target: Health::from(!is_other),
             words: if is_other {
                 format!("{BYTES} bytes of {name} at {at} are others than before")
             } else {

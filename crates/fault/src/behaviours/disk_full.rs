@@ -2,7 +2,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -44,8 +44,8 @@ impl Fault for Full {
         });
         let most = self.leave_bytes + SLACK_BYTES;
         let looked = looked.map(|left| Observation {
-            broken: Some(left <= most),
-            whole: Some(left > most),
+            fault: Presence::from(left <= most),
+            target: Health::from(left > most),
             words: format!("its volume has {} MiB free", left >> 20),
         });
         let looked = observation::or_unseen("the kernel", looked);

@@ -5,7 +5,7 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Observation, Presence};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::net::IpAddr;
@@ -54,7 +54,9 @@ impl Fault for PowerOff {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
         // Nodes that run on another host answer, but are not yet on their own host again.
-        look.broken = look.broken.map(|broken| broken || self.is_moved);
+        if self.is_moved && look.fault == Presence::Absent {
+            look.fault = Presence::Present;
+        }
         look
     }
 

@@ -4,7 +4,7 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
@@ -25,10 +25,14 @@ impl Fault for ClientCut {
         let clients = observation::clients(world, self.0, limit);
         // Other hosts must be able to reach the host, regardless of the observations of clients.
         let others = observation::others_reach(world, self.0, limit);
+        let are_spared = match others.target {
+            Health::Whole => Presence::Present,
+            Health::Impaired => Presence::Absent,
+            Health::Unknown => Presence::Unknown,
+        };
         Observation {
-            broken: observation::both(clients.broken, others.whole),
-            whole: observation::both(clients.whole, others.whole),
-            words: format!("{}, {}", clients.words, others.words),
+            fault: clients.fault.and(are_spared),
+            ..Observation::combine(clients, others)
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
@@ -21,8 +21,8 @@ impl Down {
     fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {
         match world.see(ExecutedBy::Host(self.0), Query::Link)? {
             QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
-                broken: Some(!has_carrier),
-                whole: Some(has_carrier),
+                fault: Presence::from(!has_carrier),
+                target: Health::from(has_carrier),
                 words: if has_carrier {
                     "its link has a carrier".to_owned()
                 } else {

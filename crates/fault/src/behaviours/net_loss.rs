@@ -4,7 +4,7 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use measure::number;
@@ -52,8 +52,8 @@ impl Lossy {
         // Packets are lost in both directions.
         let expected = 1.0 - (1.0 - self.share).powi(2);
         Ok(Observation {
-            broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
-            whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
+            fault: Presence::from(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
+            target: Health::from(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
                 "{open} of {TRIES} connections from {} open at once (the fault: {} % fail)",
                 observation::host_name(world, other),

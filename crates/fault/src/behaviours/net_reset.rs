@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Observation, Presence};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::time::Duration;
@@ -40,9 +40,9 @@ impl Fault for Reset {
         let client = observation::client(world, self.node, limit);
         let is_lost = self.is_done && !world.is_connected();
         Observation {
-            broken: Some(is_lost),
+            fault: Presence::from(is_lost),
             // New connections succeed.
-            whole: client.whole,
+            target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)
             } else {

@@ -2,7 +2,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
@@ -54,8 +54,12 @@ impl Slow {
         let stated = self.rate as f64;
         Ok(Observation {
             // The burst makes the transfer look faster.
-            broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
-            whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
+            fault: Presence::from(
+                rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
+            ),
+            target: Health::from(
+                rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
+            ),
             words: format!(
                 "{} sends it {:.2} Mbit/s (the fault: {:.2})",
                 observation::host_name(world, other),

@@ -4,7 +4,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::ring;
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation};
@@ -49,8 +49,8 @@ impl NodeAdd {
         let by = ring::others(world, self.joined);
         let held = ring::held_at(world, by, address, limit)?;
         Ok(Observation {
-            broken: Some(held.iter().all(|one| comes(*one))),
-            whole: Some(held.iter().all(Option::is_none)),
+            fault: Presence::from(held.iter().all(|one| comes(*one))),
+            target: Health::from(held.iter().all(Option::is_none)),
             words: ring::words(&held),
         })
     }
@@ -59,8 +59,8 @@ impl NodeAdd {
     fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
         let Some(process) = self.process else {
             return Ok(Observation {
-                broken: Some(false),
-                whole: Some(true),
+                fault: Presence::Absent,
+                target: Health::Whole,
                 words: "it was not started".to_owned(),
             });
         };
@@ -69,8 +69,8 @@ impl NodeAdd {
             other => return Err(observation::other_answer(&other)),
         };
         Ok(Observation {
-            broken: Some(state.is_some()),
-            whole: Some(state.is_none()),
+            fault: Presence::from(state.is_some()),
+            target: Health::from(state.is_none()),
             words: match state {
                 Some(state) => format!("the kernel calls its process {state}"),
                 None => "its process no longer exists".to_owned(),
@@ -80,7 +80,7 @@ impl NodeAdd {
 
     /// Returns true if all nodes, the new one itself and a client see it as a member.
     fn has_joined(&self, world: &mut dyn World, node: usize) -> Result<bool> {
-        let is_normal = |one: &Observation| one.whole == Some(true);
+        let is_normal = |one: &Observation| one.is_whole();
         let others = ring::held(world, node, LIMIT, |_| false);
         Ok(is_normal(&others)
             && is_normal(&ring::settled(world, node, LIMIT)?)

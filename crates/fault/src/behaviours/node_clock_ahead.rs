@@ -5,7 +5,7 @@
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::ring;
 use anyhow::Result;
 use host::Injection;
@@ -40,8 +40,8 @@ impl ClockShift {
             ahead => format!("{ahead} ms ahead of the client's"),
         };
         Ok(Observation {
-            broken: Some(is_off(least) && is_off(most)),
-            whole: Some(!is_off(least) && !is_off(most)),
+            fault: Presence::from(is_off(least) && is_off(most)),
+            target: Health::from(!is_off(least) && !is_off(most)),
             words: format!("it returns a time to a client that is {words}"),
         })
     }
@@ -66,7 +66,7 @@ impl Fault for ClockShift {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),
             Err(_) => Observation {
-                broken: Some(false),
+                fault: Presence::Absent,
                 ..node_kill::gone(world, self.node, limit)
             },
         }

@@ -47,18 +47,13 @@ impl Fault for Leaving {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let client = observation::client(world, self.node, limit);
-        if self.is_healed && client.whole != Some(true) {
+        if self.is_healed && !client.is_whole() {
             return client;
         }
         // The node serves clients until it has left.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
-        let broken = others.broken;
-        let seen = Observation {
-            broken,
-            ..Observation::combine(others, client)
-        };
-        ring::and_settled(world, seen, self.node, limit)
+        ring::and_settled(world, others.confirm(client), self.node, limit)
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

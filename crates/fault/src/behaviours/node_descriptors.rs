@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -25,8 +25,8 @@ impl Descriptors {
         let process = observation::running(world, self.0)?;
         match world.see(ExecutedBy::Node(self.0), Query::Descriptors(process))? {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
-                broken: Some(free < FEW),
-                whole: Some(free >= FEW),
+                fault: Presence::from(free < FEW),
+                target: Health::from(free >= FEW),
                 words: format!("its process has {open} files open and may open {free} more"),
             }),
             other => Err(observation::other_answer(&other)),

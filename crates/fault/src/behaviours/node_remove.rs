@@ -40,7 +40,7 @@ impl Fault for NodeRemove {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let lost = data_lost::lost(world, self.node, limit);
-        if lost.broken == Some(true) {
+        if lost.shows_fault() {
             let others = ring::held(world, self.node, limit, |one| one.is_none());
             return Observation::combine(lost, others);
         }

@@ -5,7 +5,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
 use crate::node_operation::{Task, count};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use cluster::{Operation, Row, View};
 use std::collections::BTreeSet;
@@ -95,8 +95,8 @@ impl Repair {
             )
         };
         Ok(Observation {
-            broken: Some(!new.is_empty()),
-            whole: Some(!is_on),
+            fault: Presence::from(!new.is_empty()),
+            target: Health::from(!is_on),
             words: if is_on {
                 format!("{words}, and it repairs")
             } else {

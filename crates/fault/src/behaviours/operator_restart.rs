@@ -3,7 +3,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
-use crate::observation::{self, Observation, both};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
@@ -37,12 +37,7 @@ impl Fault for Restart {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let pods = observation::or_unseen("the cluster", self.pods(world));
-        let clients = observation::all_clients(world, limit);
-        Observation {
-            broken: pods.broken,
-            whole: both(pods.whole, clients.whole),
-            words: format!("{}, {}", pods.words, clients.words),
-        }
+        pods.confirm(observation::all_clients(world, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
@@ -100,8 +95,8 @@ impl Restart {
         };
         let ready = of(&away, "all pods are ready", "not ready");
         Ok(Observation {
-            broken: Some(!others.is_empty()),
-            whole: Some(away.is_empty()),
+            fault: Presence::from(!others.is_empty()),
+            target: Health::from(away.is_empty()),
             words: if self.before.is_empty() {
                 format!("the cluster reports: {ready}")
             } else {

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use cluster::{Deletion, PodSeen};
 use std::time::Duration;
@@ -84,8 +84,8 @@ fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Resul
         (_, None, None) => "it is not ready".to_owned(),
     };
     Ok(Observation {
-        broken: Some(!is_ready),
-        whole: Some(is_ready),
+        fault: Presence::from(!is_ready),
+        target: Health::from(is_ready),
         words: format!("the cluster's report on {name}: {state}"),
     })
 }

@@ -5,7 +5,7 @@
 use super::pod_delete;
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Result, ensure};
 use cluster::Deletion;
 use std::time::Duration;
@@ -62,8 +62,8 @@ impl Evict {
         let is_open = world.is_schedulable(self.node, &machine)?;
         let does = if is_open { "takes pods" } else { "is cordoned" };
         Ok(Observation {
-            broken: Some(!is_open),
-            whole: Some(is_open),
+            fault: Presence::from(!is_open),
+            target: Health::from(is_open),
             words: format!("its machine {machine} {does}"),
         })
     }

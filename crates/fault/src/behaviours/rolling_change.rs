@@ -4,7 +4,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
 use crate::node_release;
-use crate::observation::{Observation, both};
+use crate::observation::{Health, Observation, Presence};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
 use anyhow::{Context, Result, bail};
@@ -61,12 +61,14 @@ fn shown(
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns true if all visible settings are in effect. `None` if none is visible.
-fn is_changed(proofs: &[Proof]) -> Option<bool> {
+/// Returns if all visible settings are in effect. It is unknown if none is visible.
+fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
-    known.peek()?;
-    Some(known.all(|proof| proof.effect.is_proved()))
+    if known.peek().is_none() {
+        return Presence::Unknown;
+    }
+    Presence::from(known.all(|proof| proof.effect.is_proved()))
 }
 
 /// Describes a node's settings.
@@ -84,7 +86,7 @@ impl Change {
             // Agents may still roll back the change of another command.
             self.before.clear();
         }
-        let (mut is_broken, mut is_whole) = (Some(false), Some(true));
+        let (mut fault, mut target) = (Presence::Absent, Health::Whole);
         let mut said = Vec::new();
         for node in 0..world.nodes().len() {
             let name = format!("node{}", node + 1);
@@ -92,27 +94,27 @@ impl Change {
                 Ok(proofs) => proofs,
                 Err(error) => {
                     // A restarting node shows no settings.
-                    is_whole = Some(false);
+                    target = Health::Impaired;
                     said.push(format!("{name} shows no settings ({error:#})"));
                     continue;
                 }
             };
-            is_broken = match (is_broken, is_changed(&proofs)) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (_, None) => None,
-                (before, Some(false)) => before,
+            fault = match (fault, change(&proofs)) {
+                (Presence::Present, _) | (_, Presence::Present) => Presence::Present,
+                (_, Presence::Unknown) => Presence::Unknown,
+                (before, Presence::Absent) => before,
             };
             let known = self.before.get(node);
             let same = known.is_none_or(|before| *before == proofs);
-            is_whole = both(is_whole, Some(same));
+            target = target.and(Health::from(same));
             said.push(format!("{name} shows {}", words(&proofs)));
             if !self.is_begun {
                 self.before.push(proofs);
             }
         }
         Observation {
-            broken: is_broken,
-            whole: is_whole,
+            fault,
+            target,
             words: said.join(", "),
         }
     }
@@ -148,9 +150,9 @@ impl Fault for Change {
                 "ask for the running \
                                                                   configuration",
             )?;
-            match is_changed(&proofs) {
-                Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
-                _ => Ok(()),
+            match change(&proofs) {
+                Presence::Absent => bail!("node{} runs with {}", node + 1, words(&proofs)),
+                Presence::Present | Presence::Unknown => Ok(()),
             }
         };
         self.round.proceed(world, restart, &holds)

@@ -9,7 +9,7 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task};
 use crate::node_release::{self, Itself};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::rolling::{self, Round, TURN_LIMIT};
 use anyhow::{Context, Result};
 use cluster::{DataFile, Operation, UpgradeStep};
@@ -102,8 +102,8 @@ impl Upgrade {
             Some(_) | None => true,
         };
         Ok(Observation {
-            broken: Some(upgraded > 0),
-            whole: Some(agree && is_back),
+            fault: Presence::from(upgraded > 0),
+            target: Health::from(agree && is_back),
             words: words.join(", "),
         })
     }

@@ -11,6 +11,7 @@ use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
 use crate::cluster_under_test::{ExecutedBy, World};
 use crate::node_release;
+use crate::observation::Presence;
 use crate::rolling::Round;
 use anyhow::{Context, Result, bail};
 use cluster::{Operation, UpgradeStep};
@@ -158,13 +159,13 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
         }
         world.wait(POLL);
     };
-    if before.broken.is_none() {
+    if before.fault == Presence::Unknown {
         return Ok(format!(
             "was repaired ({said}), but no other node shows that"
         ));
     }
     let seen = repair.look(world, LIMIT);
-    if seen.broken == Some(false) {
+    if seen.fault == Presence::Absent {
         bail!("it reports the end ({said}), and {}", seen.words);
     }
     Ok(format!("was repaired ({said}): {}", seen.words))
