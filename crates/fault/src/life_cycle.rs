@@ -8,6 +8,7 @@ use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{FaultKind, Hit, Length, Options};
 
 /// Interval between two observations. It is short compared with the second in which clients notice
@@ -201,7 +202,7 @@ impl LifeCycle<'_> {
             _ if !self.kind.takes_volume() => None,
             Hit::Host(host) => Some(*host),
             Hit::Node(node) => self.world.nodes().get(*node)?.host,
-            Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => None,
+            Hit::Split(_) | Hit::Nodes(_) | Hit::Cluster => None,
         };
         let seen = self.world.see(ExecutedBy::Host(host?), Query::VolumeTaken);
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
@@ -393,7 +394,7 @@ fn is_ready(look: &Observation) -> bool {
 /// Restarts of nodes that do not start again by themselves.
 struct Revival {
     /// Nodes that are starting, with the time of their last start.
-    started: Vec<(usize, u64)>,
+    started: Vec<(NodeIndex, u64)>,
     began_ns: u64,
     restarts_count: usize,
 }
@@ -413,7 +414,7 @@ const BETWEEN_STARTS: Duration = Duration::from_secs(2);
 const RESTARTS_MAX: usize = 5;
 
 impl Revival {
-    fn after(started: Vec<usize>, now_ns: u64) -> Revival {
+    fn after(started: Vec<NodeIndex>, now_ns: u64) -> Revival {
         Revival {
             started: started.into_iter().map(|node| (node, now_ns)).collect(),
             began_ns: now_ns,
@@ -423,7 +424,7 @@ impl Revival {
 
     /// Restarts a node that has ended or was silent for too long. Returns the reason, if it has
     /// restarted the node.
-    fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
+    fn revive(&mut self, node: NodeIndex, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
         let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
@@ -456,8 +457,8 @@ impl Revival {
             ""
         };
         Some(match world.restart(node, forgiving) {
-            Ok(()) => format!("node {} was started again{how}: {why}", node + 1),
-            Err(error) => format!("node {} cannot be started again: {error:#}", node + 1),
+            Ok(()) => format!("node {} was started again{how}: {why}", node.number()),
+            Err(error) => format!("node {} cannot be started again: {error:#}", node.number()),
         })
     }
 }

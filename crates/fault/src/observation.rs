@@ -6,7 +6,8 @@ use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target_spec::fault::Hit;
+use target_spec::fault::{Hit, Split};
+use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
 ///
@@ -138,7 +139,7 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
 /// a process.
 pub(crate) fn process(
     world: &mut dyn Agents,
-    node: usize,
+    node: NodeIndex,
     is_broken: fn(Option<char>) -> bool,
 ) -> Observation {
     let seen = world.nodes().get(node).cloned();
@@ -168,7 +169,7 @@ pub(crate) fn process(
 }
 
 /// Observes a node as a client: broken if it does not answer.
-pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Observation {
+pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
         fault: Presence::from(answer.is_err()),
@@ -181,12 +182,12 @@ pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Ob
 }
 
 /// Returns the process of a node, if known.
-pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
+pub(crate) fn process_of(world: &dyn Agents, node: NodeIndex) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
 
 /// Refuses to wait any longer for a starting node whose process has ended.
-pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
+pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).shows_fault();
     ensure!(
         !ended,
@@ -196,45 +197,45 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) ->
 }
 
 /// Returns the process of a running node.
-pub(crate) fn running(world: &dyn Agents, node: usize) -> Result<Identity> {
+pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node does not run")
 }
 
 /// Returns the target nodes.
-pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<usize> {
+pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<NodeIndex> {
     match hit {
         Hit::Node(index) => vec![*index],
         Hit::Host(host) => {
             let on_host = nodes_on(world, *host).into_iter();
             on_host.map(|(index, _)| index).collect()
         }
-        Hit::Split(..) => Vec::new(),
+        Hit::Split(_) => Vec::new(),
         Hit::Nodes(nodes) => nodes.clone(),
-        Hit::Cluster => (0..world.nodes().len()).collect(),
+        Hit::Cluster => world.nodes().indexes().collect(),
     }
 }
 
-/// Returns the nodes of a host, with their indices.
-pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)> {
-    let nodes = world.nodes().into_iter().enumerate();
+/// Returns the nodes of a host, with their indexes.
+pub(crate) fn nodes_on(world: &dyn Agents, host: HostIndex) -> Vec<(NodeIndex, NodeSeen)> {
+    let nodes = world.nodes().into_pairs();
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
 /// Returns the running nodes of a host, with the commands that start them again.
 pub(crate) fn restartables(
     world: &dyn World,
-    host: usize,
-) -> Result<(Vec<usize>, Vec<Restartable>)> {
+    host: HostIndex,
+) -> Result<(Vec<NodeIndex>, Vec<Restartable>)> {
     let nodes = nodes_on(world, host).into_iter();
     let running = nodes.filter(|(_, node)| node.process.is_some());
-    let indexes: Vec<usize> = running.map(|(index, _)| index).collect();
+    let indexes: Vec<NodeIndex> = running.map(|(index, _)| index).collect();
     let all = indexes.iter().map(|index| world.restartable(*index)).collect::<Result<_>>()?;
     Ok((indexes, all))
 }
 
 /// Observes all nodes of a host as a client: broken if none answers, whole if all do.
-pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
+pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
         nodes.iter().map(|(index, _)| client(world, *index, limit)).collect();
@@ -248,12 +249,12 @@ pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Ob
 
 /// Observes all nodes as a client: broken if one does not answer, whole if all do.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
-    let count = world.nodes().len();
-    let looks: Vec<Observation> = (0..count).map(|node| client(world, node, limit)).collect();
-    let silent = |(node, look): (usize, &Observation)| {
-        (!look.is_whole()).then(|| format!("node{}: {}", node + 1, look.words))
+    let nodes = world.nodes().indexes();
+    let looks: PerNode<Observation> = nodes.map(|node| client(world, node, limit)).collect();
+    let silent = |(node, look): (NodeIndex, &Observation)| {
+        (!look.is_whole()).then(|| format!("{}: {}", node.name(), look.words))
     };
-    let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
+    let silent: Vec<String> = looks.pairs().filter_map(silent).collect();
     let is_whole = silent.is_empty();
     Observation {
         fault: Presence::from(!is_whole),
@@ -267,27 +268,36 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
 }
 
 /// Returns the name of a host.
-pub(crate) fn host_name(world: &dyn Agents, host: usize) -> String {
-    world.hosts().into_iter().nth(host).map(|host| host.name).unwrap_or_default()
+pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
+    world.hosts().take(host).map(|host| host.name).unwrap_or_default()
 }
 
 /// Returns another host, and the internode address of a node on the given host.
-pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, SocketAddr)> {
+pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostIndex, SocketAddr)> {
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
-    let mut others = (0..world.hosts().len()).filter(|other| *other != host);
+    let mut others = world.hosts().indexes().filter(|other| *other != host);
     let other = others.next().context("there is no other host for observing it")?;
     Ok((other, node.storage))
 }
 
 /// Observes if another host reaches a host.
-pub(crate) fn others_reach(world: &mut dyn Agents, host: usize, limit: Duration) -> Observation {
+pub(crate) fn others_reach(
+    world: &mut dyn Agents,
+    host: HostIndex,
+    limit: Duration,
+) -> Observation {
     let looked = other_way(world, host).and_then(|(other, _)| way(world, other, host, limit));
     or_unseen("another host", looked)
 }
 
 /// Observes if a host can connect to a node of another host.
-fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Result<Observation> {
+fn way(
+    world: &mut dyn Agents,
+    from: HostIndex,
+    to: HostIndex,
+    limit: Duration,
+) -> Result<Observation> {
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let address = node.storage;
@@ -315,15 +325,11 @@ const WAY_LIMIT: Duration = Duration::from_millis(200);
 const PAIRS_MAX: usize = 6;
 
 /// Observes the connections between two groups of hosts: broken if none works, whole if all do.
-pub(crate) fn ways(
-    world: &mut dyn Agents,
-    some: &[usize],
-    others: &[usize],
-    limit: Duration,
-) -> Observation {
-    let pairs: Vec<(usize, usize)> = some
+pub(crate) fn ways(world: &mut dyn Agents, split: &Split, limit: Duration) -> Observation {
+    let pairs: Vec<(HostIndex, HostIndex)> = split
+        .of
         .iter()
-        .flat_map(|one| others.iter().map(move |other| (*one, *other)))
+        .flat_map(|one| split.from.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
     // All attempts together are one observation.
@@ -392,14 +398,13 @@ fn did(attempt: Attempt) -> String {
 /// Tests the disk of a host.
 pub(crate) fn try_disk(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     work: DiskWork,
     limit: Duration,
 ) -> Result<DiskTest> {
     let folder = world
         .hosts()
-        .into_iter()
-        .nth(host)
+        .take(host)
         .map(|host| host.folder)
         .context("the host does not exist")?;
     let sight = Query::TryDisk {
@@ -416,7 +421,7 @@ pub(crate) fn try_disk(
 /// Observes the disk of a host: whole if the test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     limit: Duration,
     is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {
@@ -434,7 +439,7 @@ pub(crate) fn disk(
 /// Observes like `disk`, but the whole state also requires answers of the host's nodes.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
-    host: usize,
+    host: HostIndex,
     limit: Duration,
     is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {

@@ -184,10 +184,14 @@ impl<'a> Drawing<'a> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
             let hit: Vec<(&str, usize)> = match &fault.hit {
-                Some(Hit::Node(node)) => vec![("node", node + 1)],
-                Some(Hit::Host(host)) => vec![("host", host + 1)],
-                Some(Hit::Split(of, _)) => of.iter().map(|host| ("host", host + 1)).collect(),
-                Some(Hit::Nodes(nodes)) => nodes.iter().map(|node| ("node", node + 1)).collect(),
+                Some(Hit::Node(node)) => vec![("node", node.number())],
+                Some(Hit::Host(host)) => vec![("host", host.number())],
+                Some(Hit::Split(split)) => {
+                    split.of.iter().map(|host| ("host", host.number())).collect()
+                }
+                Some(Hit::Nodes(nodes)) => {
+                    nodes.iter().map(|node| ("node", node.number())).collect()
+                }
                 Some(Hit::Cluster) => vec![("all nodes", 0)],
                 // The target is known only when the cluster runs.
                 None => vec![("hottest", 0)],

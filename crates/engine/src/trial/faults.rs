@@ -18,6 +18,7 @@ use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
 use study::settings::StudyFault;
 use target_spec::fault::Hit;
+use target_spec::{NodeIndex, PerNode};
 use versions::Release;
 use workload::Program;
 
@@ -33,8 +34,8 @@ pub(super) struct FaultTarget {
     hit: Hit,
     /// Name of the node or host, or a description.
     pub name: String,
-    /// Indexes and names of the nodes whose processes may change.
-    pub nodes: Vec<(usize, String)>,
+    /// Nodes whose processes may change, with their names.
+    pub nodes: Vec<(NodeIndex, String)>,
 }
 
 /// A fault in force.
@@ -48,7 +49,7 @@ struct Open {
 enum FaultMessage {
     Step(LifeCycleStep),
     /// The fault has ended. Holds the current processes and releases of its nodes.
-    Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
+    Over(FaultResult, PerNode<Option<Identity>>, Vec<Option<Release>>),
 }
 
 impl<'a> Faults<'a> {
@@ -305,13 +306,13 @@ impl FaultTarget {
         program: &Arc<Program>,
     ) -> Result<FaultTarget> {
         let all = running.cluster.nodes().iter().enumerate();
-        let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
+        let named = all.map(|(position, node)| (NodeIndex(position), node));
         let hosts = running.cluster.host_names();
-        let host_of = |node: usize| -> Result<Hit> {
-            let name = &running.cluster.nodes()[node].host;
-            let index = hosts.iter().position(|host| host == name);
+        let host_of = |node: NodeIndex| -> Result<Hit> {
+            let name = &running.cluster.node(node)?.host;
             let missing = || format!("the machine of {name} is out of reach");
-            Ok(Hit::Host(index.with_context(missing)?))
+            let host = running.cluster.host_of(node).with_context(missing)?;
+            Ok(Hit::Host(host))
         };
         let hit = match (&fault.hit, fault.kind.place) {
             (Some(Hit::Node(asked)), target_spec::fault::FaultPlace::Host) => {
@@ -328,40 +329,36 @@ impl FaultTarget {
             }
             (None, _) => host_of(hottest_replica(running, program)?)?,
         };
-        let is_hit = |index: usize, host: &str| match &hit {
+        let is_hit = |index: NodeIndex, host: &str| match &hit {
             Hit::Node(node) => *node == index,
-            Hit::Host(index) => hosts.get(*index).is_some_and(|name| name == host),
+            Hit::Host(one) => hosts.get(*one).is_some_and(|name| name == host),
             // No process ends.
-            Hit::Split(..) => false,
+            Hit::Split(_) => false,
             Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,
         };
-        let nodes: Vec<_> = named.filter(|(index, _, host)| is_hit(*index, host)).collect();
-        let node_name = |index: &usize| running.cluster.nodes()[*index].name.clone();
+        let hit_nodes = named.filter(|(index, node)| is_hit(*index, &node.host));
+        let nodes = hit_nodes.map(|(index, node)| (index, node.name.clone())).collect();
+        let node_name = |index: &NodeIndex| running.cluster.nodes()[index.0].name.clone();
         let name = match &hit {
             Hit::Node(index) => node_name(index),
             // The nodes are in the order in which they take turns.
             Hit::Nodes(all) => all.iter().map(node_name).collect::<Vec<_>>().join(" and "),
-            Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
+            Hit::Host(_) | Hit::Split(_) | Hit::Cluster => {
                 hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
             }
         };
-        let nodes = nodes.into_iter();
-        Ok(FaultTarget {
-            name,
-            hit,
-            nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
-        })
+        Ok(FaultTarget { name, hit, nodes })
     }
 }
 
-/// Returns the index of the node with the first replica of the partition that the program uses
+/// Returns the node with the first replica of the partition that the program uses
 /// most.
-fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
+fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeIndex> {
     let token = workload::hottest_token(program)
         .context("the workload has no partition that is hotter than others")?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
-    let first = replicas.first().copied();
+    let first = replicas.first().copied().map(NodeIndex);
     first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
 }
 

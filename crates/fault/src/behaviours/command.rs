@@ -8,8 +8,8 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
-use target_spec::Invocation;
 use target_spec::fault::{Commands, Hit};
+use target_spec::{Invocation, NodeIndex};
 
 /// Time limit of the observing program: it may have to reach another machine. An agent that heals
 /// without its controller waits for the same time.
@@ -30,7 +30,7 @@ pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
 }
 
 struct CommandFault {
-    node: usize,
+    node: NodeIndex,
     commands: Commands,
 }
 

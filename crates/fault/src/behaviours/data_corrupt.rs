@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -22,7 +23,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 const BYTES: u64 = 4096;
 
 struct Rot {
-    node: usize,
+    node: NodeIndex,
     /// File, offset of the block, and its original bytes.
     file: Option<(PathBuf, u64, Vec<u8>)>,
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -25,7 +26,7 @@ const GONE: i32 = 2;
 const BYTES: u64 = 4096;
 
 struct Failing {
-    node: usize,
+    node: NodeIndex,
     /// File, and the offset of its first failing byte.
     file: Option<(PathBuf, u64)>,
 }

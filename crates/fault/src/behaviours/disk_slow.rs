@@ -7,13 +7,13 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{DiskWork, Injection};
 use std::time::Duration;
-use target_spec::DiskSpec;
 use target_spec::fault::{Hit, Options};
+use target_spec::{DiskSpec, HostIndex};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
-        host: hit.node(),
+        host: hit.host(),
         disk: options.disk,
         usual: None,
     })
@@ -29,7 +29,7 @@ const LEAST: Duration = Duration::from_millis(20);
 const LIMIT: Duration = Duration::from_secs(10);
 
 struct Slow {
-    host: usize,
+    host: HostIndex,
     disk: DiskSpec,
     /// Duration of a disk test before the fault.
     usual: Option<Duration>,

@@ -7,14 +7,15 @@ use crate::network;
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(ClientCut(hit.node()))
+    Box::new(ClientCut(hit.host()))
 }
 
-struct ClientCut(usize);
+struct ClientCut(HostIndex);
 
 impl Fault for ClientCut {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {

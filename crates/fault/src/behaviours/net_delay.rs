@@ -7,19 +7,19 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer, Reach};
 use std::time::Duration;
-use target_spec::LinkSpec;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, LinkSpec};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Late {
-        host: hit.node(),
+        host: hit.host(),
         delay: options.delay.unwrap_or_default(),
     })
 }
 
 struct Late {
-    host: usize,
+    host: HostIndex,
     delay: Duration,
 }
 

@@ -8,14 +8,15 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Down(hit.node()))
+    Box::new(Down(hit.host()))
 }
 
-struct Down(usize);
+struct Down(HostIndex);
 
 impl Down {
     fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {

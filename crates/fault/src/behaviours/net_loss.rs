@@ -9,12 +9,13 @@ use anyhow::Result;
 use host::{Query, QueryAnswer};
 use measure::number;
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Lossy {
-        host: hit.node(),
+        host: hit.host(),
         share: options.loss.unwrap_or(1.0),
     })
 }
@@ -31,7 +32,7 @@ const TRY_LIMIT: Duration = Duration::from_millis(300);
 const OWN_LOSS: f64 = 0.01;
 
 struct Lossy {
-    host: usize,
+    host: HostIndex,
     share: f64,
 }
 

@@ -7,6 +7,7 @@ use crate::observation::{self, Observation, Presence};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -21,13 +22,13 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {
-    node: usize,
+    node: NodeIndex,
     is_done: bool,
 }
 
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let node = world.nodes().into_iter().nth(self.node).context("the node does not exist")?;
+        let node = world.nodes().take(self.node).context("the node does not exist")?;
         // Opens a connection from this process, with which the fault is observed.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);

@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target_spec::LinkSpec;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, LinkSpec};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
-        host: hit.node(),
+        host: hit.host(),
         rate: options.rate_bits_per_s.unwrap_or(1_000_000),
     })
 }
@@ -29,7 +29,7 @@ const BURST_BYTES: u64 = 96 << 10;
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Slow {
-    host: usize,
+    host: HostIndex,
     rate: u64,
 }
 
@@ -74,11 +74,11 @@ impl Slow {
 /// that it sends.
 pub(crate) fn limit(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     link: LinkSpec,
     within: Duration,
 ) -> Result<()> {
-    let seen = world.hosts().into_iter().nth(host);
+    let seen = world.hosts().take(host);
     let number = seen.context("the host does not exist")?.number;
     world.inject(
         ExecutedBy::Switch,

@@ -13,11 +13,12 @@ use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, NodeIndex};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeAdd {
-        host: hit.node(),
+        host: hit.host(),
         address: None,
         joined: None,
         process: None,
@@ -28,11 +29,11 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct NodeAdd {
-    host: usize,
+    host: HostIndex,
     /// Internode address of the new node.
     address: Option<SocketAddr>,
-    /// Index of the new node, once it has started.
-    joined: Option<usize>,
+    /// The new node, once it has started.
+    joined: Option<NodeIndex>,
     /// Process of the new node.
     process: Option<Identity>,
 }
@@ -79,7 +80,7 @@ impl NodeAdd {
     }
 
     /// Returns true if all nodes, the new one itself and a client see it as a member.
-    fn has_joined(&self, world: &mut dyn World, node: usize) -> Result<bool> {
+    fn has_joined(&self, world: &mut dyn World, node: NodeIndex) -> Result<bool> {
         let is_normal = |one: &Observation| one.is_whole();
         let others = ring::held(world, node, LIMIT, |_| false);
         Ok(is_normal(&others)
@@ -91,7 +92,7 @@ impl NodeAdd {
 impl Fault for NodeAdd {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let join = world.newcomer(self.host)?;
-        let node = world.nodes().len();
+        let node = NodeIndex(world.nodes().len());
         world.inject(
             ExecutedBy::Host(self.host),
             Injection::Join(join),
@@ -120,7 +121,7 @@ impl Fault for NodeAdd {
 
     fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         let joined = self.joined.take();
-        let is_member = |node: &usize| {
+        let is_member = |node: &NodeIndex| {
             let own = world.members(*node, LIMIT);
             own.is_ok_and(|own| own.mode == "NORMAL")
         };

@@ -10,6 +10,7 @@ use crate::ring;
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -25,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Fault that shifts a node's clock; a negative shift sets it behind.
 pub(crate) struct ClockShift {
-    pub node: usize,
+    pub node: NodeIndex,
     pub by_ms: i64,
 }
 

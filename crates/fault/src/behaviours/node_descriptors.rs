@@ -7,6 +7,7 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -18,7 +19,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 /// closing files frees some.
 const FEW: u64 = 8;
 
-struct Descriptors(usize);
+struct Descriptors(NodeIndex);
 
 impl Descriptors {
     fn files(&self, world: &mut dyn Agents) -> Result<Observation> {

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Time limit for another node to report its status.
@@ -25,7 +26,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct NodeRemove {
-    node: usize,
+    node: NodeIndex,
     /// Running removal by another node.
     told: Option<ring::PendingOperation>,
 }
@@ -68,7 +69,7 @@ impl Fault for NodeRemove {
         )?);
         Ok(Work::Did(format!(
             "node {} considers it down, and removes it",
-            by + 1
+            by.number()
         )))
     }
 

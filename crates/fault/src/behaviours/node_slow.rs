@@ -7,6 +7,7 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -31,7 +32,7 @@ const BROKEN_BELOW: f64 = 1.3;
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {
-    node: usize,
+    node: NodeIndex,
     cores: f64,
 }
 

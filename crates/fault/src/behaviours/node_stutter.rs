@@ -8,6 +8,7 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Duration of each stop: like a collection of a node short of memory, and shorter than the failure
@@ -28,7 +29,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }
 
-struct Stutter(usize);
+struct Stutter(NodeIndex);
 
 impl Stutter {
     /// Observes the process state for more than a second: stopped, running, or both.

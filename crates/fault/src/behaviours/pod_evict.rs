@@ -9,6 +9,7 @@ use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Result, ensure};
 use cluster::Deletion;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -21,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct Evict {
-    node: usize,
+    node: NodeIndex,
     /// Uid of the evicted pod.
     before: Option<String>,
     /// Kubernetes node that is cordoned. The pod may now run elsewhere.

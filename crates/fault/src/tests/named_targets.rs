@@ -23,7 +23,7 @@ fn a_fault_that_a_study_names_takes_the_same_course() {
     let options = Options::default();
     let course = |mut sim: Sim| {
         sim.ordered_ns = 10 * S;
-        let what = (&Hit::Node(1), &options);
+        let what = (&Hit::Node(NodeIndex(1)), &options);
         let outcome = run(&kind, what, &mut sim, Duration::from_secs(10), &mut |_| ());
         (outcome, sim)
     };

@@ -16,6 +16,7 @@ use crate::rolling::Round;
 use anyhow::{Context, Result, bail};
 use cluster::{Operation, UpgradeStep};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Interval between two checks.
@@ -44,13 +45,13 @@ pub(super) struct WayBack {
 /// A node with kept files.
 #[derive(Clone, Debug)]
 struct KeptNode {
-    node: usize,
+    node: NodeIndex,
     release: String,
 }
 
 impl WayBack {
     /// Keeps the files of a node that ran `release`, was drained and is stopped.
-    pub fn keep(&mut self, world: &mut dyn World, node: usize, release: String) -> Result<()> {
+    pub fn keep(&mut self, world: &mut dyn World, node: NodeIndex, release: String) -> Result<()> {
         world.keep_files(node)?;
         self.kept.push(KeptNode { node, release });
         Ok(())
@@ -68,7 +69,7 @@ impl WayBack {
     }
 
     /// Returns the nodes that can be downgraded, the last upgraded one first.
-    pub fn nodes(&self) -> Vec<usize> {
+    pub fn nodes(&self) -> Vec<NodeIndex> {
         self.kept.iter().rev().map(|kept| kept.node).collect()
     }
 
@@ -83,8 +84,8 @@ impl WayBack {
             if host::process::is_interrupted() {
                 return Ok(());
             }
-            let said = repaired(world, node).with_context(|| format!("repair node{}", node + 1));
-            tell(world.now_ns(), format!("node{} {}", node + 1, said?));
+            let said = repaired(world, node).with_context(|| format!("repair {}", node.name()));
+            tell(world.now_ns(), format!("{} {}", node.name(), said?));
         }
         self.is_over = !host::process::is_interrupted();
         Ok(())
@@ -92,16 +93,17 @@ impl WayBack {
 
     /// Downgrades one node after the other.
     fn all_back(&self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
-        let was = |node: usize| {
+        let was = |node: NodeIndex| {
             let found = self.kept.iter().find(|kept| kept.node == node);
             found.map_or("", |kept| &kept.release)
         };
-        let holds =
-            |world: &mut dyn World, node: usize| node_release::is_release(world, node, was(node));
+        let holds = |world: &mut dyn World, node: NodeIndex| {
+            node_release::is_release(world, node, was(node))
+        };
         let mut round = Round::new(self.nodes());
         while !host::process::is_interrupted() {
             let mut undrained = None;
-            let restart = &mut |world: &mut dyn World, node: usize| {
+            let restart = &mut |world: &mut dyn World, node: NodeIndex| {
                 undrained = swap(world, node)?;
                 Ok(())
             };
@@ -132,19 +134,19 @@ impl WayBack {
 /// Drains and stops a node, replaces its files by the kept ones, and starts it with its former
 /// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
 /// data would be discarded.
-fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
+fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
     let stop = world.downgrade(node)?;
     world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
     world.put_files_back(node)?;
     world.heal_node(node)?;
-    let why = |error| format!("node{} was not drained: {error:#}", node + 1);
+    let why = |error| format!("{} was not drained: {error:#}", node.name());
     Ok(drained.err().map(why))
 }
 
 /// Repairs all user keyspaces of a node. Returns its report and those of the other replicas.
-fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
+fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
     // Earlier validations by other nodes. Nodes of 4.0 do not show them.
     let before = repair.look(world, LIMIT);
