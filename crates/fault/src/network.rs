@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use target_spec::HostIndex;
-use target_spec::fault::Split;
+use target_spec::fault::Sides;
 
 /// Cuts a host off from all others.
 pub(crate) fn cut_off(world: &mut dyn Agents, host: HostIndex, within: Duration) -> Result<()> {
@@ -88,7 +88,7 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: HostIndex, within: Durat
 /// Cuts some hosts off from others: in both directions, or only the packets that they send.
 pub(crate) fn cut(
     world: &mut dyn Agents,
-    split: &Split,
+    sides: &Sides,
     is_one_way: bool,
     within: Duration,
 ) -> Result<()> {
@@ -97,7 +97,7 @@ pub(crate) fn cut(
         let seen = side.iter().filter_map(|index| Some((*index, hosts.get(*index)?.clone())));
         seen.collect()
     };
-    let (of, from) = (side(&split.of), side(&split.from));
+    let (of, from) = (side(&sides.of), side(&sides.from));
     if world.has_switch() {
         let links = |side: &[(HostIndex, HostSeen)]| -> Vec<Link> {
             side.iter().map(|(_, host)| Link::Host(host.number)).collect()

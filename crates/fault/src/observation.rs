@@ -6,7 +6,7 @@ use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target_spec::fault::{Hit, Split};
+use target_spec::fault::{Hit, Sides};
 use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
@@ -325,11 +325,11 @@ const WAY_LIMIT: Duration = Duration::from_millis(200);
 const PAIRS_MAX: usize = 6;
 
 /// Observes the connections between two groups of hosts: broken if none works, whole if all do.
-pub(crate) fn ways(world: &mut dyn Agents, split: &Split, limit: Duration) -> Observation {
-    let pairs: Vec<(HostIndex, HostIndex)> = split
+pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Observation {
+    let pairs: Vec<(HostIndex, HostIndex)> = sides
         .of
         .iter()
-        .flat_map(|one| split.from.iter().map(move |other| (*one, *other)))
+        .flat_map(|one| sides.from.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
     // All attempts together are one observation.

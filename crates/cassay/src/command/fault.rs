@@ -14,7 +14,7 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options, Split};
+use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options, Sides};
 use target_spec::{CapabilityStatus, DiskSpec, HostIndex, NO_HA_OF_MACHINES, NodeIndex};
 
 /// Time for which `test` holds a fault.
@@ -211,7 +211,7 @@ fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
     Ok(match kind.place {
         FaultPlace::Node => Hit::Node(NodeIndex(cluster.nodes().len() - 1)),
         FaultPlace::Host => Hit::Host(HostIndex(hosts - 1)),
-        FaultPlace::Split => Hit::Split(Split {
+        FaultPlace::Split => Hit::Split(Sides {
             of: vec![HostIndex(hosts - 1)],
             from: (0..hosts - 1).map(HostIndex).collect(),
         }),
@@ -305,7 +305,7 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
             } else {
                 all(&args.from)?
             };
-            Ok(Hit::Split(Split { of, from }))
+            Ok(Hit::Split(Sides { of, from }))
         }
         (FaultPlace::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
         (FaultPlace::Cluster, ..) => bail!(

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
-use study::settings::StudyFault;
+use study::settings::{PlannedHit, StudyFault};
 use target_spec::fault::Hit;
 use target_spec::{NodeIndex, PerNode};
 use versions::Release;
@@ -308,27 +308,7 @@ impl FaultTarget {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(position, node)| (NodeIndex(position), node));
         let hosts = running.cluster.host_names();
-        let host_of = |node: NodeIndex| -> Result<Hit> {
-            let name = &running.cluster.node(node)?.host;
-            let missing = || format!("the machine of {name} is out of reach");
-            let host = running.cluster.host_of(node).with_context(missing)?;
-            Ok(Hit::Host(host))
-        };
-        let hit = match (&fault.hit, fault.kind.place) {
-            (Some(Hit::Node(asked)), target_spec::fault::FaultPlace::Host) => {
-                host_of(running.cluster.index_of(*asked)?)?
-            }
-            (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
-            (Some(Hit::Nodes(asked)), _) => {
-                let all = asked.iter().map(|node| running.cluster.index_of(*node));
-                Hit::Nodes(all.collect::<Result<_>>()?)
-            }
-            (Some(hit), _) => hit.clone(),
-            (None, target_spec::fault::FaultPlace::Node) => {
-                Hit::Node(hottest_replica(running, program)?)
-            }
-            (None, _) => host_of(hottest_replica(running, program)?)?,
-        };
+        let hit = resolve(&fault.hit, running, program)?;
         let is_hit = |index: NodeIndex, host: &str| match &hit {
             Hit::Node(node) => *node == index,
             Hit::Host(one) => hosts.get(*one).is_some_and(|name| name == host),
@@ -350,6 +330,27 @@ impl FaultTarget {
         };
         Ok(FaultTarget { name, hit, nodes })
     }
+}
+
+/// Returns the nodes and hosts of the running cluster that a planned target means.
+fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> Result<Hit> {
+    let cluster = &running.cluster;
+    let host_of = |node: NodeIndex| -> Result<Hit> {
+        let name = &cluster.node(node)?.host;
+        let missing = || format!("the machine of {name} is out of reach");
+        Ok(Hit::Host(cluster.host_of(node).with_context(missing)?))
+    };
+    Ok(match planned {
+        PlannedHit::Known(Hit::Node(asked)) => Hit::Node(cluster.index_of(*asked)?),
+        PlannedHit::Known(Hit::Nodes(asked)) => {
+            let all = asked.iter().map(|node| cluster.index_of(*node));
+            Hit::Nodes(all.collect::<Result<_>>()?)
+        }
+        PlannedHit::Known(hit) => hit.clone(),
+        PlannedHit::HostOf(asked) => host_of(cluster.index_of(*asked)?)?,
+        PlannedHit::HottestReplica => Hit::Node(hottest_replica(running, program)?),
+        PlannedHit::HostOfHottestReplica => host_of(hottest_replica(running, program)?)?,
+    })
 }
 
 /// Returns the node with the first replica of the partition that the program uses

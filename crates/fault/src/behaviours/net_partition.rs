@@ -7,27 +7,27 @@ use crate::network;
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
-use target_spec::fault::{Hit, Options, Split};
+use target_spec::fault::{Hit, Options, Sides};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
-        split: hit.split(),
+        sides: hit.sides(),
         is_one_way: false,
     })
 }
 
 pub(crate) struct Partition {
-    pub split: Split,
+    pub sides: Sides,
     pub is_one_way: bool,
 }
 
 impl Fault for Partition {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        network::cut(world, &self.split, self.is_one_way, within)
+        network::cut(world, &self.sides, self.is_one_way, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        observation::ways(world, &self.split, limit)
+        observation::ways(world, &self.sides, limit)
     }
 }

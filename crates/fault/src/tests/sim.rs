@@ -18,7 +18,7 @@ use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
 use std::sync::LazyLock;
-use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Split};
+use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
 use works::Works;
 
 /// Process identity of every simulated node; determined once.
@@ -303,7 +303,7 @@ pub(super) fn hit(kind: &FaultKind) -> Hit {
     match kind.place {
         FaultPlace::Node => Hit::Node(HIT),
         FaultPlace::Host => Hit::Host(HIT_HOST),
-        FaultPlace::Split => Hit::Split(Split {
+        FaultPlace::Split => Hit::Split(Sides {
             of: vec![HIT_HOST],
             from: vec![HostIndex(1), HostIndex(2)],
         }),

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use super::draft::TargetKind;
-use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options, Split};
+use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options, Sides};
 use target_spec::{HostIndex, NODES_COUNT_MAX, NodeIndex};
 use workload::random::{Draws, lane};
 
@@ -17,9 +17,8 @@ const LANE: u64 = 12;
 pub struct StudyFault {
     /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
-    /// Its target. `None` means the first replica of the hottest partition, or the host of that
-    /// replica for a kind that breaks hosts. It is known only when the cluster runs.
-    pub hit: Option<Hit>,
+    /// Its target.
+    pub hit: PlannedHit,
     /// Its other options.
     pub options: Options,
     /// Time between the start of the measured window and the fault, ns.
@@ -28,6 +27,19 @@ pub struct StudyFault {
     pub for_ns: u64,
     /// Index of its item in the study. Faults of one item follow one another.
     pub item: usize,
+}
+
+/// Planned target of a fault. The engine resolves it when the cluster runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannedHit {
+    /// A target that the plan knows, with nodes as the study counts them.
+    Known(Hit),
+    /// The host of a node. It is known only after connecting.
+    HostOf(NodeIndex),
+    /// The first replica of the hottest partition.
+    HottestReplica,
+    /// The host of the first replica of the hottest partition.
+    HostOfHottestReplica,
 }
 
 /// An item of `faults`.
@@ -126,10 +138,7 @@ impl FaultDraft {
             let kind = pick(&self.kinds, &mut draws)?.with(&self.options);
             let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
             Some(StudyFault {
-                hit: match self.on {
-                    FaultWhere::HottestReplica if kind.place != FaultPlace::Cluster => None,
-                    _ => Some(self.hit(kind.place, ground, &mut draws)?),
-                },
+                hit: self.hit(kind.place, ground, &mut draws)?,
                 options: kind.options(&self.options),
                 at_ns,
                 item: number,
@@ -149,16 +158,28 @@ impl FaultDraft {
     }
 
     /// Returns the target of one fault. `None` if the cluster has no such target.
-    fn hit(&self, place: FaultPlace, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
-        Some(match (place, &self.on) {
+    fn hit(
+        &self,
+        place: FaultPlace,
+        ground: FaultTargets,
+        draws: &mut Draws,
+    ) -> Option<PlannedHit> {
+        Some(PlannedHit::Known(match (place, &self.on) {
             (FaultPlace::Cluster, _) => Hit::cluster(&self.options.nodes),
+            (FaultPlace::Node, FaultWhere::HottestReplica) => {
+                return Some(PlannedHit::HottestReplica);
+            }
+            (FaultPlace::Host | FaultPlace::Split, FaultWhere::HottestReplica) => {
+                return Some(PlannedHit::HostOfHottestReplica);
+            }
+            (FaultPlace::Host, FaultWhere::Node(node)) if ground.are_others => {
+                return Some(PlannedHit::HostOf(*node));
+            }
             (FaultPlace::Split, FaultWhere::Hosts(hosts)) => self.split(hosts.clone(), ground),
-            // Its host is known only after connecting.
-            (FaultPlace::Host, FaultWhere::Node(node)) if ground.are_others => Hit::Node(*node),
             (FaultPlace::Node, _) => Hit::Node(self.node(ground, draws)?),
             (FaultPlace::Host, _) => Hit::Host(self.chosen_host(ground, draws)?),
             (FaultPlace::Split, _) => self.split(vec![self.chosen_host(ground, draws)?], ground),
-        })
+        }))
     }
 
     /// Returns the node for a kind that affects a node. `None` if the cluster has no such node.
@@ -194,7 +215,30 @@ impl FaultDraft {
         } else {
             self.from.clone()
         };
-        Hit::Split(Split { of, from })
+        Hit::Split(Sides { of, from })
+    }
+}
+
+impl PlannedHit {
+    /// Returns the one node that the plan names, itself or for its host.
+    fn node(&self) -> Option<NodeIndex> {
+        match self {
+            PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => Some(*node),
+            PlannedHit::Known(_)
+            | PlannedHit::HottestReplica
+            | PlannedHit::HostOfHottestReplica => None,
+        }
+    }
+
+    /// Returns true if any node may be affected. A task on the cluster waits for all nodes, even if
+    /// it changes only one of them.
+    fn may_be_any(&self) -> bool {
+        matches!(
+            self,
+            PlannedHit::Known(Hit::Nodes(_) | Hit::Cluster)
+                | PlannedHit::HottestReplica
+                | PlannedHit::HostOfHottestReplica
+        )
     }
 }
 
@@ -239,44 +283,45 @@ impl StudyFault {
 
     /// Describes the target: `node2`, `all nodes`.
     pub fn place(&self) -> String {
-        match (&self.hit, self.kind.place) {
-            (Some(Hit::Node(_)), FaultPlace::Host) => {
-                let node = self.hit.as_ref().map(Hit::to_string).unwrap_or_default();
-                format!("the host of {node}")
+        match &self.hit {
+            PlannedHit::Known(hit) => hit.to_string(),
+            PlannedHit::HostOf(node) => format!("the host of {}", node.name()),
+            PlannedHit::HottestReplica => "a replica of the hottest partition".to_owned(),
+            PlannedHit::HostOfHottestReplica => {
+                "the host of a replica of the hottest partition".to_owned()
             }
-            (Some(hit), _) => hit.to_string(),
-            (None, FaultPlace::Node) => "a replica of the hottest partition".to_owned(),
-            (None, _) => "the host of a replica of the hottest partition".to_owned(),
         }
     }
 
     /// Returns true if two faults may have the same target.
     pub(crate) fn touches(&self, other: &StudyFault, ground: FaultTargets) -> bool {
-        // A task on the cluster waits for all nodes, even if it changes only one of them.
-        let may_be_any =
-            |fault: &StudyFault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
-        let is_node = |fault: &StudyFault| matches!(fault.hit, Some(Hit::Node(_)));
+        let (our_node, their_node) = (self.hit.node(), other.hit.node());
         // It is still unknown whether the node is on that host.
-        let may_be_there = ground.are_others && is_node(self) != is_node(other);
+        let may_be_there = ground.are_others && our_node.is_some() != their_node.is_some();
         self.hit == other.hit
+            || (our_node.is_some() && our_node == their_node)
             || may_be_there
-            || may_be_any(self)
-            || may_be_any(other)
+            || self.hit.may_be_any()
+            || other.hit.may_be_any()
             || ours.iter().any(|host| theirs.contains(host))
     }
 
     /// Returns the hosts that it affects, including the hosts of its nodes.
     pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<HostIndex> {
         match &self.hit {
-            Some(Hit::Node(node)) => ground.host_of(*node).into_iter().collect(),
-            Some(Hit::Nodes(nodes)) => {
+            PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => {
+                ground.host_of(*node).into_iter().collect()
+            }
+            PlannedHit::Known(Hit::Nodes(nodes)) => {
                 nodes.iter().filter_map(|node| ground.host_of(*node)).collect()
             }
-            Some(Hit::Host(host)) => vec![*host],
-            Some(Hit::Split(split)) => split.of.clone(),
+            PlannedHit::Known(Hit::Host(host)) => vec![*host],
+            PlannedHit::Known(Hit::Split(split)) => split.of.clone(),
             // It may be any host, or it affects all of them.
-            None | Some(Hit::Cluster) => ground.all_hosts().collect(),
+            PlannedHit::Known(Hit::Cluster)
+            | PlannedHit::HottestReplica
+            | PlannedHit::HostOfHottestReplica => ground.all_hosts().collect(),
         }
     }
 

@@ -69,7 +69,7 @@ pub enum Hit {
     /// A host.
     Host(HostIndex),
     /// Hosts that are separated from other hosts.
-    Split(Split),
+    Split(Sides),
     /// Some of the nodes, in the order of their turns.
     Nodes(Vec<NodeIndex>),
     /// All nodes.
@@ -78,7 +78,7 @@ pub enum Hit {
 
 /// Two sides of a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Split {
+pub struct Sides {
     /// Hosts that are cut off.
     pub of: Vec<HostIndex>,
     /// Hosts that they are cut off from.
@@ -115,17 +115,17 @@ impl Hit {
                 names.join(" and ")
             }
             Hit::Host(host) => name(*host),
-            Hit::Split(Split { of, from }) if from.is_empty() => names(of),
-            Hit::Split(Split { of, from }) => format!("{} from {}", names(of), names(from)),
+            Hit::Split(Sides { of, from }) if from.is_empty() => names(of),
+            Hit::Split(Sides { of, from }) => format!("{} from {}", names(of), names(from)),
             Hit::Cluster => "all nodes".to_owned(),
         }
     }
 
     /// Returns the hosts on both sides. Both are empty for a fault without sides.
-    pub fn split(&self) -> Split {
+    pub fn sides(&self) -> Sides {
         match self {
             Hit::Split(split) => split.clone(),
-            Hit::Node(_) | Hit::Host(_) | Hit::Nodes(_) | Hit::Cluster => Split::default(),
+            Hit::Node(_) | Hit::Host(_) | Hit::Nodes(_) | Hit::Cluster => Sides::default(),
         }
     }
 
