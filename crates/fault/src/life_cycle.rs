@@ -100,7 +100,8 @@ struct LifeCycle<'w> {
 /// Heals the fault on every path.
 pub fn run(
     kind: &FaultKind,
-    (hit, options): (&Hit, &Options),
+    hit: &Hit,
+    options: &Options,
     world: &mut dyn World,
     planned: Duration,
     tell: &mut dyn FnMut(&LifeCycleStep),

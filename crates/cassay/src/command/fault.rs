@@ -377,7 +377,7 @@ fn one(
     } else {
         FaultStep::Seen
     };
-    let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
+    let outcome = ::fault::run(kind, hit, options, &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {

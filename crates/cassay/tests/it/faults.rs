@@ -91,8 +91,8 @@ fn kinds() -> impl Iterator<Item = &'static FaultKind> {
 /// Runs a fault that is healed as soon as a step `until` is reached.
 fn run(kind: &FaultKind, world: &mut dyn World, order: Order, until: FaultStep) -> FaultResult {
     let length = Duration::from_secs(600);
-    let what = (&Hit::Node(NodeIndex(0)), &Options::default());
-    fault::run(kind, what, world, length, &mut |step| {
+    let (hit, options) = (Hit::Node(NodeIndex(0)), Options::default());
+    fault::run(kind, &hit, &options, world, length, &mut |step| {
         if step.what == until {
             order.heal();
         }

@@ -145,10 +145,9 @@ impl<'a> Faults<'a> {
         let (tell, told) = channel();
         let run = move || {
             let length = Duration::from_nanos(fault.for_ns);
-            let what = (&hit, &fault.options);
-            let outcome = fault::run(&fault.kind, what, &mut live, length, &mut |step| {
-                say(&tell, FaultMessage::Step(step.clone()));
-            });
+            let mut step = |step: &LifeCycleStep| say(&tell, FaultMessage::Step(step.clone()));
+            let (kind, options) = (&fault.kind, &fault.options);
+            let outcome = fault::run(kind, &hit, options, &mut live, length, &mut step);
             let (processes, releases) = (live.processes(), live.releases());
             say(&tell, FaultMessage::Over(outcome, processes, releases));
         };

@@ -316,8 +316,8 @@ pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeC
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();
     let tell = &mut |step: &LifeCycleStep| told.push(step.clone());
-    let what = (&hit(kind), &Options::tried());
-    let outcome = run(kind, what, &mut sim, Duration::from_secs(10), tell);
+    let (hit, options) = (&hit(kind), &Options::tried());
+    let outcome = run(kind, hit, options, &mut sim, Duration::from_secs(10), tell);
     assert_eq!(told, outcome.steps, "each is told as it comes");
     (outcome.verdict(), outcome.steps, sim)
 }

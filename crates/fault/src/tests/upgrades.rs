@@ -13,11 +13,11 @@ fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<LifeCycleStep>
         ordered_ns: 60 * S,
         ..Sim::default()
     };
-    let (what, length) = (
+    let ((hit, options), length) = (
         (&Hit::cluster(&options.nodes), &options),
         Duration::from_secs(60),
     );
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     (outcome.verdict(), outcome.steps.clone(), sim)
 }
 

@@ -471,8 +471,8 @@ fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
         ..Sim::default()
     };
     let kind = FaultKind::find("rolling-change").unwrap();
-    let (what, length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let ((hit, options), length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let seen: Vec<&str> = words(&outcome.steps);
     assert_eq!(seen[..3], ["waiting", "checked", "injecting"]);
