@@ -41,6 +41,7 @@ pub use require::{IfInconclusive, Require, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
 use crate::checked_tree::Tree;
+use crate::index::BlockIndex;
 use analysis::VariantName;
 use analysis::procedure::{Procedure, Role};
 use cql::Consistency;
@@ -379,11 +380,11 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Returns true if a block, from 0, is measured regardless of the results. This is always true
+    /// Returns true if a block is measured regardless of the results. This is always true
     /// for an added block.
-    pub fn is_certain(&self, block: usize) -> bool {
+    pub fn is_certain(&self, block: BlockIndex) -> bool {
         let least = self.first_look.unwrap_or(self.blocks);
-        block < least || block >= self.blocks
+        block.0 < least || block.0 >= self.blocks
     }
 }
 
