@@ -23,7 +23,7 @@ use host::Hosts;
 use host::process::Identity;
 use null_server::NullServer;
 use std::time::Duration;
-use target_spec::{Capability, CapabilityStatus, Object};
+use target_spec::{Capability, CapabilityStatus, HostIndex, NodeIndex, Object, PerHost};
 
 /// Time limit of a control statement: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -209,18 +209,18 @@ impl Cluster {
     ///
     /// # Errors
     /// The cluster has no such node.
-    pub fn index_of(&self, asked: usize) -> Result<usize> {
+    pub fn index_of(&self, asked: NodeIndex) -> Result<NodeIndex> {
         match &self.control {
             Control::Local(_) => {
-                let known = (asked < self.nodes.len()).then_some(asked);
-                known.with_context(|| format!("node {} does not exist", asked + 1))
+                let known = (asked.0 < self.nodes.len()).then_some(asked);
+                known.with_context(|| format!("node {} does not exist", asked.number()))
             }
             Control::Attached(attached) => attached.index_of(asked, &self.nodes),
         }
     }
 
     /// Returns the names of the hosts in order. Empty if the nodes share the machine.
-    pub fn host_names(&self) -> Vec<String> {
+    pub fn host_names(&self) -> PerHost<String> {
         match &self.control {
             Control::Local(nodes) => {
                 let hosts = nodes.hosts().map(Hosts::all).unwrap_or_default();
@@ -232,13 +232,29 @@ impl Cluster {
         }
     }
 
+    /// Returns a node.
+    ///
+    /// # Errors
+    /// The cluster has no such node.
+    pub fn node(&self, index: NodeIndex) -> Result<&NodeInfo> {
+        let found = self.nodes.get(index.0);
+        found.with_context(|| format!("there is no node {}", index.number()))
+    }
+
+    /// Returns the host of a node. `None` if nodes share the machine, or if the host is out of
+    /// reach.
+    pub fn host_of(&self, node: NodeIndex) -> Option<HostIndex> {
+        let name = &self.nodes.get(node.0)?.host;
+        self.host_names().position(|host| host == name)
+    }
+
     /// Records the new process of a managed node.
     ///
     /// # Errors
     /// The record cannot be written to disk.
-    pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
+    pub fn started(&mut self, node: NodeIndex, process: Identity) -> Result<()> {
         let not_ours = "cassay did not start the nodes";
-        self.restarting(not_ours, |nodes| nodes.started(node, process))
+        self.restarting(not_ours, |nodes| nodes.started(node.0, process))
     }
 
     /// Stops and removes all started processes and their objects, and reports failures. Dropping

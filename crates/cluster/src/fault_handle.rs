@@ -20,19 +20,19 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::{NodeAct, Origin};
+use target_spec::{HostIndex, NodeAct, Origin, PerHost, PerNode};
 use versions::Release;
 
 /// Handles of all nodes and hosts of a cluster.
 #[derive(Debug)]
 pub struct Handles {
     /// Handles of the nodes, in the order of [`crate::Cluster::nodes`].
-    pub nodes: Vec<NodeHandle>,
+    pub nodes: PerNode<NodeHandle>,
     /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
-    pub newcomers: Vec<AddedNode>,
+    pub newcomers: PerHost<AddedNode>,
+    /// Isolated hosts, in order. Empty if the nodes share the machine.
+    pub hosts: PerHost<HostHandle>,
     /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
-    pub hosts: Vec<HostHandle>,
-    /// Agent of the switch between the hosts. `None` between machines.
     pub switch: Option<Arc<Agent>>,
     /// Kubernetes operator of an attached cluster's nodes, if there is one.
     pub operator: Option<OperatorHandle>,
@@ -45,8 +45,8 @@ pub struct NodeHandle {
     pub name: String,
     /// Agent of the node's host, which starts it. For an attached node, the agent of this machine.
     pub agent: Arc<Agent>,
-    /// Index of its host in [`Handles::hosts`].
-    pub host: Option<usize>,
+    /// Its host, one of [`Handles::hosts`].
+    pub host: Option<HostIndex>,
     /// Process of the node. `None` while it is stopped, or if it is attached.
     pub process: Option<Identity>,
     /// Start commands and files of a managed node.

@@ -36,7 +36,7 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 impl Engine<'_> {
     /// Returns the reason why a trial is omitted, if it is.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
-        let target = &self.study.variants[turn.variant].settings.target;
+        let target = &self.study.variant(turn.variant).settings.target;
         if self.refused.contains(target) {
             return Some("cassay could not start its target for an earlier trial".to_owned());
         }
@@ -84,7 +84,7 @@ impl Engine<'_> {
             return Ok(None);
         }
         let why = not_whole.join("; ");
-        let target = &self.study.variants[trial.variant].settings.target;
+        let target = &self.study.variant(trial.variant).settings.target;
         if let Target::Attach(_) = target {
             return Ok(Some(End::Stopped(format!(
                 "{why}: later trials would measure a damaged cluster, which cassay did not start \
@@ -100,7 +100,7 @@ impl Engine<'_> {
 
     /// Fetches the releases for this trial's upgrades before its load begins.
     pub(super) fn ready_upgrades(&mut self, trial: &Trial) -> Result<()> {
-        let faults = &self.study.variants[trial.variant].settings.faults;
+        let faults = &self.study.variant(trial.variant).settings.faults;
         let Some(running) = &mut self.running else {
             return Ok(());
         };

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::record::{ClientMachineRecord, OverridesRecord};
 use study::compile_workload;
 use study::inputs::Inputs;
+use study::plan::VariantIndex;
 use study::resolve::resolve;
 use study::settings::{
     Client, ClientMachine, ClientPods, GrantedPermissions, Overrides, Recordings, Study,
@@ -226,7 +227,7 @@ struct Sources {
 pub fn prepare(
     clients: &Clients,
     study: &Study,
-    variant: usize,
+    variant: VariantIndex,
     program: &Program,
     running: &Running,
 ) -> Result<()> {
@@ -238,14 +239,19 @@ pub fn prepare(
 }
 
 /// Returns the inputs from which the clients of a trial build their load.
-fn sources(study: &Study, variant: usize, program: &Program, running: &Running) -> Result<String> {
+fn sources(
+    study: &Study,
+    variant: VariantIndex,
+    program: &Program,
+    running: &Running,
+) -> Result<String> {
     let access = running.cluster.access();
     let sources = Sources {
         source: study.source.clone(),
         study: study.text.clone(),
         overrides: plan_record::overrides_record(&study.overrides, &study.inputs),
         secrets: study.overrides.granted.secrets.keys().cloned().collect(),
-        variant,
+        variant: variant.0,
         rows: program.rows(),
         judged: program.statements().iter().map(|one| one.verifies).collect(),
         credentials: access.load_credentials(),

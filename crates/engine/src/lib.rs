@@ -67,7 +67,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
 use store::record::{FindingsRecord, JournalEvent, RemainsRecord, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
-use study::plan::{Plan, Trial, Turn};
+use study::plan::{Plan, Trial, Turn, VariantIndex};
 use study::settings::Study;
 use target_spec::Target;
 use trial::{TrialEnd, TrialRun};
@@ -153,7 +153,7 @@ struct Engine<'a> {
     /// Targets that could not be started. The run does not try them again for every trial.
     refused: Vec<Target>,
     /// Variants of which every trial would fail in the same way.
-    hopeless: Vec<usize>,
+    hopeless: Vec<VariantIndex>,
     /// Tables that remain on clusters that cassay did not start, by cluster.
     remains: BTreeMap<String, BTreeSet<String>>,
 }
@@ -296,7 +296,7 @@ impl<'a> Engine<'a> {
             // The procedure would not request the point of the earlier finding now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
-                (Ok(ask), None) => turn.trial_for(ask, &self.study.variants[turn.variant].settings),
+                (Ok(ask), None) => turn.trial_for(ask, &self.study.variant(turn.variant).settings),
                 (Err(reason), _) | (Ok(_), Some(reason)) => {
                     self.skip(turn, reason)?;
                     continue;
@@ -334,7 +334,7 @@ impl<'a> Engine<'a> {
                 }
                 if self.is_broken() {
                     // Other targets may still start. Only this configuration is not tried again.
-                    let target = &self.study.variants[trial.variant].settings.target;
+                    let target = &self.study.variant(trial.variant).settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;
                 } else if let Some(died) = self.target_died() {
@@ -367,15 +367,15 @@ impl<'a> Engine<'a> {
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
-        let settings = trial.settings(&self.study.variants[trial.variant].settings);
+        let settings = trial.settings(&self.study.variant(trial.variant).settings);
         let run = TrialRun {
             trial,
             record: record.clone(),
             settings: &settings,
-            program: Arc::clone(&self.plan.works[trial.variant].program),
+            program: Arc::clone(&self.plan.work(trial.variant).program),
             seed: self.study.seed,
             inputs: &inputs,
-            step: self.plan.works[trial.variant].step.as_ref(),
+            step: self.plan.work(trial.variant).step.as_ref(),
             is_first: self.plan.trials[..trial.index]
                 .iter()
                 .all(|earlier| earlier.variant != trial.variant),
@@ -394,7 +394,7 @@ impl<'a> Engine<'a> {
     }
 
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
-        let settings = &self.study.variants[trial.variant].settings;
+        let settings = &self.study.variant(trial.variant).settings;
         finding.generation = data_generation::compute(settings, self.start);
         self.writer.finish_trial(trial.index, &trial.slug, &finding)?;
         self.too_much = self.histories.note(trial, Some(&finding));

@@ -8,13 +8,13 @@ use findings::StopReason;
 use findings::trial_outcome::found;
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
-use study::plan::{Plan, Trial, Turn};
+use study::plan::{BlockIndex, Plan, Trial, Turn, VariantIndex};
 use study::settings::{Settings, Study};
 
 /// Trials up to now, for each variant and block, in the order in which they ran.
 pub struct Histories<'a> {
     study: &'a Study,
-    seen: BTreeMap<(usize, usize), Vec<SeenTrial>>,
+    seen: BTreeMap<(VariantIndex, BlockIndex), Vec<SeenTrial>>,
     /// Findings up to now. They are kept only if the study ends at its answer.
     found: Vec<TrialFinding>,
     /// Last block before which the engine looked for the answer, and the reason why the study has
@@ -71,11 +71,12 @@ impl<'a> Histories<'a> {
 
     /// Returns the reason why the run measures no further blocks from this one on: earlier blocks
     /// have answered the study. `None` if it measures this block.
-    fn ended_before(&mut self, block: usize) -> Option<&StopReason> {
+    fn ended_before(&mut self, block: BlockIndex) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
             return None;
         }
         let (looked, ended) = &mut self.looked;
+        let block = block.0;
         if ended.is_none() && *looked < block {
             *looked = block;
             let before: Vec<TrialFinding> =
@@ -105,8 +106,8 @@ impl<'a> Histories<'a> {
         self.settings(turn.variant).procedure.next(seen)
     }
 
-    fn settings(&self, variant: usize) -> &'a Settings {
-        &self.study.variants[variant].settings
+    fn settings(&self, variant: VariantIndex) -> &'a Settings {
+        &self.study.variant(variant).settings
     }
 }
 
@@ -235,8 +236,8 @@ mod tests {
                 now += 1;
                 ran.push(turn.slug.clone());
                 // Variant b fails one step earlier.
-                let limit = [4.0, 2.0][turn.variant];
-                let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
+                let limit = [4.0, 2.0][turn.variant.0];
+                let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                 let found = finding(&trial, limit);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
@@ -271,18 +272,18 @@ mod tests {
 
     /// Finding whose throughput depends on variant and block alone; `b` is faster by `effect`.
     fn finding_with_effect(trial: &Trial, effect: f64) -> TrialFinding {
-        let seed = (trial.block * 2 + trial.variant) as u64;
+        let seed = (trial.block.0 * 2 + trial.variant.0) as u64;
         let mut chance = workload::random::Draws::sequence(seed);
         let noise = 0.02 * (chance.unit() + chance.unit() + chance.unit() - 1.5);
         let mut found = TrialFinding {
             index: trial.index,
-            variant: ["a", "b"][trial.variant].into(),
-            block: trial.block,
+            variant: ["a", "b"][trial.variant.0].into(),
+            block: trial.block.0,
             verdict: Verdict::Valid,
             point: Some(trial.point),
             ..TrialFinding::default()
         };
-        found.all.ops_per_s = 1000.0 * (noise + effect * trial.variant as f64).exp();
+        found.all.ops_per_s = 1000.0 * (noise + effect * trial.variant.0 as f64).exp();
         found.all.latency_ms.p50 = 1.0.into();
         found
     }
@@ -311,7 +312,7 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.index);
-                let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
+                let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                 let found = finding_with_effect(&trial, effect);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
@@ -362,15 +363,15 @@ mod tests {
         for turn in &plan.trials {
             assert_eq!(
                 histories.may_come(turn),
-                histories.looked.1.is_none() || turn.block > 5
+                histories.looked.1.is_none() || turn.block.0 > 5
             );
             match histories.next_step(turn, None) {
                 NextStep::Here(ask) => {
-                    ran.push(turn.block);
-                    let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
+                    ran.push(turn.block.0);
+                    let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                     let mut found = finding_with_effect(&trial, 0.05);
                     // One of three pairs is left.
-                    if turn.block < 2 && turn.variant == 1 {
+                    if turn.block.0 < 2 && turn.variant.0 == 1 {
                         found.verdict = store::record::Verdict::Invalid;
                     }
                     histories.note(&trial, Some(&found));
@@ -388,7 +389,7 @@ mod tests {
             .iter()
             .map(|turn| {
                 let ask = Ask::probe(Point::Threads(4));
-                let trial = turn.trial_for(ask, &study.variants[turn.variant].settings);
+                let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                 TrialFinding {
                     verdict: Verdict::Invalid,
                     ..finding_with_effect(&trial, 0.05)

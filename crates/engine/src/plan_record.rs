@@ -190,7 +190,7 @@ pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,
 {
-    let variant = &study.variants[trial.variant];
+    let variant = study.variant(trial.variant);
     let mut settings = settings_json(&variant.tree);
     settings["first_operation"] = json!(trial.first_operation);
     let measure_ns = variant.settings.window_ns(trial.role);
@@ -204,7 +204,7 @@ where
         variant: variant.name.clone(),
         point: trial.point.into(),
         role: trial.role,
-        block: trial.block,
+        block: trial.block.0,
         phases: trial
             .phases
             .iter()

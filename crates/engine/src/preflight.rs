@@ -152,12 +152,12 @@ impl Rehearsal<'_> {
         let mut standing = DataState::default();
         let mut looked: BTreeSet<String> = BTreeSet::new();
         for turn in &self.plan.trials {
-            let settings = &self.study.variants[turn.variant].settings;
+            let settings = &self.study.variant(turn.variant).settings;
             if settings.target != *self.target {
                 continue;
             }
             self.breaks(settings);
-            let work = &self.plan.works[turn.variant];
+            let work = self.plan.work(turn.variant);
             let program = &work.program;
             if looked.insert(program.keyspace().to_owned()) {
                 let there = there(self.cluster, self.session, program.keyspace())?;

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
 use study::settings::Client;
-use target_spec::{Capability, HostKind, Restarts, Target};
+use target_spec::{Capability, HostKind, NodeIndex, Restarts, Target};
 use versions::Release;
 
 /// A running target. Dropping it stops its processes.
@@ -126,8 +126,8 @@ impl Running {
     }
 
     /// Returns the process of a node.
-    pub fn process_of(&self, node: usize) -> Option<u32> {
-        self.cluster.nodes().get(node)?.pid
+    pub fn process_of(&self, node: NodeIndex) -> Option<u32> {
+        self.cluster.node(node).ok()?.pid
     }
 
     /// Returns the nodes whose process differs from the one in `before`.

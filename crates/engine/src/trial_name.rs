@@ -2,7 +2,7 @@
 
 use analysis::procedure::{Point, Role};
 use sentences::result_place::point_words;
-use study::plan::Trial;
+use study::plan::{BlockIndex, Trial};
 use study::settings::Study;
 
 /// Names a trial: `writes, 28 threads, block 2`.
@@ -11,7 +11,7 @@ where
     P: Copy + Into<Option<Point>>,
 {
     let mut parts = Vec::new();
-    let variant = study.variants[trial.variant].name.name();
+    let variant = study.variant(trial.variant).name.name();
     parts.extend(variant.map(str::to_owned));
     let role = match trial.role {
         Role::Probe => String::new(),
@@ -27,12 +27,12 @@ where
 
 /// Names the block: `block 2`, `block 6 of 4 to 12`, `block 13, added`. `None` if there is only
 /// one.
-fn block_of(study: &Study, block: usize) -> Option<String> {
-    let number = block + 1;
+fn block_of(study: &Study, block: BlockIndex) -> Option<String> {
+    let number = block.number();
     let planned = study.repeat.blocks;
     match study.repeat.first_look {
         _ if study.blocks() < 2 => None,
-        _ if block >= planned => Some(format!("block {number}, added")),
+        _ if block.0 >= planned => Some(format!("block {number}, added")),
         Some(least) => Some(format!("block {number} of {least} to {planned}")),
         None => Some(format!("block {number}")),
     }

@@ -10,13 +10,13 @@ use crate::trial::missing_files;
 use anyhow::Result;
 use cluster::Gap;
 use store::record::{GapKind, GapRecord, JournalEvent, RemainsRecord};
-use study::plan::{PhaseKind, Trial};
+use study::plan::{PhaseKind, Trial, VariantIndex};
 use target_spec::{Change, Target};
 
 impl Engine<'_> {
     /// Starts the trial's target, unless an equal one is running. Restarts make no difference here.
     pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
-        let settings = &self.study.variants[trial.variant].settings;
+        let settings = &self.study.variant(trial.variant).settings;
         let running = self.running.as_ref();
         let change = running.map(|there| settings.target.change_from(&there.settings));
         if change.is_some_and(|change| change != Change::Start) {
@@ -24,7 +24,7 @@ impl Engine<'_> {
         }
         self.stop_target()?;
         // A new target has no data, so the load phase comes first.
-        let target = match &self.plan.works[trial.variant].step {
+        let target = match &self.plan.work(trial.variant).step {
             Some(_) => &settings.target,
             None => settings.load_target(),
         };
@@ -119,7 +119,7 @@ impl Engine<'_> {
 
     /// Connects to the clients that the trial needs, unless they are already connected.
     pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
-        let client = &self.study.variants[trial.variant].settings.client;
+        let client = &self.study.variant(trial.variant).settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
         if !serves {
             // Clients that no trial needs any more end first.
@@ -139,13 +139,13 @@ impl Engine<'_> {
     /// Returns the ceilings of the client for the trial's program, and measures those that are due.
     /// Equal programs share them.
     pub(super) fn ceilings(&mut self, trial: &Trial) -> Result<Vec<Ceiling>> {
-        let settings = &self.study.variants[trial.variant].settings;
-        let same = |index: &usize| {
-            let other = &self.study.variants[*index].settings;
+        let settings = &self.study.variant(trial.variant).settings;
+        let same = |index: &VariantIndex| {
+            let other = &self.study.variant(*index).settings;
             other.workload == settings.workload && other.client == settings.client
         };
-        let at = (0..self.ceilings.len()).find(same).unwrap_or(trial.variant);
-        let due = self.ceilings[at].due(matches!(settings.target, Target::Null(_)));
+        let at = self.study.variant_indexes().find(same).unwrap_or(trial.variant);
+        let due = self.ceilings[at.0].due(matches!(settings.target, Target::Null(_)));
         if due > 0 {
             (self.events)(Event::PhaseStarted {
                 phase: "ceiling",
@@ -154,7 +154,7 @@ impl Engine<'_> {
                 seconds_after: trial.seconds() - trial.seconds_of(PhaseKind::Target),
             });
         }
-        let program = &self.plan.works[trial.variant].program;
+        let program = &self.plan.work(trial.variant).program;
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
         // The load also needs this, so that clients build their program only once.
         if let (Some(fleet), Some(running)) = (fleet, &self.running) {
@@ -169,8 +169,8 @@ impl Engine<'_> {
                 })
             }),
         };
-        let said = self.ceilings[at].measure(due, &measure);
+        let said = self.ceilings[at.0].measure(due, &measure);
         (said.into_iter()).for_each(|text| (self.events)(Event::Said(text)));
-        Ok(self.ceilings[at].latest())
+        Ok(self.ceilings[at.0].latest())
     }
 }

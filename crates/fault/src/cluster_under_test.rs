@@ -19,14 +19,15 @@ pub use timer::Timer;
 use host::process::Identity;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use target_spec::{HostIndex, NodeIndex};
 
-/// Agent for an injection or observation. Nodes and hosts are counted from 0.
+/// Agent for an injection or observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutedBy {
     /// Agent of a node's host, or of the machine that nodes share.
-    Node(usize),
+    Node(NodeIndex),
     /// Agent of a host.
-    Host(usize),
+    Host(HostIndex),
     /// Agent of the switch between hosts, if there is one.
     Switch,
 }
@@ -37,7 +38,7 @@ pub struct HealResult {
     /// True if agents had already healed by themselves.
     pub by_itself: bool,
     /// Nodes that were started.
-    pub started: Vec<usize>,
+    pub started: Vec<NodeIndex>,
     /// Remark on the result, if it varies.
     pub became: Option<String>,
 }
@@ -47,8 +48,8 @@ pub struct HealResult {
 pub struct NodeSeen {
     /// Process of the node. `None` while it is stopped.
     pub process: Option<Identity>,
-    /// Index of its host. `None` if nodes share the machine.
-    pub host: Option<usize>,
+    /// Its host. `None` if nodes share the machine.
+    pub host: Option<HostIndex>,
     /// CQL address.
     pub cql: SocketAddr,
     /// Internode address.

@@ -26,6 +26,7 @@ pub use cluster_under_test::{
     Timer, World,
 };
 pub use life_cycle::{FaultResult, LifeCycleStep, holds_from, run};
+pub use observation::Presence;
 pub use real_cluster::{Live, Order, orders};
 
 #[cfg(test)]

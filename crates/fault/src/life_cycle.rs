@@ -2,12 +2,13 @@
 
 use crate::behaviour::{Fault, Work};
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::renewal::Renewal;
 use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{FaultKind, Hit, Length, Options};
 
 /// Interval between two observations. It is short compared with the second in which clients notice
@@ -52,8 +53,8 @@ pub struct LifeCycleStep {
 /// Result of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultResult {
-    /// True if an independent observer saw the fault. `None` if no observation was possible.
-    pub seen: Option<bool>,
+    /// Presence of the fault, as independent observers saw it.
+    pub seen: Presence,
     /// True if the fault was observed as healed at the end.
     pub whole: bool,
     /// Steps in order.
@@ -72,9 +73,9 @@ impl FaultResult {
     /// Returns the verdict: confirmed if the fault was observed in effect and then healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
-            (Some(true), true) => FaultVerdict::Confirmed,
-            (None, true) => FaultVerdict::Inconclusive,
-            _ => FaultVerdict::Mismatch,
+            (Presence::Present, true) => FaultVerdict::Confirmed,
+            (Presence::Unknown, true) => FaultVerdict::Inconclusive,
+            (Presence::Absent, true) | (_, false) => FaultVerdict::Mismatch,
         }
     }
 
@@ -99,26 +100,21 @@ struct LifeCycle<'w> {
 /// Heals the fault on every path.
 pub fn run(
     kind: &FaultKind,
-    (hit, options): (&Hit, &Options),
+    hit: &Hit,
+    options: &Options,
     world: &mut dyn World,
     planned: Duration,
     tell: &mut dyn FnMut(&LifeCycleStep),
 ) -> FaultResult {
-    let steps = Vec::new();
-    let mut course = LifeCycle {
+    let course = LifeCycle {
         kind,
         hit,
         fault: behaviours::build(kind, hit, options),
         world,
         tell,
-        steps,
+        steps: Vec::new(),
     };
-    let (seen, whole) = course.run(planned);
-    FaultResult {
-        seen,
-        whole,
-        steps: course.steps,
-    }
+    course.run(planned)
 }
 
 impl LifeCycle<'_> {
@@ -128,31 +124,42 @@ impl LifeCycle<'_> {
         (self.tell)(&self.steps[self.steps.len() - 1]);
     }
 
-    fn run(&mut self, planned: Duration) -> (Option<bool>, bool) {
+    fn run(mut self, planned: Duration) -> FaultResult {
         let before = self.before();
         if !is_ready(&before) {
             self.say(
                 FaultStep::Unseen,
                 format!("not done: before this step, {}", before.words),
             );
-            return (before.whole.and(Some(false)), true);
+            let seen = match before.target {
+                Health::Unknown => Presence::Unknown,
+                Health::Whole | Health::Impaired => Presence::Absent,
+            };
+            return self.end(seen, true);
         }
         self.say(FaultStep::Checked, before.words);
         self.say(FaultStep::Injecting, self.kind.what.to_string());
         let within = self.armed(planned);
         if let Err(error) = self.fault.inject(self.world, within) {
-            self.say(
-                FaultStep::Unseen,
-                format!("cassay cannot do this: {error:#}"),
-            );
-            return (Some(false), self.heal());
+            self.say(FaultStep::Unseen, format!("cassay cannot do this: {error:#}"));
+            let whole = self.heal();
+            return self.end(Presence::Absent, whole);
         }
         let seen = if self.kind.length.works() {
             self.work(planned)
         } else {
             self.effect(planned)
         };
-        (seen, self.heal())
+        let whole = self.heal();
+        self.end(seen, whole)
+    }
+
+    fn end(self, seen: Presence, whole: bool) -> FaultResult {
+        FaultResult {
+            seen,
+            whole,
+            steps: self.steps,
+        }
     }
 
     /// Observes until the target is whole; after an earlier fault, it may not be whole yet. Waits
@@ -167,7 +174,7 @@ impl LifeCycle<'_> {
             let taken = self.taken();
             let look = taken.unwrap_or_else(|| self.fault.look(self.world, PATIENCE));
             let now_ns = self.world.now_ns();
-            if look.whole.is_some() {
+            if look.target != Health::Unknown {
                 seen_ns = now_ns;
             }
             let is_unseen = now_ns - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
@@ -196,12 +203,12 @@ impl LifeCycle<'_> {
             _ if !self.kind.takes_volume() => None,
             Hit::Host(host) => Some(*host),
             Hit::Node(node) => self.world.nodes().get(*node)?.host,
-            Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => None,
+            Hit::Split(_) | Hit::Nodes(_) | Hit::Cluster => None,
         };
         let seen = self.world.see(ExecutedBy::Host(host?), Query::VolumeTaken);
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
-            broken: Some(true),
-            whole: Some(false),
+            fault: Presence::Present,
+            target: Health::Impaired,
             words: "another fault is in force on the host's volume".to_owned(),
         })
     }
@@ -220,29 +227,29 @@ impl LifeCycle<'_> {
     }
 
     /// Observes until the fault is visible or must end, then holds it.
-    fn effect(&mut self, planned: Duration) -> Option<bool> {
+    fn effect(&mut self, planned: Duration) -> Presence {
         let injected_ns = self.world.now_ns();
         // An observation must end before healing is due.
         let silence = SILENCE.min(planned / 4);
         loop {
             let look = self.fault.look(self.world, silence);
-            if look.broken == Some(true) {
+            if look.shows_fault() {
                 self.say(FaultStep::Seen, look.words);
                 if self.kind.length == Length::Stated {
                     self.hold(injected_ns, planned);
                 }
-                return Some(true);
+                return Presence::Present;
             }
             if self.world.wait(POLL) {
                 self.say(FaultStep::Unseen, look.words);
-                return look.broken;
+                return look.fault;
             }
         }
     }
 
     /// Continues the fault's operation until it ends or a heal is requested. Observes the fault
     /// meanwhile. Its traces prove afterwards that it was performed.
-    fn work(&mut self, planned: Duration) -> Option<bool> {
+    fn work(&mut self, planned: Duration) -> Presence {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
         let within = self.armed(planned);
@@ -256,29 +263,33 @@ impl LifeCycle<'_> {
                 Ok(Work::Done(words)) => return self.left(&words, is_seen, planned),
                 Err(error) => {
                     self.say(FaultStep::Failed, format!("{error:#}"));
-                    return Some(false);
+                    return Presence::Absent;
                 }
             }
             let look = self.fault.look(self.world, silence);
-            if look.broken == Some(true) && !is_seen {
+            if look.shows_fault() && !is_seen {
                 is_seen = true;
                 self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
                 let words = format!("the fault did not finish in time: {}", look.words);
                 self.say(FaultStep::Unfinished, words);
-                return if is_seen { Some(true) } else { look.broken };
+                return if is_seen {
+                    Presence::Present
+                } else {
+                    look.fault
+                };
             }
         }
     }
 
     /// Observes until the traces of a finished operation are visible. Then holds them for the
     /// study's duration, if it has one.
-    fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Option<bool> {
+    fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
         loop {
             let look = self.fault.look(self.world, SILENCE);
-            let is_left = look.broken == Some(true);
+            let is_left = look.shows_fault();
             let is_late = self.world.now_ns() >= until_ns;
             if !is_left && !is_late && !self.world.wait(POLL) {
                 continue;
@@ -292,7 +303,7 @@ impl LifeCycle<'_> {
             if is_left && self.kind.length == Length::Staged {
                 while !self.world.wait(planned) {}
             }
-            return look.broken;
+            return look.fault;
         }
     }
 
@@ -314,7 +325,7 @@ impl LifeCycle<'_> {
             }
             loop {
                 let look = self.fault.look(self.world, SILENCE);
-                if look.whole == Some(true) {
+                if look.is_whole() {
                     self.say(FaultStep::Back, look.words);
                     break;
                 }
@@ -344,12 +355,12 @@ impl LifeCycle<'_> {
         let mut seen_ns = began_ns;
         loop {
             let look = self.fault.look(self.world, PATIENCE);
-            if look.whole.is_some() {
+            if look.target != Health::Unknown {
                 seen_ns = self.world.now_ns();
             }
             // If an agent has ended, nothing can be observed any more.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
-            if look.whole == Some(true) {
+            if look.is_whole() {
                 let early = "; its agent had already healed it";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
@@ -379,13 +390,13 @@ impl LifeCycle<'_> {
 
 /// Returns true if no trace of the fault is visible before its injection.
 fn is_ready(look: &Observation) -> bool {
-    look.whole == Some(true) && look.broken == Some(false)
+    look.target == Health::Whole && look.fault == Presence::Absent
 }
 
 /// Restarts of nodes that do not start again by themselves.
 struct Revival {
     /// Nodes that are starting, with the time of their last start.
-    started: Vec<(usize, u64)>,
+    started: Vec<(NodeIndex, u64)>,
     began_ns: u64,
     restarts_count: usize,
 }
@@ -405,7 +416,7 @@ const BETWEEN_STARTS: Duration = Duration::from_secs(2);
 const RESTARTS_MAX: usize = 5;
 
 impl Revival {
-    fn after(started: Vec<usize>, now_ns: u64) -> Revival {
+    fn after(started: Vec<NodeIndex>, now_ns: u64) -> Revival {
         Revival {
             started: started.into_iter().map(|node| (node, now_ns)).collect(),
             began_ns: now_ns,
@@ -415,14 +426,13 @@ impl Revival {
 
     /// Restarts a node that has ended or was silent for too long. Returns the reason, if it has
     /// restarted the node.
-    fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
+    fn revive(&mut self, node: NodeIndex, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
         let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
         let waited_ns = now_ns.saturating_sub(since_ns);
         let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
-        let is_gone =
-            observation::process(world, node, |state| state.is_none()).broken == Some(true);
+        let is_gone = observation::process(world, node, |state| state.is_none()).shows_fault();
         let why = if is_gone && has_waited(BETWEEN_STARTS) {
             "its process has ended"
         } else if is_gone {
@@ -449,8 +459,8 @@ impl Revival {
             ""
         };
         Some(match world.restart(node, forgiving) {
-            Ok(()) => format!("cassay started node {} again{how}: {why}", node + 1),
-            Err(error) => format!("cassay cannot start node {} again: {error:#}", node + 1),
+            Ok(()) => format!("cassay started node {} again{how}: {why}", node.number()),
+            Err(error) => format!("cassay cannot start node {} again: {error:#}", node.number()),
         })
     }
 }

@@ -8,9 +8,11 @@ use host::{HostLoss, Injection, Link, Loss, PacketDirection, PortEnd};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use target_spec::HostIndex;
+use target_spec::fault::Sides;
 
 /// Cuts a host off from all others.
-pub(crate) fn cut_off(world: &mut dyn Agents, host: usize, within: Duration) -> Result<()> {
+pub(crate) fn cut_off(world: &mut dyn Agents, host: HostIndex, within: Duration) -> Result<()> {
     let seen = host_of(world, host)?;
     if world.has_switch() {
         return world.inject(
@@ -32,7 +34,7 @@ pub(crate) fn cut_off(world: &mut dyn Agents, host: usize, within: Duration) -> 
 /// Drops a share of the packets that a host sends and receives.
 pub(crate) fn lose(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     share: f64,
     within: Duration,
 ) -> Result<()> {
@@ -59,7 +61,7 @@ pub(crate) fn lose(
 }
 
 /// Cuts clients off from the nodes of a host.
-pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration) -> Result<()> {
+pub(crate) fn cut_clients(world: &mut dyn Agents, host: HostIndex, within: Duration) -> Result<()> {
     let own = host_of(world, host)?.number;
     let nodes = observation::nodes_on(world, host);
     let tcp_ports: Vec<u16> = nodes.iter().map(|(_, node)| node.cql.port()).collect();
@@ -86,18 +88,18 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration)
 /// Cuts some hosts off from others: in both directions, or only the packets that they send.
 pub(crate) fn cut(
     world: &mut dyn Agents,
-    [of, from]: [&[usize]; 2],
+    sides: &Sides,
     is_one_way: bool,
     within: Duration,
 ) -> Result<()> {
     let hosts = world.hosts();
-    let side = |side: &[usize]| -> Vec<(usize, HostSeen)> {
-        let numbers = side.iter().filter_map(|index| Some((*index, hosts.get(*index)?.clone())));
-        numbers.collect()
+    let side = |side: &[HostIndex]| -> Vec<(HostIndex, HostSeen)> {
+        let seen = side.iter().filter_map(|index| Some((*index, hosts.get(*index)?.clone())));
+        seen.collect()
     };
-    let (of, from) = (side(of), side(from));
+    let (of, from) = (side(&sides.of), side(&sides.from));
     if world.has_switch() {
-        let links = |side: &[(usize, HostSeen)]| -> Vec<Link> {
+        let links = |side: &[(HostIndex, HostSeen)]| -> Vec<Link> {
             side.iter().map(|(_, host)| Link::Host(host.number)).collect()
         };
         let (of, from) = (links(&of), links(&from));
@@ -136,8 +138,8 @@ pub(crate) fn cut(
 
 /// Returns the loss of all packets of a machine's nodes: to their ports, and to the ports of other
 /// nodes.
-fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
-    let others = world.hosts().into_iter().enumerate().filter(|(index, _)| *index != host);
+fn to_and_from(world: &dyn Agents, host: HostIndex, share: f64) -> Vec<HostLoss> {
+    let others = world.hosts().into_pairs().filter(|(index, _)| *index != host);
     let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();
     let of = |tcp_ports: Vec<u16>, end: PortEnd, peers: Vec<Ipv4Addr>| HostLoss {
         way: PacketDirection::In,
@@ -159,12 +161,12 @@ fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
 }
 
 /// Returns the ports of the nodes on some hosts.
-fn ports(world: &dyn Agents, is_one: impl Fn(Option<usize>) -> bool) -> Vec<u16> {
+fn ports(world: &dyn Agents, is_one: impl Fn(Option<HostIndex>) -> bool) -> Vec<u16> {
     let nodes = world.nodes().into_iter().filter(|node| is_one(node.host));
     let ports: BTreeSet<u16> = nodes.flat_map(|node| node.ports).collect();
     ports.into_iter().collect()
 }
 
-fn host_of(world: &dyn Agents, host: usize) -> Result<HostSeen> {
-    world.hosts().into_iter().nth(host).context("the host does not exist")
+fn host_of(world: &dyn Agents, host: HostIndex) -> Result<HostSeen> {
+    world.hosts().take(host).context("the host does not exist")
 }

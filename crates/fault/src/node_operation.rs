@@ -5,6 +5,7 @@ use crate::cluster_under_test::{Mbeans, World};
 use anyhow::Result;
 use cluster::Operation;
 use std::time::Duration;
+use target_spec::NodeIndex;
 
 /// Time limit of short operations and queries.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
@@ -17,14 +18,14 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// An operation on a node.
 pub(crate) struct Task {
-    pub node: usize,
+    pub node: NodeIndex,
     /// Keyspaces of the operation.
     pub keyspaces: Vec<String>,
     is_at_work: bool,
 }
 
 impl Task {
-    pub fn new(node: usize) -> Task {
+    pub fn new(node: NodeIndex) -> Task {
         Task {
             node,
             keyspaces: Vec::new(),

@@ -4,6 +4,7 @@ use crate::cluster_under_test::Client;
 use anyhow::{Context, Result, bail};
 use cluster::View;
 use std::time::Duration;
+use target_spec::NodeIndex;
 
 /// Time limit for a node to report them.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -17,7 +18,7 @@ pub(crate) struct Itself {
 
 impl Itself {
     /// Queries a node.
-    pub fn read(world: &mut dyn Client, node: usize, limit: Duration) -> Result<Itself> {
+    pub fn read(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
         let row = rows.first().context("it does not report its release")?;
         let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
@@ -29,16 +30,16 @@ impl Itself {
 }
 
 /// Returns the release that a node reports.
-pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
+pub(crate) fn release(world: &mut dyn Client, node: NodeIndex) -> Result<String> {
     let seen = Itself::read(world, node, LIMIT).context("request its release")?;
     Ok(seen.release)
 }
 
 /// Checks that a node reports this release.
-pub(crate) fn is_release(world: &mut dyn Client, node: usize, expected: &str) -> Result<()> {
+pub(crate) fn is_release(world: &mut dyn Client, node: NodeIndex, expected: &str) -> Result<()> {
     let release = release(world, node)?;
     if release != expected {
-        bail!("node{} reports Cassandra {release}", node + 1);
+        bail!("{} reports Cassandra {release}", node.name());
     }
     Ok(())
 }

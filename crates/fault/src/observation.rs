@@ -6,57 +6,131 @@ use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target_spec::fault::Hit;
+use target_spec::fault::{Hit, Sides};
+use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
+///
+/// A target may be whole although its fault is visible, as after a compaction that left its files.
+/// Or it may show neither, as during a start. So an observation answers both questions.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// True if the fault is visible. `None` if it could not be observed.
-    pub broken: Option<bool>,
-    /// True if the target is whole. `None` if it could not be observed.
-    pub whole: Option<bool>,
+    /// Presence of the fault.
+    pub fault: Presence,
+    /// Health of the target.
+    pub target: Health,
     /// Description of the observation.
     pub words: String,
 }
 
-impl Observation {
-    /// Combines two independent observations: broken or whole only if both agree.
-    pub fn combine(one: Observation, other: Observation) -> Observation {
-        Observation {
-            broken: both(one.broken, other.broken),
-            whole: both(one.whole, other.whole),
-            words: format!("{}, {}", one.words, other.words),
-        }
-    }
+/// Presence of a fault, as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The fault is visible.
+    Present,
+    /// The fault is not visible.
+    Absent,
+    /// No observer could be asked.
+    Unknown,
+}
 
-    /// Adds another observer, which must confirm the whole state. cassay queries it only if the
-    /// others see the target intact.
-    pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
-        if self.whole != Some(true) {
-            return self;
-        }
-        let broken = self.broken;
-        Observation {
-            broken,
-            ..Observation::combine(self, other())
+/// Health of a target, as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// The target works as before the fault.
+    Whole,
+    /// A part of the target does not work.
+    Impaired,
+    /// No observer could be asked.
+    Unknown,
+}
+
+impl From<bool> for Presence {
+    fn from(is_present: bool) -> Presence {
+        if is_present {
+            Presence::Present
+        } else {
+            Presence::Absent
         }
     }
 }
 
-/// Returns true if both are true. `None` if unknown.
-pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
-    match (one, other) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
+impl Presence {
+    /// Combines two answers: a fault is present only if both observers see it.
+    pub(crate) fn and(self, other: Presence) -> Presence {
+        match (self, other) {
+            (Presence::Absent, _) | (_, Presence::Absent) => Presence::Absent,
+            (Presence::Present, Presence::Present) => Presence::Present,
+            (Presence::Unknown, _) | (_, Presence::Unknown) => Presence::Unknown,
+        }
+    }
+}
+
+impl From<bool> for Health {
+    fn from(is_whole: bool) -> Health {
+        if is_whole {
+            Health::Whole
+        } else {
+            Health::Impaired
+        }
+    }
+}
+
+impl Health {
+    /// Combines two answers: a target is whole only if both observers see it whole.
+    pub fn and(self, other: Health) -> Health {
+        match (self, other) {
+            (Health::Impaired, _) | (_, Health::Impaired) => Health::Impaired,
+            (Health::Whole, Health::Whole) => Health::Whole,
+            (Health::Unknown, _) | (_, Health::Unknown) => Health::Unknown,
+        }
+    }
+}
+
+impl Observation {
+    /// Returns true if the observer sees the fault.
+    pub fn shows_fault(&self) -> bool {
+        self.fault == Presence::Present
+    }
+
+    /// Returns true if the observer sees the target whole.
+    pub fn is_whole(&self) -> bool {
+        self.target == Health::Whole
+    }
+
+    /// Combines two independent observations: the fault is present, or the target whole, only if
+    /// both agree.
+    pub fn combine(one: Observation, other: Observation) -> Observation {
+        Observation {
+            fault: one.fault.and(other.fault),
+            target: one.target.and(other.target),
+            words: format!("{}, {}", one.words, other.words),
+        }
+    }
+
+    /// Adds another observer, which must confirm the whole state. It does not judge the fault.
+    pub fn confirm(self, other: Observation) -> Observation {
+        Observation {
+            fault: self.fault,
+            ..Observation::combine(self, other)
+        }
+    }
+
+    /// Like `confirm`, but the other observer is asked only if this one sees the target whole.
+    pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
+        if self.is_whole() {
+            self.confirm(other())
+        } else {
+            self
+        }
     }
 }
 
 /// Returns a failed observation.
 pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
-        broken: None,
-        whole: None,
+        fault: Presence::Unknown,
+        target: Health::Unknown,
         words: format!("cassay could not query {who} ({error:#})"),
     }
 }
@@ -65,7 +139,7 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
 /// a process.
 pub(crate) fn process(
     world: &mut dyn Agents,
-    node: usize,
+    node: NodeIndex,
     is_broken: fn(Option<char>) -> bool,
 ) -> Observation {
     let seen = world.nodes().get(node).cloned();
@@ -84,8 +158,8 @@ pub(crate) fn process(
     match state {
         Err(error) => unseen("the kernel", &error),
         Ok(state) => Observation {
-            broken: Some(is_broken(state)),
-            whole: Some(!is_broken(state)),
+            fault: Presence::from(is_broken(state)),
+            target: Health::from(!is_broken(state)),
             words: match state {
                 Some(state) => format!("the kernel reports its process as {state}"),
                 None => "its process no longer exists".to_owned(),
@@ -95,11 +169,11 @@ pub(crate) fn process(
 }
 
 /// Observes a node as a client: broken if it does not answer.
-pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Observation {
+pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
-        broken: Some(answer.is_err()),
-        whole: Some(answer.is_ok()),
+        fault: Presence::from(answer.is_err()),
+        target: Health::from(answer.is_ok()),
         words: match answer {
             Ok(()) => "it answers a client".to_owned(),
             Err(error) => format!("it does not answer a client ({})", short(&error)),
@@ -108,13 +182,13 @@ pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Ob
 }
 
 /// Returns the process of a node, if known.
-pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
+pub(crate) fn process_of(world: &dyn Agents, node: NodeIndex) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
 
 /// Refuses to wait any longer for a starting node whose process has ended.
-pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
-    let ended = process(world, node, |state| state.is_none()).broken == Some(true);
+pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str) -> Result<()> {
+    let ended = process(world, node, |state| state.is_none()).shows_fault();
     ensure!(
         !ended,
         "{name} ended during its start: its log contains the reason"
@@ -123,68 +197,68 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) ->
 }
 
 /// Returns the process of a running node.
-pub(crate) fn running(world: &dyn Agents, node: usize) -> Result<Identity> {
+pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node does not run")
 }
 
 /// Returns the target nodes.
-pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<usize> {
+pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<NodeIndex> {
     match hit {
         Hit::Node(index) => vec![*index],
         Hit::Host(host) => {
             let on_host = nodes_on(world, *host).into_iter();
             on_host.map(|(index, _)| index).collect()
         }
-        Hit::Split(..) => Vec::new(),
+        Hit::Split(_) => Vec::new(),
         Hit::Nodes(nodes) => nodes.clone(),
-        Hit::Cluster => (0..world.nodes().len()).collect(),
+        Hit::Cluster => world.nodes().indexes().collect(),
     }
 }
 
-/// Returns the nodes of a host, with their indices.
-pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)> {
-    let nodes = world.nodes().into_iter().enumerate();
+/// Returns the nodes of a host, with their indexes.
+pub(crate) fn nodes_on(world: &dyn Agents, host: HostIndex) -> Vec<(NodeIndex, NodeSeen)> {
+    let nodes = world.nodes().into_pairs();
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
 
 /// Returns the running nodes of a host, with the commands that start them again.
 pub(crate) fn restartables(
     world: &dyn World,
-    host: usize,
-) -> Result<(Vec<usize>, Vec<Restartable>)> {
+    host: HostIndex,
+) -> Result<(Vec<NodeIndex>, Vec<Restartable>)> {
     let nodes = nodes_on(world, host).into_iter();
     let running = nodes.filter(|(_, node)| node.process.is_some());
-    let indexes: Vec<usize> = running.map(|(index, _)| index).collect();
+    let indexes: Vec<NodeIndex> = running.map(|(index, _)| index).collect();
     let all = indexes.iter().map(|index| world.restartable(*index)).collect::<Result<_>>()?;
     Ok((indexes, all))
 }
 
 /// Observes all nodes of a host as a client: broken if none answers, whole if all do.
-pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
+pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
         nodes.iter().map(|(index, _)| client(world, *index, limit)).collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
     Observation {
-        broken: Some(looks.iter().all(|look| look.broken == Some(true))),
-        whole: Some(looks.iter().all(|look| look.whole == Some(true))),
+        fault: Presence::from(looks.iter().all(Observation::shows_fault)),
+        target: Health::from(looks.iter().all(Observation::is_whole)),
         words: words.join(", "),
     }
 }
 
 /// Observes all nodes as a client: broken if one does not answer, whole if all do.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
-    let count = world.nodes().len();
-    let looks: Vec<Observation> = (0..count).map(|node| client(world, node, limit)).collect();
-    let silent = |(node, look): (usize, &Observation)| {
-        (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
+    let nodes = world.nodes().indexes();
+    let looks: PerNode<Observation> = nodes.map(|node| client(world, node, limit)).collect();
+    let silent = |(node, look): (NodeIndex, &Observation)| {
+        (!look.is_whole()).then(|| format!("{}: {}", node.name(), look.words))
     };
-    let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
+    let silent: Vec<String> = looks.pairs().filter_map(silent).collect();
     let is_whole = silent.is_empty();
     Observation {
-        broken: Some(!is_whole),
-        whole: Some(is_whole),
+        fault: Presence::from(!is_whole),
+        target: Health::from(is_whole),
         words: if is_whole {
             "all nodes answer clients".to_owned()
         } else {
@@ -194,27 +268,36 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
 }
 
 /// Returns the name of a host.
-pub(crate) fn host_name(world: &dyn Agents, host: usize) -> String {
-    world.hosts().into_iter().nth(host).map(|host| host.name).unwrap_or_default()
+pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
+    world.hosts().take(host).map(|host| host.name).unwrap_or_default()
 }
 
 /// Returns another host, and the internode address of a node on the given host.
-pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, SocketAddr)> {
+pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostIndex, SocketAddr)> {
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
-    let mut others = (0..world.hosts().len()).filter(|other| *other != host);
+    let mut others = world.hosts().indexes().filter(|other| *other != host);
     let other = others.next().context("no other host can observe it")?;
     Ok((other, node.storage))
 }
 
 /// Observes if another host reaches a host.
-pub(crate) fn others_reach(world: &mut dyn Agents, host: usize, limit: Duration) -> Observation {
+pub(crate) fn others_reach(
+    world: &mut dyn Agents,
+    host: HostIndex,
+    limit: Duration,
+) -> Observation {
     let looked = other_way(world, host).and_then(|(other, _)| way(world, other, host, limit));
     or_unseen("another host", looked)
 }
 
 /// Observes if a host can connect to a node of another host.
-fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Result<Observation> {
+fn way(
+    world: &mut dyn Agents,
+    from: HostIndex,
+    to: HostIndex,
+    limit: Duration,
+) -> Result<Observation> {
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let address = node.storage;
@@ -224,8 +307,8 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
     };
     let (from, to) = (host_name(world, from), host_name(world, to));
     Ok(Observation {
-        broken: Some(!reach.is_open()),
-        whole: Some(matches!(reach, Reach::Reached(_))),
+        fault: Presence::from(!reach.is_open()),
+        target: Health::from(matches!(reach, Reach::Reached(_))),
         words: match reach {
             Reach::Reached(_) => format!("{from} reaches {to}"),
             Reach::Refused => format!("{to} refuses connections from {from}"),
@@ -242,15 +325,11 @@ const WAY_LIMIT: Duration = Duration::from_millis(200);
 const PAIRS_MAX: usize = 6;
 
 /// Observes the connections between two groups of hosts: broken if none works, whole if all do.
-pub(crate) fn ways(
-    world: &mut dyn Agents,
-    some: &[usize],
-    others: &[usize],
-    limit: Duration,
-) -> Observation {
-    let pairs: Vec<(usize, usize)> = some
+pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Observation {
+    let pairs: Vec<(HostIndex, HostIndex)> = sides
+        .of
         .iter()
-        .flat_map(|one| others.iter().map(move |other| (*one, *other)))
+        .flat_map(|one| sides.from.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
     // All attempts together are one observation.
@@ -260,10 +339,11 @@ pub(crate) fn ways(
         .map(|(from, to)| or_unseen("a host", way(world, from, to, limit)))
         .collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
-    let all = |of: fn(&Observation) -> Option<bool>| looks.iter().map(of).fold(Some(true), both);
+    let faults = looks.iter().map(|look| look.fault);
+    let targets = looks.iter().map(|look| look.target);
     Observation {
-        broken: all(|look| look.broken),
-        whole: all(|look| look.whole),
+        fault: faults.fold(Presence::Present, Presence::and),
+        target: targets.fold(Health::Whole, Health::and),
         words: words.join(", "),
     }
 }
@@ -318,14 +398,13 @@ fn did(attempt: Attempt) -> String {
 /// Tests the disk of a host.
 pub(crate) fn try_disk(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     work: DiskWork,
     limit: Duration,
 ) -> Result<DiskTest> {
     let folder = world
         .hosts()
-        .into_iter()
-        .nth(host)
+        .take(host)
         .map(|host| host.folder)
         .context("the host does not exist")?;
     let sight = Query::TryDisk {
@@ -342,13 +421,13 @@ pub(crate) fn try_disk(
 /// Observes the disk of a host: whole if the test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     limit: Duration,
     is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {
     let tried = try_disk(world, host, DiskWork::default(), limit).map(|tried| Observation {
-        broken: Some(is_broken(&tried)),
-        whole: Some(matches!(
+        fault: Presence::from(is_broken(&tried)),
+        target: Health::from(matches!(
             (tried.write, tried.read),
             (Attempt::Took(_), Attempt::Took(_) | Attempt::None)
         )),
@@ -360,7 +439,7 @@ pub(crate) fn disk(
 /// Observes like `disk`, but the whole state also requires answers of the host's nodes.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
-    host: usize,
+    host: HostIndex,
     limit: Duration,
     is_broken: impl Fn(&DiskTest) -> bool,
 ) -> Observation {

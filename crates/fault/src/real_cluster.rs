@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use target_spec::{HostIndex, NodeIndex, PerNode};
 use versions::Release;
 
 /// Time after which an agent restarts a node by itself, if its controller disappears between
@@ -57,9 +58,9 @@ pub struct Live {
     /// Connection to a node for observation.
     held: Option<TcpStream>,
     /// Starts of nodes that have lost their data, by node.
-    emptied: BTreeMap<usize, Restartable>,
+    emptied: BTreeMap<NodeIndex, Restartable>,
     /// Operations on nodes whose result has not been fetched, by node.
-    at_work: BTreeMap<usize, JoinHandle<Result<String>>>,
+    at_work: BTreeMap<NodeIndex, JoinHandle<Result<String>>>,
 }
 
 /// An injected fault.
@@ -68,7 +69,7 @@ struct Entry {
     agent: Arc<Agent>,
     broken: Broken,
     /// Nodes whose processes it affects.
-    nodes: Vec<usize>,
+    nodes: Vec<NodeIndex>,
 }
 
 impl Live {
@@ -88,7 +89,7 @@ impl Live {
     }
 
     /// Returns the processes of the cluster's nodes now, in node order.
-    pub fn processes(&self) -> Vec<Option<Identity>> {
+    pub fn processes(&self) -> PerNode<Option<Identity>> {
         let nodes = self.nodes().into_iter().take(self.members_count);
         nodes.map(|node| node.process).collect()
     }
@@ -100,24 +101,24 @@ impl Live {
     }
 
     /// Returns the node that could be added to a host.
-    fn newcomer_on(&self, host: usize) -> Result<&AddedNode> {
+    fn newcomer_on(&self, host: HostIndex) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
-        found.with_context(|| format!("host{} has no room for another node", host + 1))
+        found.with_context(|| format!("{} has no room for another node", host.name()))
     }
 
-    fn node_handle(&self, node: usize) -> Result<&NodeHandle> {
+    fn node_handle(&self, node: NodeIndex) -> Result<&NodeHandle> {
         let found = self.handles.nodes.get(node);
-        found.with_context(|| format!("node {} does not exist", node + 1))
+        found.with_context(|| format!("node {} does not exist", node.number()))
     }
 
-    fn control(&self, node: usize) -> Result<&NodeControl> {
+    fn control(&self, node: NodeIndex) -> Result<&NodeControl> {
         let known = self.node_handle(node)?;
         let control = known.control.as_ref();
         control.with_context(|| format!("{} provides no MBeans for this request", known.name))
     }
 
     /// Returns the agent on the machine of a node's process.
-    fn agent_there(&self, node: usize) -> Result<Arc<Agent>> {
+    fn agent_there(&self, node: NodeIndex) -> Result<Arc<Agent>> {
         let known = self.node_handle(node)?;
         let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
         Ok(Arc::clone(there))
@@ -125,7 +126,7 @@ impl Live {
 
     /// Records the processes of nodes after healing, given in node order. Returns the nodes that
     /// were started. An attached node may not have shown its process yet.
-    fn note(&mut self, nodes: &[usize], processes: Vec<Identity>) -> Vec<usize> {
+    fn note(&mut self, nodes: &[NodeIndex], processes: Vec<Identity>) -> Vec<NodeIndex> {
         let mut processes = processes.into_iter();
         let mut started = Vec::new();
         for index in nodes {

@@ -3,11 +3,12 @@
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use cluster::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;
 use std::time::Duration;
+use target_spec::NodeIndex;
 
 /// Interval between two checks of an operation.
 const POLL: Duration = Duration::from_millis(200);
@@ -18,14 +19,14 @@ const TOLD_WITHIN: Duration = Duration::from_secs(5);
 /// Time limit for a node to leave a ring, or to remove another one.
 const LEFT_WITHIN: Duration = Duration::from_secs(600);
 
-/// Returns the indices of all nodes except one.
-pub(crate) fn others(world: &dyn Agents, node: Option<usize>) -> Vec<usize> {
-    let all = 0..world.nodes().len();
+/// Returns all nodes except one.
+pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeIndex> {
+    let all = world.nodes().indexes();
     all.filter(|other| Some(*other) != node).collect()
 }
 
 /// Returns another node, for an operation.
-pub(crate) fn another(world: &dyn Agents, node: usize) -> Result<usize> {
+pub(crate) fn another(world: &dyn Agents, node: NodeIndex) -> Result<NodeIndex> {
     let others = others(world, Some(node));
     others.first().copied().context("the ring has no other node")
 }
@@ -33,8 +34,8 @@ pub(crate) fn another(world: &dyn Agents, node: usize) -> Result<usize> {
 /// Returns the status of a node as another node sees it, if it is a member.
 pub(crate) fn member(
     world: &mut dyn World,
-    by: usize,
-    node: usize,
+    by: NodeIndex,
+    node: NodeIndex,
     limit: Duration,
 ) -> Result<Option<Member>> {
     let storage = storage(world, node)?;
@@ -42,15 +43,15 @@ pub(crate) fn member(
 }
 
 /// Returns the internode address of a node.
-fn storage(world: &dyn Agents, node: usize) -> Result<SocketAddr> {
-    let seen = world.nodes().into_iter().nth(node);
+fn storage(world: &dyn Agents, node: NodeIndex) -> Result<SocketAddr> {
+    let seen = world.nodes().take(node);
     Ok(seen.context("the node does not exist")?.storage)
 }
 
 /// Returns the status that each of some nodes gives to the node at an address.
 pub(crate) fn held_at(
     world: &mut dyn Mbeans,
-    by: Vec<usize>,
+    by: Vec<NodeIndex>,
     address: SocketAddr,
     limit: Duration,
 ) -> Result<Vec<Option<MemberStatus>>> {
@@ -72,7 +73,7 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
 /// Observes a node's status on all other nodes: whole if all see it as up and normal.
 pub(crate) fn held(
     world: &mut dyn World,
-    node: usize,
+    node: NodeIndex,
     limit: Duration,
     is_broken: fn(Option<MemberStatus>) -> bool,
 ) -> Observation {
@@ -82,18 +83,18 @@ pub(crate) fn held(
         held_at(world, by, address, limit)
     });
     let looked = held.map(|held| Observation {
-        broken: Some(held.iter().all(|one| is_broken(*one))),
-        whole: Some(held.iter().all(|one| *one == Some(MemberStatus::Normal))),
+        fault: Presence::from(held.iter().all(|one| is_broken(*one))),
+        target: Health::from(held.iter().all(|one| *one == Some(MemberStatus::Normal))),
         words: words(&held),
     });
     observation::or_unseen("the other nodes", looked)
 }
 
 /// Observes a node's data folders: broken if they are empty.
-pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
+pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
-        broken: Some(is_empty),
-        whole: Some(!is_empty),
+        fault: Presence::from(is_empty),
+        target: Health::from(!is_empty),
         words: if is_empty {
             "its folders are empty".to_owned()
         } else {
@@ -107,7 +108,7 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
-    node: usize,
+    node: NodeIndex,
     limit: Duration,
 ) -> Observation {
     let back = seen.and(|| held(world, node, limit, |_| false));
@@ -118,7 +119,7 @@ pub(crate) fn and_back(
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,
-    node: usize,
+    node: NodeIndex,
     limit: Duration,
 ) -> Observation {
     if others(world, Some(node)).is_empty() {
@@ -129,28 +130,31 @@ pub(crate) fn and_known(
 }
 
 /// Returns true if a node answers clients but all others consider it down.
-pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
+pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
     let is_down = |one| one == Some(MemberStatus::Down);
-    world.ask(node, TOLD_WITHIN).is_ok()
-        && held(world, node, TOLD_WITHIN, is_down).broken == Some(true)
+    world.ask(node, TOLD_WITHIN).is_ok() && held(world, node, TOLD_WITHIN, is_down).shows_fault()
 }
 
 /// Adds to the whole state that the node reports no more streams.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
     seen: Observation,
-    node: usize,
+    node: NodeIndex,
     limit: Duration,
 ) -> Observation {
     seen.and(|| observation::or_unseen("it", settled(world, node, limit)))
 }
 
-pub(crate) fn settled(world: &mut dyn Mbeans, node: usize, limit: Duration) -> Result<Observation> {
+pub(crate) fn settled(
+    world: &mut dyn Mbeans,
+    node: NodeIndex,
+    limit: Duration,
+) -> Result<Observation> {
     let own = world.members(node, limit)?;
     let is_settled = own.mode == "NORMAL" && own.streams_count == 0;
     Ok(Observation {
-        broken: Some(!is_settled),
-        whole: Some(is_settled),
+        fault: Presence::from(!is_settled),
+        target: Health::from(is_settled),
         words: format!(
             "it reports its state as {} with {} streams",
             own.mode, own.streams_count
@@ -159,17 +163,21 @@ pub(crate) fn settled(world: &mut dyn Mbeans, node: usize, limit: Duration) -> R
 }
 
 /// Returns true if a node streams data.
-pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: usize) -> bool {
+pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: NodeIndex) -> bool {
     let own = world.members(node, TOLD_WITHIN);
     own.is_ok_and(|own| own.streams_count > 0)
 }
 
 /// An operation on a node that has not ended yet.
 #[derive(Default)]
-pub(crate) struct PendingOperation(Option<usize>);
+pub(crate) struct PendingOperation(Option<NodeIndex>);
 
 impl PendingOperation {
-    pub fn tell(world: &mut dyn Mbeans, node: usize, what: Operation) -> Result<PendingOperation> {
+    pub fn tell(
+        world: &mut dyn Mbeans,
+        node: NodeIndex,
+        what: Operation,
+    ) -> Result<PendingOperation> {
         world.operate(node, what, LEFT_WITHIN)?;
         Ok(PendingOperation(Some(node)))
     }
@@ -193,18 +201,21 @@ impl PendingOperation {
 }
 
 /// Waits until the node's operation has ended, and then heals. Adds the operation's result.
-fn heal_after(world: &mut dyn World, at_work: usize) -> Result<HealResult> {
+fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
         // The answer may never come, if the host's network failed with the node.
-        if observation::process(world, at_work, |state| state.is_some()).broken != Some(true) {
-            break Err(anyhow::anyhow!("node {} no longer exists", at_work + 1));
+        if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
+            break Err(anyhow::anyhow!(
+                "node {} no longer exists",
+                at_work.number()
+            ));
         }
         if world.now_ns() >= until_ns || host::process::is_interrupted() {
-            break Err(anyhow::anyhow!("node {} is still busy", at_work + 1));
+            break Err(anyhow::anyhow!("node {} is still busy", at_work.number()));
         }
         world.wait(POLL);
     };

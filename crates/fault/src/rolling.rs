@@ -3,12 +3,13 @@
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
-use crate::observation::{self, Observation, both};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target_spec::fault::STARTED_WITHIN;
+use target_spec::{NodeIndex, PerNode};
 
 /// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -19,7 +20,7 @@ pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 /// A rolling restart of some nodes.
 #[derive(Debug)]
 pub(crate) struct Round {
-    nodes: Vec<usize>,
+    nodes: Vec<NodeIndex>,
     /// Number of nodes that have finished.
     done_count: usize,
     /// Node that is restarting.
@@ -30,7 +31,7 @@ pub(crate) struct Round {
 /// A node that was started.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    node: usize,
+    node: NodeIndex,
     /// Process before the restart.
     before: Option<Identity>,
     began_ns: u64,
@@ -39,7 +40,7 @@ struct Turn {
 
 impl Round {
     /// Creates a rolling restart of these nodes, in this order.
-    pub fn new(nodes: Vec<usize>) -> Round {
+    pub fn new(nodes: Vec<NodeIndex>) -> Round {
         Round {
             nodes,
             done_count: 0,
@@ -49,7 +50,7 @@ impl Round {
     }
 
     /// Returns the nodes that have been restarted or are restarting, in order.
-    pub fn touched(&self) -> Vec<usize> {
+    pub fn touched(&self) -> Vec<NodeIndex> {
         let count = self.done_count + usize::from(self.turn.is_some());
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
@@ -66,8 +67,8 @@ impl Round {
     pub fn proceed(
         &mut self,
         world: &mut dyn World,
-        restart: &mut dyn FnMut(&mut dyn World, usize) -> Result<()>,
-        holds: &dyn Fn(&mut dyn World, usize) -> Result<()>,
+        restart: &mut dyn FnMut(&mut dyn World, NodeIndex) -> Result<()>,
+        holds: &dyn Fn(&mut dyn World, NodeIndex) -> Result<()>,
     ) -> Result<Work> {
         let now_ns = world.now_ns();
         let round_ns = *self.began_ns.get_or_insert(now_ns);
@@ -86,12 +87,12 @@ impl Round {
                 started_ns: now_ns,
             };
             self.turn = Some(turn);
-            restart(world, node).with_context(|| format!("restart node{}", node + 1))?;
+            restart(world, node).with_context(|| format!("restart {}", node.name()))?;
             turn.started_ns = world.now_ns();
             self.turn = Some(turn);
             return Ok(Work::Going);
         };
-        let name = format!("node{}", turn.node + 1);
+        let name = turn.node.name();
         if let Err(why) = is_up(world, turn.node) {
             let is_late = now_ns - turn.started_ns >= STARTED_WITHIN.as_nanos() as u64;
             observation::still_starting(world, turn.node, &name)?;
@@ -119,7 +120,7 @@ impl Round {
 }
 
 /// Returns true if the process exists in the kernel of the node's host.
-fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
+fn lives(world: &mut dyn Agents, node: NodeIndex, process: Identity) -> Result<bool, String> {
     match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
         Ok(other) => Err(observation::other_answer(&other).to_string()),
@@ -128,7 +129,7 @@ fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool,
 }
 
 /// Checks that a node answers a client, and that all nodes consider each other up.
-fn is_up(world: &mut dyn World, node: usize) -> Result<()> {
+fn is_up(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     world.ask(node, LIMIT)?;
     each_other(world)
 }
@@ -136,11 +137,12 @@ fn is_up(world: &mut dyn World, node: usize) -> Result<()> {
 /// Checks that every node considers all nodes up.
 fn each_other(world: &mut dyn World) -> Result<()> {
     let nodes = world.nodes();
-    for node in 0..nodes.len() {
+    for node in nodes.indexes() {
         let live = world.live(node, LIMIT)?;
-        let is_missing = |other: &usize| !live.contains(&nodes[*other].storage.ip().to_string());
-        if let Some(other) = (0..nodes.len()).find(is_missing) {
-            bail!("node{} considers node{} down", node + 1, other + 1);
+        let is_missing =
+            |other: &NodeIndex| !live.contains(&nodes[*other].storage.ip().to_string());
+        if let Some(other) = nodes.indexes().find(is_missing) {
+            bail!("{} considers {} down", node.name(), other.name());
         }
     }
     Ok(())
@@ -149,18 +151,18 @@ fn each_other(world: &mut dyn World) -> Result<()> {
 /// Observes all nodes as a client, and their view of each other: whole if all are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
-    if clients.whole != Some(true) {
+    if !clients.is_whole() {
         return clients;
     }
     match each_other(world) {
         Ok(()) => Observation {
-            broken: Some(false),
-            whole: Some(true),
+            fault: Presence::Absent,
+            target: Health::Whole,
             words: "all nodes answer clients and consider each other up".to_owned(),
         },
         Err(error) => Observation {
-            broken: Some(true),
-            whole: Some(false),
+            fault: Presence::Present,
+            target: Health::Impaired,
             words: format!("{error:#}"),
         },
     }
@@ -168,14 +170,14 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
 
 /// Observes from the kernels of the hosts which nodes have a process other than `before`: broken if
 /// any node does. Other observers judge the whole state.
-pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Observation {
+pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
-    for (node, process) in before.iter().enumerate() {
+    for (node, process) in before.pairs() {
         let Some(process) = process else { continue };
         match lives(world, node, *process) {
             Ok(true) => {}
-            Ok(false) => new.push(format!("node{}", node + 1)),
-            Err(error) => unknown.push(format!("node{} ({error})", node + 1)),
+            Ok(false) => new.push(node.name()),
+            Err(error) => unknown.push(format!("{} ({error})", node.name())),
         }
     }
     let said = if new.is_empty() {
@@ -184,12 +186,12 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
         format!("the earlier process of {} has ended", new.join(", "))
     };
     Observation {
-        broken: match (new.is_empty(), unknown.is_empty()) {
-            (false, _) => Some(true),
-            (true, true) => Some(false),
-            (true, false) => None,
+        fault: match (new.is_empty(), unknown.is_empty()) {
+            (false, _) => Presence::Present,
+            (true, true) => Presence::Absent,
+            (true, false) => Presence::Unknown,
         },
-        whole: Some(true),
+        target: Health::Whole,
         words: if unknown.is_empty() {
             said
         } else {
@@ -198,12 +200,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
     }
 }
 
-/// Keeps the broken state of an observation. The whole state requires that all nodes are up.
+/// Keeps what an observer sees of the fault. The whole state requires that all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
-    let up = all_up(world, limit);
-    Observation {
-        broken: seen.broken,
-        whole: both(seen.whole, up.whole),
-        words: format!("{}, {}", seen.words, up.words),
-    }
+    seen.confirm(all_up(world, limit))
 }

@@ -12,11 +12,11 @@ use anyhow::Result;
 use cluster::{DataFile, Deletion, Members, Operation, PodSeen, RestartMode, Row, View};
 use host::{FileStep, HostLoss, Injection, Join, PortEnd, Query, QueryAnswer, Restartable};
 use serde_json::{Map, Value};
-use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
+use sim::{HIT, HIT_HOST, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;
 use std::time::Duration;
-use target_spec::Capability;
 use target_spec::fault::{FaultKind, Hit, KINDS, Length, Options};
+use target_spec::{Capability, HostIndex, NodeIndex, PerHost, PerNode};
 
 const S: u64 = 1_000_000_000;
 
@@ -93,7 +93,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
                 "{loss:?}"
             );
         }
-        let mut by: Vec<usize> = sim.own_losses.iter().map(|(at, _)| *at).collect();
+        let mut by: Vec<HostIndex> = sim.own_losses.iter().map(|(at, _)| *at).collect();
         by.dedup();
         assert_eq!(by.len(), at, "{name}: {by:?}");
         let meets_clients = |loss: &HostLoss| loss.peers.is_empty();
@@ -114,8 +114,15 @@ fn nodes_of_machines_are_not_started_elsewhere() {
         ha_after: Some(Duration::from_secs(5)),
         ..Options::default()
     };
-    let what = (&Hit::Host(HIT), &options);
-    let outcome = run(&kind, what, &mut sim, Duration::from_secs(60), &mut |_| ());
+    let (hit, options) = (&Hit::Host(HIT_HOST), &options);
+    let outcome = run(
+        &kind,
+        hit,
+        options,
+        &mut sim,
+        Duration::from_secs(60),
+        &mut |_| (),
+    );
     assert!(sim.injected.is_empty(), "nothing was broken");
     let told = outcome.steps.iter().any(|step| step.words.contains("impossible for machines"));
     assert!(told, "{outcome:#?}");
@@ -199,8 +206,15 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
         ha_after: Some(Duration::from_secs(5)),
         ..Options::default()
     };
-    let what = (&Hit::Host(HIT), &options);
-    let outcome = run(&kind, what, &mut sim, Duration::from_secs(60), &mut |_| ());
+    let (hit, options) = (&Hit::Host(HIT_HOST), &options);
+    let outcome = run(
+        &kind,
+        hit,
+        options,
+        &mut sim,
+        Duration::from_secs(60),
+        &mut |_| (),
+    );
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let order = [
         "checked",
@@ -287,8 +301,8 @@ fn a_node_comes_back_when_it_has_left() {
         ..Sim::default()
     };
     let length = Duration::from_nanos(LEAVING_NS / 2);
-    let what = (&Hit::Node(HIT), &Options::default());
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let (hit, options) = (&Hit::Node(HIT), &Options::default());
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     assert!(sim.healed_ns >= LEAVING_NS, "{outcome:#?}");
     let last = &outcome.steps.last().unwrap().words;
@@ -370,7 +384,8 @@ fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
     };
     let outcome = run(
         &KINDS[0],
-        (&Hit::Node(HIT), &Options::default()),
+        &Hit::Node(HIT),
+        &Options::default(),
         &mut { sim },
         Duration::from_secs(10),
         &mut |_| (),

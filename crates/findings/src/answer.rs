@@ -6,7 +6,7 @@ use super::used_trials::usable;
 use super::{points, searches};
 use analysis::VariantName;
 use analysis::procedure::Point;
-use sentences::comparison::Scatter;
+use sentences::comparison::{IncomparablePair, Scatter};
 use sentences::{
     comparison, cost, curve, effects, endurance, fault, ladder, price_performance, scale_up,
     screen, search, trials,
@@ -193,10 +193,14 @@ impl Facts<'_> {
             .iter()
             .filter(|_| self.study.screen.is_none())
             .filter(|u| is_asked(u.metric, u.place));
-        sentences.extend(
-            untold
-                .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
-        );
+        sentences.extend(untold.map(|pair| {
+            comparison::incomparable(&IncomparablePair {
+                baseline: &pair.baseline,
+                contender: &pair.contender,
+                metric: pair.metric,
+                place: pair.place,
+            })
+        }));
         (sentences, comparison::one_block(&of_one_block))
     }
 

@@ -60,13 +60,13 @@ pub fn metric_of(place: Option<Point>) -> &'static str {
     }
 }
 
-/// Two variants at one place, by one metric.
-struct Pairing<'a> {
+/// Two variants at one place, by one metric, with their comparison or the reason why there is none.
+struct Pairing<'a, C = Comparison> {
     baseline: &'a Variant,
     contender: &'a Variant,
     place: Option<Point>,
     metric: &'static str,
-    comparison: Comparison,
+    comparison: C,
     /// Pairs by block, if the comparison is paired.
     pairs: Pairs,
     /// Metric of the comparison.
@@ -236,13 +236,16 @@ fn pairings<'a>(
         if is_search(baseline) || is_search(contender) {
             if is_search(baseline) && is_search(contender) {
                 let (pairs, how, comparison) = peaks(study, searches, [baseline, contender]);
-                note(
-                    (baseline, contender, None, PEAK),
-                    (pairs, how),
+                let pairing = Pairing {
+                    baseline,
+                    contender,
+                    place: None,
+                    metric: PEAK,
                     comparison,
-                    &mut pairings,
-                    &mut untold,
-                );
+                    pairs,
+                    how,
+                };
+                note(pairing, &mut pairings, &mut untold);
             }
             continue;
         }
@@ -262,13 +265,16 @@ fn pairings<'a>(
                     let [left, right] = latest_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
                 };
-                note(
-                    (baseline, contender, place, compared.name),
-                    (pairs, compared.metric),
+                let pairing = Pairing {
+                    baseline,
+                    contender,
+                    place,
+                    metric: compared.name,
                     comparison,
-                    &mut pairings,
-                    &mut untold,
-                );
+                    pairs,
+                    how: compared.metric,
+                };
+                note(pairing, &mut pairings, &mut untold);
             }
         }
     }
@@ -277,27 +283,25 @@ fn pairings<'a>(
 
 /// Records a comparison, or that there is none.
 fn note<'a>(
-    (baseline, contender, place, metric): (&'a Variant, &'a Variant, Option<Point>, &'static str),
-    (pairs, how): (Pairs, Metric),
-    comparison: Result<Comparison, NotCompared>,
+    pairing: Pairing<'a, Result<Comparison, NotCompared>>,
     pairings: &mut Vec<Pairing<'a>>,
     untold: &mut Vec<UnboundedPair>,
 ) {
-    match comparison {
+    match pairing.comparison {
         Ok(comparison) => pairings.push(Pairing {
-            baseline,
-            contender,
-            place,
-            metric,
+            baseline: pairing.baseline,
+            contender: pairing.contender,
+            place: pairing.place,
+            metric: pairing.metric,
             comparison,
-            pairs,
-            how,
+            pairs: pairing.pairs,
+            how: pairing.how,
         }),
         Err(NotCompared::BoundsOnBothSides) => untold.push(UnboundedPair {
-            baseline: baseline.name.clone(),
-            contender: contender.name.clone(),
-            place,
-            metric,
+            baseline: pairing.baseline.name.clone(),
+            contender: pairing.contender.name.clone(),
+            place: pairing.place,
+            metric: pairing.metric,
         }),
         Err(NotCompared::NoValues) => {}
     }

@@ -18,14 +18,20 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// Matrix at one place, by one metric.
-struct Matrix<'a> {
-    study: &'a Study,
+/// Axes and blocks that all matrices of a study have.
+#[derive(Clone, Copy)]
+struct Factors<'a> {
     /// Axes with more than one value, by their number in the study.
     axes: &'a [usize],
     design: &'a Design,
     /// Number of blocks if every trial had been usable.
     planned: usize,
+}
+
+/// Matrix at one place, by one metric.
+struct Matrix<'a> {
+    study: &'a Study,
+    factors: Factors<'a>,
     /// Variants, by cell.
     variants: &'a [&'a Variant],
     place: Option<Point>,
@@ -60,22 +66,17 @@ pub fn effects(
         .into_iter()
         .filter_map(|step| cells(study, step, &axes, &design))
         .collect();
+    let factors = Factors {
+        axes: &axes,
+        design: &design,
+        planned,
+    };
     let mut all = Vec::new();
     for variants in &cells {
         if variants.iter().any(|variant| is_search(variant)) {
-            all.extend(effects_of_searches(
-                study,
-                searches,
-                (&axes, &design, planned),
-                variants,
-            ))
+            all.extend(effects_of_searches(study, searches, factors, variants))
         } else {
-            all.extend(effects_of_step(
-                study,
-                trials,
-                (&axes, &design, planned),
-                variants,
-            ))
+            all.extend(effects_of_step(study, trials, factors, variants))
         }
     }
     judged(&all)
@@ -102,7 +103,7 @@ fn cells<'a>(
 fn effects_of_searches<'a>(
     study: &'a Study,
     searches: &[SearchRecord],
-    (axes, design, planned): (&'a [usize], &'a Design, usize),
+    factors: Factors<'a>,
     variants: &'a [&'a Variant],
 ) -> Option<Matrix<'a>> {
     if !variants.iter().all(|variant| is_search(variant)) {
@@ -114,15 +115,13 @@ fn effects_of_searches<'a>(
     };
     let block = |block: usize| variants.iter().map(|v| found(block, v)).collect();
     let values: Vec<Vec<Option<Known>>> = (0..study.blocks()).map(block).collect();
-    let effects = measured_effects(study, design, &values, &FOUND);
+    let effects = measured_effects(study, factors.design, &values, &FOUND);
     (!effects.is_empty()).then_some(Matrix {
         study,
-        axes,
-        design,
+        factors,
         variants,
         place: None,
         primary: true,
-        planned,
         compared: &FOUND,
         values,
         effects,
@@ -148,7 +147,7 @@ fn measured_effects(
 fn effects_of_step<'a>(
     study: &'a Study,
     trials: &[TrialFinding],
-    (axes, design, planned): (&'a [usize], &'a Design, usize),
+    factors: Factors<'a>,
     variants: &'a [&'a Variant],
 ) -> Vec<Matrix<'a>> {
     let mut places: Vec<Option<Point>> = Vec::new();
@@ -167,14 +166,12 @@ fn effects_of_step<'a>(
     };
     let matrix = |place: Option<Point>| {
         let (compared, values) = values(study, trials, variants, place)?;
-        let effects = measured_effects(study, design, &values, compared);
+        let effects = measured_effects(study, factors.design, &values, compared);
         Some(Matrix {
             study,
-            axes,
-            design,
+            factors,
             variants,
             primary: primary == place,
-            planned,
             place,
             compared,
             values,
@@ -260,15 +257,15 @@ impl Matrix<'_> {
             name: self.study.axes[*at].name.clone(),
             values: self.study.axes[*at].values.clone(),
         };
-        let cells = 0..self.design.cells_count();
+        let cells = 0..self.factors.design.cells_count();
         EffectsRecord {
             metric: self.compared.name.to_owned(),
             point: self.place,
             step: self.variants.first().and_then(|variant| variant.step.clone()),
             primary: self.primary,
-            axes: self.axes.iter().map(axis).collect(),
+            axes: self.factors.axes.iter().map(axis).collect(),
             cells: cells.map(|cell| self.cell(cell)).collect(),
-            blocks_planned: self.planned,
+            blocks_planned: self.factors.planned,
             looks: interim_looks::name(self.study),
             margin: self.compared.metric.margin,
             without_interval: self.without_interval(),
@@ -291,7 +288,7 @@ impl Matrix<'_> {
         let logs: Vec<f64> = values.iter().map(|value| value.least().ln()).collect();
         let value = |at: &usize| self.study.axes[*at].values[variant.cell[*at]].clone();
         CellRecord {
-            values: self.axes.iter().map(value).collect(),
+            values: self.factors.axes.iter().map(value).collect(),
             variant: variant.name.clone(),
             mean: (!logs.is_empty()).then(|| autocorrelation::mean(&logs).exp()),
             at_least: values.iter().any(|value| value.is_at_least()),
@@ -302,14 +299,14 @@ impl Matrix<'_> {
     /// Returns a value of an axis, against its first.
     fn level(&self, at: AxisLevel) -> LevelRecord {
         LevelRecord {
-            against: self.study.axes[self.axes[at.axis]].values[0].clone(),
+            against: self.study.axes[self.factors.axes[at.axis]].values[0].clone(),
             ..self.held(at)
         }
     }
 
     /// Returns a value that an axis is held at.
     fn held(&self, at: AxisLevel) -> LevelRecord {
-        let axis = &self.study.axes[self.axes[at.axis]];
+        let axis = &self.study.axes[self.factors.axes[at.axis]];
         LevelRecord {
             axis: axis.name.clone(),
             value: axis.values[at.level].clone(),
@@ -327,7 +324,7 @@ impl Matrix<'_> {
         };
         let comparison = &effect.comparison;
         let is_sure = self.study.repeat.interleaved
-            && !too_few_blocks(comparison.blocks, self.planned, comparison.looks);
+            && !too_few_blocks(comparison.blocks, self.factors.planned, comparison.looks);
         let judged = judged.filter(|_| self.study.repeat.interleaved);
         let finding = judged.as_ref().filter(|_| is_sure);
         let verdict = match (effect.kind, finding) {

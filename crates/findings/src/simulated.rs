@@ -56,21 +56,21 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let mut seen = BTreeMap::new();
     let cells = order(&study, &outlooks(&study)).into_iter();
     let trials = cells.enumerate().map(|(index, trial)| {
-        let procedure = &study.variants[trial.variant].settings.procedure;
+        let procedure = &study.variant(trial.variant).settings.procedure;
         let place = procedure.outlook().points[trial.rung].value();
-        let mut level = world.block * blocks[trial.block];
+        let mut level = world.block * blocks[trial.block.0];
         level += world.noise / 2.0_f64.sqrt() * normal(&mut chance) + world.drift * index as f64;
         if seen.insert((trial.block, trial.rung), ()).is_none() {
             level -= world.first;
         }
-        if trial.variant + 1 == study.variants.len() {
+        if trial.variant.0 + 1 == study.variants.len() {
             level += world.effect;
         }
         let mut finding = TrialFinding {
             index,
-            variant: study.variants[trial.variant].name.clone(),
+            variant: study.variant(trial.variant).name.clone(),
             point: Some(Point::Threads(place as u32)),
-            block: trial.block,
+            block: trial.block.0,
             verdict: Verdict::Valid,
             ..TrialFinding::default()
         };

@@ -22,7 +22,7 @@ use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
-use target_spec::{HostSpec, HostsSpec, RemoteHost};
+use target_spec::{HostSpec, HostsSpec, RemoteHost, Seat};
 
 /// Hosts of one cluster. Dropping them ends them and removes the cluster's folder, unless they are
 /// kept.
@@ -174,19 +174,18 @@ impl Hosts {
         self.state.are_machines()
     }
 
-    /// Returns the address of the node in `slot` of the host at `index`, both counted from 0. On a
-    /// simulated host, the first node gets the host's own address. Further nodes get additional
-    /// addresses, which this call adds to its link. On a remote machine, all nodes share its
-    /// address and differ by their ports.
+    /// Returns the address of a node. On a simulated host, the first node gets the host's own
+    /// address. Further nodes get additional addresses, which this call adds to its link. On a
+    /// remote machine, all nodes share its address and differ by their ports.
     ///
     /// # Errors
     /// The network has no free address, or the kernel refuses.
-    pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
-        let host = self.hosts.get(index).context("the host does not exist")?;
-        if slot == 0 || self.are_machines() {
+    pub fn address(&self, seat: Seat) -> Result<Ipv4Addr> {
+        let host = self.hosts.get(seat.host.0).context("the host does not exist")?;
+        if seat.slot == 0 || self.are_machines() {
             return Ok(host.address());
         }
-        let address = self.address_of(index, slot)?;
+        let address = self.address_of(seat)?;
         host.add_address(address)?;
         Ok(address)
     }
@@ -195,11 +194,12 @@ impl Hosts {
     ///
     /// # Errors
     /// The network has no free address.
-    pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
+    pub fn address_of(&self, seat: Seat) -> Result<Ipv4Addr> {
         let Some(switch) = &self.switch else {
-            return Ok(self.hosts.get(index).context("the host does not exist")?.address());
+            let host = self.hosts.get(seat.host.0).context("the host does not exist")?;
+            return Ok(host.address());
         };
-        let number = slot * self.hosts.len() + index + 1;
+        let number = seat.slot * self.hosts.len() + seat.host.number();
         anyhow::ensure!(
             number <= links::HOSTS_COUNT_MAX,
             "a network has {} addresses for nodes, but the study requests number {number}",

@@ -62,6 +62,13 @@ pub struct BegunRun {
     destination: Destination,
 }
 
+/// Name of a Job, and the namespace in which it runs.
+#[derive(Clone, Copy)]
+struct JobPlace<'a> {
+    name: &'a str,
+    namespace: &'a str,
+}
+
 impl InsideRun {
     /// Creates the objects, and waits until its pod runs, which then waits for the program.
     ///
@@ -78,7 +85,15 @@ impl InsideRun {
         let made = kubectl.create(&self.job(&name)).context("create a Job for the run")?;
         let namespace = made["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
-        let begun = self.begun(&kubectl, (&name, &namespace), &made, say);
+        let begun = self.begun(
+            &kubectl,
+            JobPlace {
+                name: &name,
+                namespace: &namespace,
+            },
+            &made,
+            say,
+        );
         begun.inspect_err(|_| {
             let _ = kubectl.delete("job", &name);
         })
@@ -87,7 +102,7 @@ impl InsideRun {
     fn begun(
         &self,
         kubectl: &Kubectl,
-        (name, namespace): (&str, &str),
+        JobPlace { name, namespace }: JobPlace<'_>,
         owner: &Value,
         say: &mut dyn FnMut(&str),
     ) -> Result<BegunRun> {

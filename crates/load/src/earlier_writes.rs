@@ -245,7 +245,7 @@ impl EarlierWrites {
                 let statement = usize::from(operation.statement);
                 let deletes = program.statements()[statement].deletes;
                 let row = self.rows.entry(operation.key).or_default();
-                row.add(deletes, state, (sent, ended));
+                row.add(deletes, state, WriteTimes { sent, ended });
             }
         }
         self.mains.push((operations, Arc::clone(ledger)));
@@ -385,8 +385,16 @@ impl EarlierWrites {
     }
 }
 
+/// Times of one write.
+#[derive(Clone, Copy)]
+struct WriteTimes {
+    sent: u32,
+    ended: u32,
+}
+
 impl RowWrites {
-    fn add(&mut self, deletes: bool, state: WriteState, (sent, ended): (u32, u32)) {
+    fn add(&mut self, deletes: bool, state: WriteState, times: WriteTimes) {
+        let WriteTimes { sent, ended } = times;
         let (of_sent, of_done, of_ended) = if deletes {
             (
                 &mut self.delete_sent,
@@ -419,7 +427,11 @@ mod tests {
     fn a_restored_snapshot_has_the_loaded_rows_only() {
         let mut written = EarlierWrites::by_loads(5);
         let mut row = RowWrites::default();
-        row.add(false, WriteState::Acknowledged, (1, 2));
+        row.add(
+            false,
+            WriteState::Acknowledged,
+            WriteTimes { sent: 1, ended: 2 },
+        );
         written.rows.insert(7, row);
         assert_eq!(written.is_acknowledged(4), Some(true));
         assert_eq!(written.is_acknowledged(5), Some(false));

@@ -150,12 +150,27 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
     }
 }
 
+/// Two variants without a comparison by a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomparablePair<'a> {
+    /// The earlier variant of the study.
+    pub baseline: &'a VariantName,
+    /// The other variant.
+    pub contender: &'a VariantName,
+    /// Name of the metric.
+    pub metric: &'a str,
+    /// Point of both. `None` for a whole search.
+    pub place: Option<Point>,
+}
+
 /// Describes a metric that cannot be compared, since it is only a lower bound on both sides.
-pub fn incomparable(
-    (baseline, contender): (&VariantName, &VariantName),
-    metric: &str,
-    place: Option<Point>,
-) -> String {
+pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
+    let IncomparablePair {
+        baseline,
+        contender,
+        metric,
+        place,
+    } = *pair;
     format!(
         "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, it is only \
          a lower bound, because {}.",

@@ -15,6 +15,7 @@ mod fault_warnings;
 pub mod format;
 mod grid;
 mod guardrail_warnings;
+mod index;
 pub mod inputs;
 mod machines;
 mod machines_file;

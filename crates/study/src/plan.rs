@@ -35,6 +35,7 @@ use std::sync::Arc;
 use target_spec::{Change, Target};
 use workload::Program;
 
+pub use crate::index::{BlockIndex, VariantIndex};
 pub use error::PlanError;
 pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
 pub use phase_descriptions::target_words;
@@ -69,9 +70,14 @@ pub struct RowsBefore {
 }
 
 impl Plan {
+    /// Returns the work of a variant. The index must be one of the planned study.
+    pub fn work(&self, variant: VariantIndex) -> &Work {
+        &self.works[variant.0]
+    }
+
     /// Returns the state of the rows before a trial.
     pub fn rows_before(&self, trial: &Trial, settings: &Settings) -> RowsBefore {
-        let work = self.works.get(trial.variant);
+        let work = self.works.get(trial.variant.0);
         let Some((work, step)) = work.and_then(|work| Some((work, work.step.as_ref()?))) else {
             let are_strange = settings.data.is_present();
             return RowsBefore {
@@ -81,7 +87,7 @@ impl Plan {
         };
         let keyspace = work.program.keyspace();
         let until = &self.trials[..=trial.index];
-        let are_filled = until.iter().any(|turn| fills(&self.works[turn.variant], keyspace));
+        let are_filled = until.iter().any(|turn| fills(self.work(turn.variant), keyspace));
         RowsBefore {
             are_said: are_filled || work.program.writes(step.stage).is_empty(),
             are_strange: !are_filled,
@@ -104,16 +110,16 @@ pub struct Trial<P = Point> {
     pub index: usize,
     /// Folder name: `00-writes-threads-4`.
     pub slug: String,
-    /// Number of the variant in the study.
-    pub variant: usize,
+    /// Index of the variant in the study.
+    pub variant: VariantIndex,
     /// Position on the axis.
     pub point: P,
     /// Purpose of the measurement. In a plan, it is unknown if the point is unknown.
     pub role: Role,
     /// True if the trial always runs. Otherwise the procedure may end before it.
     pub certain: bool,
-    /// Number of the block, from 0.
-    pub block: usize,
+    /// Index of the block.
+    pub block: BlockIndex,
     /// Number of its first operation. Variants at the same point and block share it, so that they
     /// get the same operations. It differs between points, so that the keys of one point do not
     /// warm caches for another.
@@ -228,18 +234,18 @@ fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<T
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
     // Planned trials keep their numbers when blocks are added.
-    let planned = order.iter().filter(|cell| cell.block < study.repeat.blocks);
+    let planned = order.iter().filter(|cell| cell.block.0 < study.repeat.blocks);
     let digits = planned.count().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
-        let settings = &study.variants[cell.variant].settings;
-        let work = &works[cell.variant];
+        let settings = &study.variant(cell.variant).settings;
+        let work = &works[cell.variant.0];
         let program = &work.program;
-        let outlook = &outlooks[cell.variant];
+        let outlook = &outlooks[cell.variant.0];
         let point = outlook.points.get(cell.rung).copied();
         let role = settings.procedure.role(cell.rung);
-        let cell_number = cell.block * cells_per_block.unwrap_or(1) + cell.rung;
+        let cell_number = cell.block.0 * cells_per_block.unwrap_or(1) + cell.rung;
         trials.push(Trial {
             index,
             slug: slug(study, cell, (point, role), &format!("{index:0digits$}")),
@@ -262,7 +268,7 @@ fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<T
 
 fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number: &str) -> String {
     let mut slug = number.to_owned();
-    if let Some(variant) = study.variants[cell.variant].name.name() {
+    if let Some(variant) = study.variant(cell.variant).name.name() {
         slug += &format!("-{variant}");
     }
     slug += &match point {
@@ -273,7 +279,7 @@ fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number:
         slug += &format!("-{}", role.name());
     }
     if study.repeat.blocks > 1 {
-        slug += &format!("-block-{}", cell.block + 1);
+        slug += &format!("-block-{}", cell.block.number());
     }
     slug
 }

@@ -28,8 +28,8 @@ pub(crate) use attached::HostsDraft;
 pub use axes::{Axis, ScaleUp};
 pub use client::{Client, ClientMachine, ClientPods, Priority, Split};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
-pub use faults::StudyFault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
+pub use faults::{PlannedHit, StudyFault};
 pub use guard::{Guard, GuardLimits, GuardedClusters};
 pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
@@ -41,6 +41,7 @@ pub use require::{IfInconclusive, Require, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
 use crate::checked_tree::Tree;
+use crate::index::BlockIndex;
 use analysis::VariantName;
 use analysis::procedure::{Procedure, Role};
 use cql::Consistency;
@@ -379,11 +380,11 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Returns true if a block, from 0, is measured regardless of the results. This is always true
+    /// Returns true if a block is measured regardless of the results. This is always true
     /// for an added block.
-    pub fn is_certain(&self, block: usize) -> bool {
+    pub fn is_certain(&self, block: BlockIndex) -> bool {
         let least = self.first_look.unwrap_or(self.blocks);
-        block < least || block >= self.blocks
+        block.0 < least || block.0 >= self.blocks
     }
 }
 

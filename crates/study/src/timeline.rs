@@ -6,7 +6,7 @@
 //!
 //! Long because its tests compare whole drawings.
 
-use crate::settings::{Settings, Study, StudyFault, Variant, Warmup};
+use crate::settings::{PlannedHit, Settings, Study, StudyFault, Variant, Warmup};
 use crate::units;
 use measure::number::about_duration;
 use std::collections::BTreeMap;
@@ -184,13 +184,21 @@ impl<'a> Drawing<'a> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
             let hit: Vec<(&str, usize)> = match &fault.hit {
-                Some(Hit::Node(node)) => vec![("node", node + 1)],
-                Some(Hit::Host(host)) => vec![("host", host + 1)],
-                Some(Hit::Split(of, _)) => of.iter().map(|host| ("host", host + 1)).collect(),
-                Some(Hit::Nodes(nodes)) => nodes.iter().map(|node| ("node", node + 1)).collect(),
-                Some(Hit::Cluster) => vec![("all nodes", 0)],
+                PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => {
+                    vec![("node", node.number())]
+                }
+                PlannedHit::Known(Hit::Host(host)) => vec![("host", host.number())],
+                PlannedHit::Known(Hit::Split(split)) => {
+                    split.of.iter().map(|host| ("host", host.number())).collect()
+                }
+                PlannedHit::Known(Hit::Nodes(nodes)) => {
+                    nodes.iter().map(|node| ("node", node.number())).collect()
+                }
+                PlannedHit::Known(Hit::Cluster) => vec![("all nodes", 0)],
                 // The target is known only when the cluster runs.
-                None => vec![("hottest", 0)],
+                PlannedHit::HottestReplica | PlannedHit::HostOfHottestReplica => {
+                    vec![("hottest", 0)]
+                }
             };
             for what in hit {
                 rows.entry(what).or_default().push(number);

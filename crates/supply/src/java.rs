@@ -73,12 +73,12 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
 fn java_in(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
         .with_context(|| format!("check the Java in {}", home.display()))?;
-    let is_fitting = java_major(&said.0).is_some_and(|major| wanted.majors.contains(&major));
+    let is_fitting = java_major(&said.version).is_some_and(|major| wanted.majors.contains(&major));
     ensure!(
         is_fitting,
         "{} is Java {}, but {} starts on {}",
         home.display(),
-        said.0,
+        said.version,
         wanted.by,
         majors_words(&wanted.majors)
     );
@@ -130,10 +130,10 @@ fn find_major(
             Err(anyhow::anyhow!("it contains no bin/java"))
         };
         match found {
-            Ok(said) if java_major(&said.0) == Some(wanted) => {
+            Ok(said) if java_major(&said.version) == Some(wanted) => {
                 return Some(taken(program, said, place, others));
             }
-            Ok((version, _)) => {
+            Ok(JavaVersion { version, .. }) => {
                 others.push(format!(
                     "{} of {place} is Java {version}",
                     program.display()
@@ -153,10 +153,12 @@ fn find_major(
         }
         // The stated version of the folder may be wrong, or the Java may not run on this machine.
         match version_of(&program) {
-            Ok(said) if java_major(&said.0) == Some(wanted) => {
+            Ok(said) if java_major(&said.version) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
             }
-            Ok((version, _)) => others.push(format!("{} is Java {version}", home.display())),
+            Ok(JavaVersion { version, .. }) => {
+                others.push(format!("{} is Java {version}", home.display()))
+            }
             Err(why) => others.push(format!("{}: {why:#}", home.display())),
         }
     }
@@ -164,13 +166,9 @@ fn find_major(
 }
 
 /// Returns a suitable Java with its version output, after `others` that are not suitable.
-fn taken(
-    program: PathBuf,
-    (version, build): (String, String),
-    place: &str,
-    others: &[String],
-) -> Java {
+fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) -> Java {
     let first = others.first();
+    let JavaVersion { version, build } = said;
     Java {
         passed_over: first.map(|why| format!("{why}: cassay uses Java {version} of {place}")),
         program,
@@ -205,7 +203,7 @@ fn version_at(home: &Path) -> Option<String> {
     let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
         Some(version) => Some(version.to_string()),
-        None => Some(version_of(&home.join("bin/java")).ok()?.0),
+        None => Some(version_of(&home.join("bin/java")).ok()?.version),
     }
 }
 
@@ -214,15 +212,25 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
     path.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
 }
 
-/// Runs a Java to get its version. Returns the version with the whole output.
-fn version_of(program: &Path) -> Result<(String, String)> {
+/// Version that a Java reports.
+struct JavaVersion {
+    version: String,
+    /// The whole output.
+    build: String,
+}
+
+/// Runs a Java to get its version.
+fn version_of(program: &Path) -> Result<JavaVersion> {
     let mut command = process::command(program);
     command.arg("-version");
     let output = process::ask(command, b"", Patience::up_to(VERSION_LIMIT))
         .with_context(|| format!("run {} -version", program.display()))?;
     let text = String::from_utf8_lossy(&output.errors);
     match parse_version(&text) {
-        Some(version) => Ok((version.to_string(), text.trim().to_string())),
+        Some(version) => Ok(JavaVersion {
+            version: version.to_string(),
+            build: text.trim().to_string(),
+        }),
         None => bail!(
             "{} -version ended with {} and printed no version: {}",
             program.display(),

@@ -11,4 +11,4 @@ pub use commands::Commands;
 pub use fault_table::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
 pub use kind::{FaultKind, Means};
 pub use options::{FaultOption, Options, Rollback};
-pub use properties::{DataLoss, FaultPlace, Hit, Length};
+pub use properties::{DataLoss, FaultPlace, Hit, Length, Sides};

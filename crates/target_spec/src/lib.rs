@@ -14,6 +14,7 @@ pub mod fault;
 pub mod harmless_settings;
 mod heap;
 mod host;
+mod index;
 mod java;
 mod kubernetes;
 mod limit;
@@ -36,6 +37,7 @@ pub use capability::{Capability, CapabilityStatus};
 pub use compressed_pointers::narrow_heap_max_bytes;
 pub use heap::jvm_size;
 pub use host::{DiskSpec, HostKind, HostSpec, HostsSpec, Isolation, LinkSpec, RemoteHost};
+pub use index::{HostIndex, NodeIndex, PerHost, PerIndex, PerNode};
 pub use java::{
     JavaChoice, JavaWanted, java_in_release, java_major, java_majors, java_unsupported,
     majors_words,

@@ -3,6 +3,7 @@
 use crate::address_translation::Translation;
 use crate::attached_host::AttachedHost;
 use crate::host::{HostsSpec, RemoteHost};
+use crate::index::HostIndex;
 use crate::java::JavaChoice;
 use crate::kubernetes::{KubernetesCluster, KubernetesOwner};
 use crate::null::NullSpec;
@@ -196,7 +197,10 @@ impl LocalSpec {
         let shares = shares.iter().enumerate();
         let of_slot = |slot: usize| {
             let takers = shares.clone().filter(move |(_, share)| slot < **share);
-            takers.map(move |(host, _)| Seat { host, slot })
+            takers.map(move |(host, _)| Seat {
+                host: HostIndex(host),
+                slot,
+            })
         };
         slots.flat_map(of_slot).collect()
     }
@@ -255,8 +259,8 @@ impl BuildIdentity {
 /// Host of a node, and its index on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Index of its host, from 0.
-    pub host: usize,
+    /// Its host.
+    pub host: HostIndex,
     /// Index among its host's nodes, from 0.
     pub slot: usize,
 }
@@ -414,7 +418,7 @@ mod tests {
     }
 
     fn hosts_of(spec: &LocalSpec) -> Vec<(usize, usize)> {
-        spec.seats().iter().map(|seat| (seat.host, seat.slot)).collect()
+        spec.seats().iter().map(|seat| (seat.host.0, seat.slot)).collect()
     }
 
     #[test]

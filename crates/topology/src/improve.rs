@@ -89,8 +89,8 @@ pub(crate) fn improve(
         for instance in 0..search.instances.len() {
             for cell in 0..search.instances[instance].len() {
                 if search.crosses(instance) {
-                    is_better |= search.exchange((instance, cell));
-                    is_better |= search.shift((instance, cell));
+                    is_better |= search.exchange(CellPlace { instance, cell });
+                    is_better |= search.shift(CellPlace { instance, cell });
                 }
             }
         }
@@ -98,6 +98,13 @@ pub(crate) fn improve(
             return search.weighed;
         }
     }
+}
+
+/// Place of a cell: its instance, and its number there.
+#[derive(Clone, Copy)]
+struct CellPlace {
+    instance: usize,
+    cell: usize,
 }
 
 struct Search<'a> {
@@ -129,7 +136,8 @@ impl Search<'_> {
     }
 
     /// Tries to exchange a cell with each equal cell of another instance.
-    fn exchange(&mut self, (instance, cell): (usize, usize)) -> bool {
+    fn exchange(&mut self, place: CellPlace) -> bool {
+        let CellPlace { instance, cell } = place;
         let mut is_better = false;
         for other in (0..self.instances.len()).filter(|&other| other != instance) {
             for other_cell in 0..self.instances[other].len() {
@@ -144,11 +152,15 @@ impl Search<'_> {
                 if self.weighed >= WEIGHED_MAX {
                     return is_better;
                 }
-                self.swap((instance, cell), (other, other_cell));
+                let theirs = CellPlace {
+                    instance: other,
+                    cell: other_cell,
+                };
+                self.swap(place, theirs);
                 if self.is_cheaper() {
                     is_better = true
                 } else {
-                    self.swap((instance, cell), (other, other_cell))
+                    self.swap(place, theirs)
                 }
             }
         }
@@ -157,23 +169,23 @@ impl Search<'_> {
 
     /// Swaps the units and the node of the memory of two cells. The bytes of memory stay with their
     /// instance.
-    fn swap(&mut self, one: (usize, usize), two: (usize, usize)) {
-        let mut held = std::mem::take(&mut self.instances[one.0][one.1].units);
-        std::mem::swap(&mut held, &mut self.instances[two.0][two.1].units);
-        self.instances[one.0][one.1].units = held;
+    fn swap(&mut self, one: CellPlace, two: CellPlace) {
+        let mut held = std::mem::take(&mut self.instances[one.instance][one.cell].units);
+        std::mem::swap(&mut held, &mut self.instances[two.instance][two.cell].units);
+        self.instances[one.instance][one.cell].units = held;
         let node = |cell: &PlacedCell| cell.memory.first().map(|part| part.0);
         let nodes = (
-            node(&self.instances[one.0][one.1]),
-            node(&self.instances[two.0][two.1]),
+            node(&self.instances[one.instance][one.cell]),
+            node(&self.instances[two.instance][two.cell]),
         );
         if let (Some(first), Some(second)) = nodes {
-            self.instances[one.0][one.1].memory[0].0 = second;
-            self.instances[two.0][two.1].memory[0].0 = first;
+            self.instances[one.instance][one.cell].memory[0].0 = second;
+            self.instances[two.instance][two.cell].memory[0].0 = first;
         }
     }
 
     /// Tries to move a cell to free cores of each domain that has enough.
-    fn shift(&mut self, (instance, cell): (usize, usize)) -> bool {
+    fn shift(&mut self, CellPlace { instance, cell }: CellPlace) -> bool {
         let mut is_better = false;
         for domain in 0..self.pool.domains.len() {
             let before = self.instances[instance][cell].clone();

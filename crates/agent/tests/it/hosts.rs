@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use target_spec::{Capability, CapabilityStatus, HostSpec, HostsSpec, Isolation};
+use target_spec::{Capability, CapabilityStatus, HostIndex, HostSpec, HostsSpec, Isolation, Seat};
 
 /// Long enough for a loaded machine; reaching it is a failure.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -186,10 +186,14 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     let refusal = inside(one, outside);
     assert_eq!(refusal, ErrorKind::NetworkUnreachable);
 
-    let second = hosts.address(0, 1).unwrap();
-    assert_eq!(hosts.address(0, 0).unwrap(), one.address());
+    let seat = |slot: usize| Seat {
+        host: HostIndex(0),
+        slot,
+    };
+    let second = hosts.address(seat(1)).unwrap();
+    assert_eq!(hosts.address(seat(0)).unwrap(), one.address());
     assert_ne!(second, two.address());
-    assert_eq!(hosts.address(0, 1).unwrap(), second, "asked again");
+    assert_eq!(hosts.address(seat(1)).unwrap(), second, "asked again");
     let bind = || TcpListener::bind((second, 0)).unwrap();
     let further = inside(one, bind);
     assert!(carries(&further, |to| from(two, to)), "a second node of it");

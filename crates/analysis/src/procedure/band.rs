@@ -55,8 +55,8 @@ impl Band {
         is_worth.then(|| below + apart / 2)
     }
 
-    fn threads(&self, (below, above): (Option<u32>, Option<u32>)) -> Option<u32> {
-        match (below, above) {
+    fn threads(&self, tried: Neighbours) -> Option<u32> {
+        match (tried.below, tried.above) {
             (None, None) => Some(self.from),
             (Some(below), None) => (below < self.to).then(|| (below + self.step).min(self.to)),
             (None, Some(above)) => (above > 1).then(|| above.saturating_sub(self.step).max(1)),
@@ -69,6 +69,14 @@ impl fmt::Display for Band {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {} ms", self.least_ms, self.most_ms)
     }
+}
+
+/// Numbers of threads next to the band that were tried.
+struct Neighbours {
+    /// The highest one below the band.
+    below: Option<u32>,
+    /// The lowest one above the band.
+    above: Option<u32>,
 }
 
 enum Side {
@@ -115,7 +123,7 @@ impl Decide for Band {
                 Side::Above => above = Some(above.map_or(threads, |least| threads.min(least))),
             }
         }
-        match self.threads((below, above)) {
+        match self.threads(Neighbours { below, above }) {
             Some(threads) => Next::Measure(vec![Ask::probe(Point::Threads(threads))]),
             None => Next::Answer(Answer::searched(Ending::NeverWithin {
                 band: *self,

@@ -19,13 +19,21 @@ pub struct ClientSeen {
     pub late_s: f64,
     /// Largest uncertainty of its clock, s.
     pub clock_bound_s: f64,
-    /// Times at which its measuring clock was set or stood still, s since the trial's start line,
-    /// and by how much, s.
-    pub clock_breaks: Vec<(f64, f64)>,
+    /// Steps of its measuring clock, which was set or stood still.
+    pub clock_breaks: Vec<ClockStep>,
     /// The same for its wall clock.
-    pub clock_set: Vec<(f64, f64)>,
+    pub clock_set: Vec<ClockStep>,
     /// Time for which a quota kept it from its CPUs, s. `None` if that is not counted.
     pub throttled_s: Option<f64>,
     /// Sentence on how and when it was lost. `None` if it was there to the end.
     pub lost: Option<String>,
+}
+
+/// A step of a clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockStep {
+    /// Time of the step, s since the trial's start line.
+    pub at_s: f64,
+    /// Size of the step, s.
+    pub by_s: f64,
 }

@@ -3,7 +3,7 @@
 //! Each client is judged as if it were the only one. Added to that are problems that only several
 //! clients can have: a late start, or unequal work.
 
-use super::client_evidence::ClientSeen;
+use super::client_evidence::{ClientSeen, ClockStep};
 use super::describe::fleet as describe;
 use super::evidence::Evidence;
 use super::limits::Limits;
@@ -57,9 +57,9 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
         over: ratio(value, limits.clock_bound_s),
         detail,
     };
-    let moved = farthest(&client.clock_breaks).map(|(at_s, by_s)| {
-        let detail = describe::measuring_clock_moved(&client.name, (at_s, by_s));
-        warned(by_s.abs(), detail)
+    let moved = farthest(&client.clock_breaks).map(|step| {
+        let detail = describe::measuring_clock_moved(&client.name, step);
+        warned(step.by_s.abs(), detail)
     });
     let vague = (client.clock_bound_s > limits.clock_bound_s).then(|| {
         let detail = describe::clock_error(client, limits.clock_bound_s);
@@ -71,9 +71,9 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
 }
 
-/// Returns the largest step of a clock: when, and by how much, s.
-fn farthest(steps: &[(f64, f64)]) -> Option<(f64, f64)> {
-    steps.iter().copied().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
+/// Returns the largest step of a clock.
+fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
+    steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
 
 /// V18: no other programs used the clients' machines. This machine has better evidence.
@@ -108,11 +108,11 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::clock_unset(evidence, limits);
     let set = evidence.clients.iter().filter_map(|client| {
-        let (at_s, by_s) = farthest(&client.clock_set)?;
-        let detail = describe::clock_jumped(&client.name, (at_s, by_s));
+        let step = farthest(&client.clock_set)?;
+        let detail = describe::clock_jumped(&client.name, step);
         Some(WeighedJudgement {
             outcome: RuleOutcome::Warn,
-            over: by_s.abs(),
+            over: step.by_s.abs(),
             detail,
         })
     });
@@ -191,6 +191,10 @@ mod tests {
     use super::super::{Rule, judge};
     use super::*;
 
+    fn step(at_s: f64, by_s: f64) -> ClockStep {
+        ClockStep { at_s, by_s }
+    }
+
     fn client(name: &str) -> ClientSeen {
         let alone = healthy();
         ClientSeen {
@@ -248,11 +252,11 @@ mod tests {
         assert_eq!(second(|one| one.late_s = 1.5), said("V5", Fail));
         assert_eq!(second(|one| one.clock_bound_s = 0.006), said("V5", Warn));
         assert_eq!(
-            second(|one| one.clock_breaks = vec![(3.0, 0.5)]),
+            second(|one| one.clock_breaks = vec![step(3.0, 0.5)]),
             said("V5", Warn)
         );
         assert_eq!(
-            second(|one| one.clock_set = vec![(3.0, 5.0)]),
+            second(|one| one.clock_set = vec![step(3.0, 5.0)]),
             said("V20", Warn)
         );
         assert_eq!(second(|one| one.throttled_s = Some(0.2)), said("V4", Warn));
@@ -306,12 +310,16 @@ mod tests {
             });
             worse_is_named("V5", &limits, |one, by| one.late_s = by);
             worse_is_named("V5", &limits, |one, by| one.clock_bound_s = by);
-            worse_is_named("V5", &limits, |one, by| one.clock_breaks = vec![(1.0, -by)]);
+            worse_is_named("V5", &limits, |one, by| {
+                one.clock_breaks = vec![step(1.0, -by)]
+            });
             worse_is_named("V18", &limits, |one, by| {
                 one.is_here = false;
                 one.window.wait_ns = Some((by * 3e9) as u64);
             });
-            worse_is_named("V20", &limits, |one, by| one.clock_set = vec![(1.0, by)]);
+            worse_is_named("V20", &limits, |one, by| {
+                one.clock_set = vec![step(1.0, by)]
+            });
         }
     }
 

@@ -21,7 +21,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use client_evidence::ClientSeen;
+pub use client_evidence::{ClientSeen, ClockStep};
 pub use evidence::{
     ClockMove, CpuUse, Environment, Evidence, FaultEvidence, LostWritesByAckTime, MachineUse,
     NodeStatePeriod, OfferedLoad, PresentRows, Pressure, ReadBack, Registers, ServerCounts, Settle,

@@ -14,8 +14,8 @@ use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options};
-use target_spec::{CapabilityStatus, DiskSpec, NO_HA_OF_MACHINES};
+use target_spec::fault::{FaultKind, FaultOption, FaultPlace, Hit, KINDS, Length, Options, Sides};
+use target_spec::{CapabilityStatus, DiskSpec, HostIndex, NO_HA_OF_MACHINES, NodeIndex};
 
 /// Time for which `test` holds a fault.
 const TRIED_FOR: Duration = Duration::from_secs(3);
@@ -209,9 +209,12 @@ const IN_A_STUDY: &str = "only a study can do this, because its nodes start from
 fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
     let hosts = hosts_count(cluster)?;
     Ok(match kind.place {
-        FaultPlace::Node => Hit::Node(cluster.nodes().len() - 1),
-        FaultPlace::Host => Hit::Host(hosts - 1),
-        FaultPlace::Split => Hit::Split(vec![hosts - 1], (0..hosts - 1).collect()),
+        FaultPlace::Node => Hit::Node(NodeIndex(cluster.nodes().len() - 1)),
+        FaultPlace::Host => Hit::Host(HostIndex(hosts - 1)),
+        FaultPlace::Split => Hit::Split(Sides {
+            of: vec![HostIndex(hosts - 1)],
+            from: (0..hosts - 1).map(HostIndex).collect(),
+        }),
         FaultPlace::Cluster => Hit::Cluster,
     })
 }
@@ -258,11 +261,11 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
         let count = hosts_count(&cluster)?;
-        if on >= count || on == *host {
+        if on.0 >= count || on == *host {
             bail!(
                 "--ha-on {}: use a host from 1 to {count}, except {}",
-                on + 1,
-                host + 1
+                on.number(),
+                host.number()
             );
         }
     }
@@ -279,30 +282,30 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
         _ if number > count => bail!("{what} {number} does not exist: the cluster has {count}"),
         _ => Ok(number - 1),
     };
-    let names = cluster.host_names();
-    let of_host = |index: usize| {
-        let name = &cluster.nodes()[index].host;
-        let place = names.iter().position(|host| host == name);
-        place.with_context(|| format!("cassay cannot reach the machine of {name}"))
+    let node = |number: usize| index(number, nodes, "node").map(NodeIndex);
+    let host = |number: usize| index(number, hosts, "host").map(HostIndex);
+    let host_of = |node: NodeIndex| -> Result<HostIndex> {
+        let name = &cluster.node(node)?.host;
+        let found = cluster.host_of(node);
+        found.with_context(|| format!("cassay cannot reach the machine of {name}"))
     };
     match (args.kind.place, args.node, args.host) {
-        (FaultPlace::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
-        (FaultPlace::Node, None, Some(number)) => Ok(Hit::Node(index(number, hosts, "host")?)),
-        (FaultPlace::Host, None, Some(number)) => Ok(Hit::Host(index(number, hosts, "host")?)),
-        (FaultPlace::Host, Some(number), _) => {
-            Ok(Hit::Host(index(number, nodes, "node").and_then(of_host)?))
-        }
+        (FaultPlace::Node, Some(number), _) => Ok(Hit::Node(node(number)?)),
+        // Nodes are assigned to hosts in turn, so the first one of a host has its index.
+        (FaultPlace::Node, None, Some(number)) => Ok(Hit::Node(NodeIndex(host(number)?.0))),
+        (FaultPlace::Host, None, Some(number)) => Ok(Hit::Host(host(number)?)),
+        (FaultPlace::Host, Some(number), _) => Ok(Hit::Host(node(number).and_then(host_of)?)),
         (FaultPlace::Split, ..) if !args.hosts.is_empty() => {
-            let all = |numbers: &[usize]| -> Result<Vec<usize>> {
-                numbers.iter().map(|number| index(*number, hosts, "host")).collect()
+            let all = |numbers: &[usize]| -> Result<Vec<HostIndex>> {
+                numbers.iter().map(|number| host(*number)).collect()
             };
             let of = all(&args.hosts)?;
             let from = if args.from.is_empty() {
-                (0..hosts).filter(|host| !of.contains(host)).collect()
+                (0..hosts).map(HostIndex).filter(|host| !of.contains(host)).collect()
             } else {
                 all(&args.from)?
             };
-            Ok(Hit::Split(of, from))
+            Ok(Hit::Split(Sides { of, from }))
         }
         (FaultPlace::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
         (FaultPlace::Cluster, ..) => bail!(
@@ -329,7 +332,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         delay: knobs.delay.map(Duration::from_nanos),
         by: knobs.by.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
-        ha_on: knobs.ha_on.map(|number| number.get() - 1),
+        ha_on: knobs.ha_on.map(|number| HostIndex(number.get() - 1)),
         yaml: knobs.yaml.iter().cloned().collect(),
         ..Options::default()
     }
@@ -374,7 +377,7 @@ fn one(
     } else {
         FaultStep::Seen
     };
-    let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
+    let outcome = ::fault::run(kind, hit, options, &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {
@@ -392,8 +395,8 @@ fn one(
             order.heal();
         }
     });
-    for (index, process) in live.processes().into_iter().enumerate() {
-        let known = cluster.nodes()[index].pid;
+    for (index, process) in live.processes().into_pairs() {
+        let known = cluster.node(index)?.pid;
         let ours = !cluster.is_attached();
         if let Some(process) = process.filter(|one| ours && known != Some(one.pid)) {
             cluster.started(index, process)?;
@@ -434,8 +437,8 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
 fn describe(hit: &Hit, cluster: &Cluster) -> String {
     let hosts = cluster.host_names();
     match hit {
-        Hit::Node(index) => cluster.nodes()[*index].name.clone(),
-        Hit::Host(_) | Hit::Split(..) | Hit::Nodes(_) | Hit::Cluster => {
+        Hit::Node(index) => cluster.nodes()[index.0].name.clone(),
+        Hit::Host(_) | Hit::Split(_) | Hit::Nodes(_) | Hit::Cluster => {
             hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
         }
     }

@@ -275,7 +275,11 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         } else {
             [found, missing, sum.errors]
         };
-        add(&mut all, &name, returns, (&sum.service, &sum.latency));
+        let times = OperationTimes {
+            service: &sum.service,
+            latency: &sum.latency,
+        };
+        add(&mut all, &name, returns, times);
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
             // The values of a read-modify-write's parts are merged with those of the operation.
@@ -284,19 +288,24 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         }
         if sum.errors > 0 && name != WHOLE {
             let failed = format!("{name}-FAILED");
-            add(&mut all, &failed, [0, 0, 0], (&sum.failed, &sum.failed));
+            let times = OperationTimes {
+                service: &sum.failed,
+                latency: &sum.failed,
+            };
+            add(&mut all, &failed, [0, 0, 0], times);
         }
     }
     all
 }
 
+/// Times of operations, from the send and from the due time.
+struct OperationTimes<'a> {
+    service: &'a Histogram,
+    latency: &'a Histogram,
+}
+
 /// Adds to the series with this name.
-fn add(
-    all: &mut Vec<Series>,
-    name: &str,
-    returns: [u64; 3],
-    (service, latency): (&Histogram, &Histogram),
-) {
+fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTimes<'_>) {
     let at = all.iter().position(|series| series.name == name).unwrap_or_else(|| {
         all.push(Series {
             name: name.to_owned(),
@@ -311,8 +320,8 @@ fn add(
     for ((_, sum), count) in series.returns.iter_mut().zip(returns) {
         *sum += count;
     }
-    series.service.add(service);
-    series.latency.add(latency);
+    series.service.add(times.service);
+    series.latency.add(times.latency);
 }
 
 /// Parses the percentiles of a property; returns YCSB's defaults if one of them is not a number.

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::Capability;
 use target_spec::fault::{FaultKind, Hit, Options};
+use target_spec::{Capability, HostIndex, NodeIndex, PerHost, PerNode};
 
 fn server(port: u16) -> Command {
     let mut command = process::command(Path::new(env!("CARGO_BIN_EXE_cassay")));
@@ -67,9 +67,9 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
 
 fn alone(node: NodeHandle) -> Handles {
     Handles {
-        nodes: vec![node],
-        newcomers: Vec::new(),
-        hosts: Vec::new(),
+        nodes: vec![node].into(),
+        newcomers: PerHost::default(),
+        hosts: PerHost::default(),
         switch: None,
         operator: None,
     }
@@ -91,8 +91,8 @@ fn kinds() -> impl Iterator<Item = &'static FaultKind> {
 /// Runs a fault that is healed as soon as a step `until` is reached.
 fn run(kind: &FaultKind, world: &mut dyn World, order: Order, until: FaultStep) -> FaultResult {
     let length = Duration::from_secs(600);
-    let what = (&Hit::Node(0), &Options::default());
-    fault::run(kind, what, world, length, &mut |step| {
+    let (hit, options) = (Hit::Node(NodeIndex(0)), Options::default());
+    fault::run(kind, &hit, &options, world, length, &mut |step| {
         if step.what == until {
             order.heal();
         }
@@ -111,7 +111,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
         let mut live = Live::new(alone(node), orders);
         let outcome = run(kind, &mut live, order, FaultStep::Seen);
         assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
-        let now = live.processes()[0].unwrap();
+        let now = live.processes()[NodeIndex(0)].unwrap();
         let ends = ["node-kill", "node-stop", "node-restart"].contains(&&*kind.name);
         assert_eq!(now != before, ends, "{}", kind.name);
         assert!(now.alive());
@@ -134,7 +134,7 @@ impl Timer for Astray {
 }
 
 impl Agents for Astray {
-    fn nodes(&self) -> Vec<NodeSeen> {
+    fn nodes(&self) -> PerNode<NodeSeen> {
         self.0.nodes()
     }
 
@@ -146,11 +146,17 @@ impl Agents for Astray {
         self.0.refresh();
     }
 
-    fn hosts(&self) -> Vec<HostSeen> {
+    fn hosts(&self) -> PerHost<HostSeen> {
         self.0.hosts()
     }
 
-    fn inject(&mut self, _: ExecutedBy, _: Injection, _: &[usize], within: Duration) -> Result<()> {
+    fn inject(
+        &mut self,
+        _: ExecutedBy,
+        _: Injection,
+        _: &[NodeIndex],
+        within: Duration,
+    ) -> Result<()> {
         self.1.inject(Injection::Pause(self.2), within).map(drop)
     }
 
@@ -162,7 +168,7 @@ impl Agents for Astray {
         Ok(HealResult::default())
     }
 
-    fn heal_node(&mut self, _: usize) -> Result<()> {
+    fn heal_node(&mut self, _: NodeIndex) -> Result<()> {
         Ok(())
     }
 
@@ -176,80 +182,85 @@ impl Agents for Astray {
 }
 
 impl Starter for Astray {
-    fn restartable(&self, node: usize) -> Result<Restartable> {
+    fn restartable(&self, node: NodeIndex) -> Result<Restartable> {
         self.0.restartable(node)
     }
 
-    fn stopping(&self, node: usize) -> Result<Injection> {
+    fn stopping(&self, node: NodeIndex) -> Result<Injection> {
         self.0.stopping(node)
     }
 
-    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+    fn downgrade(&mut self, node: NodeIndex) -> Result<Injection> {
         self.0.downgrade(node)
     }
 
-    fn upgrade(&mut self, node: usize, to: &versions::Release) -> Result<Injection> {
+    fn upgrade(&mut self, node: NodeIndex, to: &versions::Release) -> Result<Injection> {
         self.0.upgrade(node, to)
     }
 
-    fn killing(&self, node: usize) -> Result<Injection> {
+    fn killing(&self, node: NodeIndex) -> Result<Injection> {
         self.0.killing(node)
     }
 
-    fn pausing(&self, node: usize) -> Result<Injection> {
+    fn pausing(&self, node: NodeIndex) -> Result<Injection> {
         self.0.pausing(node)
     }
 
-    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
+    fn anew(&self, node: NodeIndex, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         self.0.anew(node, how)
     }
 
-    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
+    fn shifted(&self, node: NodeIndex, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
         self.0.shifted(node, by_ms)
     }
 
-    fn newcomer(&self, host: usize) -> Result<Join> {
+    fn newcomer(&self, host: HostIndex) -> Result<Join> {
         self.0.newcomer(host)
     }
 
-    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
+    fn restart(&mut self, node: NodeIndex, forgiving: bool) -> Result<()> {
         self.0.restart(node, forgiving)
     }
 }
 
 impl NodeFiles for Astray {
-    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
+    fn data_file(&mut self, node: NodeIndex) -> Result<(PathBuf, u64)> {
         self.0.data_file(node)
     }
 
-    fn is_empty(&mut self, node: usize) -> Result<bool> {
+    fn is_empty(&mut self, node: NodeIndex) -> Result<bool> {
         self.0.is_empty(node)
     }
 
     fn data_files(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         keyspaces: &[String],
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>> {
         self.0.data_files(node, keyspaces, snapshot)
     }
 
-    fn keep_files(&mut self, node: usize) -> Result<()> {
+    fn keep_files(&mut self, node: NodeIndex) -> Result<()> {
         self.0.keep_files(node)
     }
 
-    fn put_files_back(&mut self, node: usize) -> Result<()> {
+    fn put_files_back(&mut self, node: NodeIndex) -> Result<()> {
         self.0.put_files_back(node)
     }
 
-    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
+    fn clearing(
+        &mut self,
+        node: NodeIndex,
+        keyspaces: &[String],
+        tag: &str,
+    ) -> Result<Vec<FileStep>> {
         self.0.clearing(node, keyspaces, tag)
     }
 
     fn configured(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         yaml: &Map<String, Value>,
     ) -> Result<(FileStep, FileStep)> {
         self.0.configured(node, yaml)
@@ -257,33 +268,33 @@ impl NodeFiles for Astray {
 }
 
 impl Mbeans for Astray {
-    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
+    fn operate(&mut self, node: NodeIndex, what: Operation, limit: Duration) -> Result<()> {
         self.0.operate(node, what, limit)
     }
 
-    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+    fn operated(&mut self, node: NodeIndex) -> Option<Result<String>> {
         self.0.operated(node)
     }
 
-    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {
+    fn tell(&mut self, node: NodeIndex, what: Operation, limit: Duration) -> Result<String> {
         self.0.tell(node, what, limit)
     }
 
-    fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
+    fn members(&mut self, node: NodeIndex, limit: Duration) -> Result<Members> {
         self.0.members(node, limit)
     }
 
-    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+    fn keyspaces(&mut self, node: NodeIndex, limit: Duration) -> Result<Vec<String>> {
         self.0.keyspaces(node, limit)
     }
 
-    fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+    fn live(&mut self, node: NodeIndex, limit: Duration) -> Result<Vec<String>> {
         self.0.live(node, limit)
     }
 }
 
 impl Client for Astray {
-    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
+    fn connect(&mut self, node: NodeIndex, limit: Duration) -> Result<()> {
         self.0.connect(node, limit)
     }
 
@@ -291,29 +302,29 @@ impl Client for Astray {
         self.0.is_connected()
     }
 
-    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+    fn rows(&mut self, node: NodeIndex, view: View, limit: Duration) -> Result<Vec<Row>> {
         self.0.rows(node, view, limit)
     }
 
-    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+    fn ask(&mut self, node: NodeIndex, limit: Duration) -> Result<()> {
         self.0.ask(node, limit)
     }
 
-    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+    fn clock_off_ms(&mut self, node: NodeIndex, limit: Duration) -> Result<[i64; 2]> {
         self.0.clock_off_ms(node, limit)
     }
 }
 
 impl Pods for Astray {
-    fn pod(&mut self, node: usize) -> Result<PodSeen> {
+    fn pod(&mut self, node: NodeIndex) -> Result<PodSeen> {
         self.0.pod(node)
     }
 
-    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool> {
+    fn is_schedulable(&mut self, node: NodeIndex, machine: &str) -> Result<bool> {
         self.0.is_schedulable(node, machine)
     }
 
-    fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()> {
+    fn delete_pod(&mut self, node: NodeIndex, how: Deletion) -> Result<()> {
         self.0.delete_pod(node, how)
     }
 
@@ -321,11 +332,11 @@ impl Pods for Astray {
         self.0.restart_pods()
     }
 
-    fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
+    fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()> {
         self.0.cordon(node, within)
     }
 
-    fn isolate(&mut self, host: usize) -> Result<()> {
+    fn isolate(&mut self, host: HostIndex) -> Result<()> {
         self.0.isolate(host)
     }
 }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use target_spec::{AttachSpec, JolokiaAccess};
+use target_spec::{AttachSpec, HostIndex, JolokiaAccess, NodeIndex, PerHost, PerNode};
 
 /// Jolokia client of a node, or the reason why there is none.
 pub(super) type Agent = std::result::Result<Jolokia, String>;
@@ -76,23 +76,23 @@ impl AttachedControl {
     }
 
     /// Returns the index of the node of a contact point.
-    pub fn index_of(&self, asked: usize, nodes: &[NodeInfo]) -> Result<usize> {
+    pub fn index_of(&self, asked: NodeIndex, nodes: &[NodeInfo]) -> Result<NodeIndex> {
         let point = self
             .points
-            .get(asked)
-            .with_context(|| format!("contact point {} does not exist", asked + 1))?;
+            .get(asked.0)
+            .with_context(|| format!("contact point {} does not exist", asked.number()))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| {
             addresses
                 .iter()
                 .any(|address| self.moves.cluster_address(*address) == node.address)
         };
-        nodes.iter().position(is_it).with_context(|| {
+        nodes.iter().position(is_it).map(NodeIndex).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
                 "node {} is the contact point {point}, but the cluster knows its nodes by other \
                  addresses: {}; use one of these addresses",
-                asked + 1,
+                asked.number(),
                 known.join(", ")
             )
         })
@@ -113,7 +113,7 @@ impl AttachedControl {
             NodeHandle {
                 name: node.name.clone(),
                 agent: Arc::clone(&here),
-                host: self.hosts.index_of(index),
+                host: self.hosts.index_of(NodeIndex(index)),
                 process: service.as_ref().and_then(NodeService::process),
                 own: None,
                 upgraded: None,
@@ -133,12 +133,15 @@ impl AttachedControl {
                 control: self.control(index),
             }
         };
-        let nodes: Vec<NodeHandle> = nodes.iter().enumerate().map(handle).collect();
+        let nodes: PerNode<NodeHandle> = nodes.iter().enumerate().map(handle).collect();
         let all = self.hosts.all.iter().enumerate();
+        let handle = |(index, host): (usize, &ReachedHost)| {
+            host_handle(HostIndex(index), host, &nodes, access)
+        };
         Ok(Handles {
-            hosts: all.map(|(index, host)| host_handle(index, host, &nodes, access)).collect(),
+            hosts: all.map(handle).collect(),
             nodes,
-            newcomers: Vec::new(),
+            newcomers: PerHost::default(),
             switch: None,
             operator: self.operator.clone().map(|operator| OperatorHandle {
                 operator,
@@ -208,9 +211,9 @@ impl AttachedControl {
 
 /// Builds the handle of the machine with this index.
 fn host_handle(
-    index: usize,
+    index: HostIndex,
     host: &ReachedHost,
-    nodes: &[NodeHandle],
+    nodes: &PerNode<NodeHandle>,
     access: &Access,
 ) -> HostHandle {
     // A node may send from either address.
@@ -222,7 +225,7 @@ fn host_handle(
         .collect();
     HostHandle {
         name: host.name.clone(),
-        number: index + 1,
+        number: index.number(),
         addresses: addresses.into_iter().collect(),
         agent: Arc::clone(&host.agent),
         folder: PathBuf::new(),

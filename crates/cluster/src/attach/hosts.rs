@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target_spec::{AttachedHost, folder_of_node};
+use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 
 /// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
@@ -29,8 +29,8 @@ pub(crate) struct AttachedHosts {
 /// Location of a node.
 #[derive(Debug)]
 struct Home {
-    /// Index of its machine.
-    host: usize,
+    /// Its machine.
+    host: HostIndex,
     /// Log folder, with the lengths of its files at the time of attaching. Otherwise, the reason
     /// why it cannot be read.
     logs: Result<(PathBuf, Marks), String>,
@@ -93,6 +93,7 @@ impl AttachedHosts {
         let home = |(home, node): (Option<usize>, &NodeInfo)| {
             let host = home?;
             let logs = all[host].lent(node.address.ip());
+            let host = HostIndex(host);
             Some(Home { host, logs })
         };
         self.of_nodes = homes.into_iter().zip(nodes).map(home).collect();
@@ -102,12 +103,12 @@ impl AttachedHosts {
 
     /// Returns the machine of a node.
     pub fn for_node(&self, node: usize) -> Option<&ReachedHost> {
-        self.all.get(self.index_of(node)?)
+        self.all.get(self.index_of(NodeIndex(node))?.0)
     }
 
     /// Returns the index of the machine of a node.
-    pub fn index_of(&self, node: usize) -> Option<usize> {
-        self.of_nodes.get(node)?.as_ref().map(|home| home.host)
+    pub fn index_of(&self, node: NodeIndex) -> Option<HostIndex> {
+        self.of_nodes.get(node.0)?.as_ref().map(|home| home.host)
     }
 
     /// Returns the log folder of a node and the initial lengths of its files, or the reason why it
@@ -120,8 +121,9 @@ impl AttachedHosts {
 
     /// Returns the indices of the nodes on a machine.
     pub fn nodes_of(&self, host: &ReachedHost) -> impl Iterator<Item = usize> {
-        let index = self.all.iter().position(|one| one.name == host.name);
-        (0..self.of_nodes.len()).filter(move |node| self.index_of(*node) == index)
+        let index = self.all.iter().position(|one| one.name == host.name).map(HostIndex);
+        let nodes = 0..self.of_nodes.len();
+        nodes.filter(move |node| self.index_of(NodeIndex(*node)) == index)
     }
 
     /// Returns the current process of a node.

@@ -6,7 +6,7 @@ use crate::capability::{Answer, OF_NETWORK, OnMachines};
 use crate::node::NodeInfo;
 use host::process::Identity;
 use std::collections::BTreeMap;
-use target_spec::{AttachedHost, Capability, CapabilityStatus};
+use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};
 
 /// Sources of the capabilities, as their statuses name them.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
@@ -97,7 +97,7 @@ fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability
         let asked: Vec<_> = hosts.all.iter().map(|host| scope.spawn(move || ask(host))).collect();
         asked.into_iter().map(|asked| asked.join()).collect()
     });
-    let found: Vec<Result<Vec<CapabilityStatus>, String>> = found
+    let found: PerHost<Result<Vec<CapabilityStatus>, String>> = found
         .into_iter()
         .map(|answer| match answer {
             Ok(answer) => answer.map_err(|error| format!("{error:#}")),
@@ -110,7 +110,8 @@ fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability
             if nodes[node].address.is_ipv6() {
                 return Err("cassay cannot drop IPv6 packets".to_owned());
             }
-            let index = hosts.index_of(node).ok_or("its machine is not among `hosts`")?;
+            let index =
+                hosts.index_of(NodeIndex(node)).ok_or("its machine is not among `hosts`")?;
             let all = found[index].as_ref().map_err(String::clone)?;
             match all.iter().find(|one| one.capability == capability) {
                 Some(one) if !one.present => Err(format!("{}: {}", host.name, one.detail)),

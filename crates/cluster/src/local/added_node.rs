@@ -9,7 +9,7 @@ use crate::fault_handle::{AddedNode, RestartMode};
 use anyhow::Result;
 use host::{Join, Start};
 use std::net::SocketAddrV4;
-use target_spec::{LocalSpec, memory_bytes};
+use target_spec::{HostIndex, LocalSpec, Seat, memory_bytes};
 
 /// Returns the reason why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
@@ -42,15 +42,15 @@ impl Nodes {
     /// A command has an argument that is not Unicode.
     pub(super) fn newcomers(&self) -> Result<Vec<AddedNode>> {
         let hosts = self.hosts().map_or(0, |hosts| hosts.all().len());
-        let layouts = (0..hosts).filter_map(|host| self.newcomer_on(host));
+        let layouts = (0..hosts).map(HostIndex).filter_map(|host| self.newcomer_on(host));
         layouts.map(|layout| self.newcomer(layout)).collect()
     }
 
     /// Returns the layout of a new node: in the rack of the host's first node.
-    fn newcomer_on(&self, host: usize) -> Option<NodeLayout> {
+    fn newcomer_on(&self, host: HostIndex) -> Option<NodeLayout> {
         // The token range of a new node in an exported ring is unknown.
         let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
-        let name = hosts.all().get(host)?.name();
+        let name = hosts.all().get(host.0)?.name();
         let mut others = self.nodes.iter().filter(|node| node.layout.host == name);
         let beside = &others.next()?.layout;
         let slot = 1 + others.count();
@@ -65,7 +65,7 @@ impl Nodes {
         };
         Some(NodeLayout {
             ports,
-            address: hosts.address_of(host, slot).ok()?,
+            address: hosts.address_of(Seat { host, slot }).ok()?,
             tokens: settings::further_tokens(count, tokens),
             folder: beside.folder.parent()?.join(&name),
             name,

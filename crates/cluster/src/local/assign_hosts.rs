@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use target_spec::{
-    Capability, CapabilityStatus, HostsSpec, Isolation, LocalSpec, Seat, memory_bytes,
+    Capability, CapabilityStatus, HostIndex, HostsSpec, Isolation, LocalSpec, NodeIndex, Seat,
+    memory_bytes,
 };
 
 /// Refuses a number of nodes that does not fit the number of hosts.
@@ -176,7 +177,7 @@ pub(super) fn layouts(
         let seat = seats.get(index).context("each node has a host")?;
         // Without hosts, each node is its own host.
         let number = 1 + if spec.hosts.is_some() {
-            seat.host
+            seat.host.0
         } else {
             index
         };
@@ -186,7 +187,7 @@ pub(super) fn layouts(
         };
         let sharers = match ground.hosts().map(Hosts::all) {
             Some(all) if all.iter().any(|one| one.has_volume() || one.is_machine()) => {
-                shares[seat.host]
+                shares[seat.host.0]
             }
             _ => spec.nodes,
         };
@@ -197,7 +198,7 @@ pub(super) fn layouts(
             release: spec.release.clone(),
             conf_name: settings::CONF.to_owned(),
             datacenter: spec.datacenter.clone(),
-            rack: rack(spec, index, seat.host),
+            rack: rack(spec, NodeIndex(index), seat.host),
             tokens,
             seed,
             all: everybody.clone(),
@@ -212,10 +213,10 @@ pub(super) fn layouts(
 }
 
 /// Returns the rack of a node: from the spec, or one rack per host.
-fn rack(spec: &LocalSpec, index: usize, host: usize) -> String {
-    match (spec.racks.get(index).or(spec.racks.last()), &spec.hosts) {
+fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
+    match (spec.racks.get(node.0).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
-        (None, Some(_)) => format!("rack{}", host + 1),
+        (None, Some(_)) => format!("rack{}", host.number()),
         (None, None) => "rack1".to_string(),
     }
 }
@@ -235,7 +236,7 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
     };
     let place = |seat: Seat| {
         let slot = if hosts.are_machines() { seat.slot } else { 0 };
-        Ok((hosts.address(seat.host, seat.slot)?, first.for_slot(slot)))
+        Ok((hosts.address(seat)?, first.for_slot(slot)))
     };
     spec.seats().into_iter().map(place).collect()
 }
@@ -298,10 +299,13 @@ mod tests {
             ..spec(3, 3)
         };
         assert_eq!(
-            [0, 1, 2].map(|index| rack(&racks, index, index)),
+            [0, 1, 2].map(|index| rack(&racks, NodeIndex(index), HostIndex(index))),
             ["a", "b", "b"]
         );
-        assert_eq!(rack(&LocalSpec::default(), 0, 0), "rack1");
+        assert_eq!(
+            rack(&LocalSpec::default(), NodeIndex(0), HostIndex(0)),
+            "rack1"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-use target_spec::Origin;
+use target_spec::{HostIndex, Origin};
 
 impl Nodes {
     /// Returns the handles of all nodes and hosts.
@@ -34,7 +34,7 @@ impl Nodes {
         let nodes = self.nodes.iter();
         Ok(Handles {
             nodes: nodes.map(|node| self.handle(node)).collect::<Result<_>>()?,
-            newcomers: self.newcomers()?,
+            newcomers: self.newcomers()?.into(),
             hosts: hosts.iter().map(host).collect::<Result<_>>()?,
             switch: self.hosts().and_then(Hosts::switch).map(Arc::clone),
             operator: None,
@@ -64,7 +64,7 @@ impl Nodes {
         Ok(NodeHandle {
             name: layout.name.clone(),
             agent: Arc::clone(&node.host),
-            host: hosts.iter().position(|host| host.name() == layout.host),
+            host: hosts.iter().position(|host| host.name() == layout.host).map(HostIndex),
             process: node.process,
             own: Some(self.own(node)?),
             upgraded: self.upgraded(node)?,

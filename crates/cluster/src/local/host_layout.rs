@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use host::{Agent, Host, Hosts};
 use std::sync::Arc;
+use target_spec::HostIndex;
 
 /// Hosts of the nodes.
 #[derive(Debug)]
@@ -22,16 +23,16 @@ impl HostLayout {
         }
     }
 
-    /// Returns an isolated host by its index.
-    pub fn host(&self, host: usize) -> Option<&Host> {
-        self.hosts()?.all().get(host)
+    /// Returns an isolated host.
+    pub fn host(&self, host: HostIndex) -> Option<&Host> {
+        self.hosts()?.all().get(host.0)
     }
 
-    /// Returns the agent of a host by its index.
-    pub fn agent(&self, host: usize) -> &Arc<Agent> {
+    /// Returns the agent of a host.
+    pub fn agent(&self, host: HostIndex) -> &Arc<Agent> {
         match self {
             HostLayout::Machine(agent) => agent,
-            HostLayout::Hosts(hosts) => hosts.all()[host].agent(),
+            HostLayout::Hosts(hosts) => hosts.all()[host.0].agent(),
         }
     }
 
@@ -41,7 +42,7 @@ impl HostLayout {
     /// No host has this name.
     pub fn agent_of(&self, name: &str) -> Result<&Arc<Agent>> {
         let Some(hosts) = self.hosts() else {
-            return Ok(self.agent(0));
+            return Ok(self.agent(HostIndex(0)));
         };
         let host = hosts.all().iter().find(|host| host.name() == name);
         host.map(Host::agent).with_context(|| format!("host {name} does not exist"))

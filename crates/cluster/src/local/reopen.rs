@@ -14,6 +14,7 @@ use host::{Agent, Hosts};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use target_spec::HostIndex;
 
 impl Nodes {
     /// Reopens the cluster of a state in `folder`. `say` reports downloads of jars.
@@ -46,7 +47,7 @@ impl Nodes {
         })?;
         let layouts = assign_hosts::layouts(&spec, folder, &ground, &places)?;
         let first = layouts.first().context("the cluster has no node")?;
-        let secret = settings::read_secret(ground.agent(0), first)?;
+        let secret = settings::read_secret(ground.agent(HostIndex(0)), first)?;
         let access = roles::read(spec.authentication, folder)?;
         // Addresses on machines need no claim on this one.
         let is_here = spec.machines().is_empty();

@@ -18,7 +18,7 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
-use target_spec::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
+use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 
 /// Starts the cluster of `spec`, and waits until every node answers and considers the others up.
 ///
@@ -245,7 +245,7 @@ impl Nodes {
             return Ok(Layout::default());
         }
         let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) else {
-            return Layout::plan(spec, &self.ground.agent(0).machine()?);
+            return Layout::plan(spec, &self.ground.agent(HostIndex(0)).machine()?);
         };
         let machines = hosts.all().iter().map(|host| {
             let name = host.agent().name();

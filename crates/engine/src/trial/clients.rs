@@ -5,7 +5,7 @@ use super::{State, TrialRun};
 use crate::client_tally::ClientTally;
 use crate::event::ClientTimes;
 use crate::load_run::Offer;
-use analysis::rules::ClientSeen;
+use analysis::rules::{ClientSeen, ClockStep};
 use anyhow::{Context, Result};
 use fleet::{ClientEnd, ClientSecond, Fleet, FleetSummary};
 use measure::{ClientCount, Interval, Outcome};
@@ -140,9 +140,10 @@ impl TrialRun<'_> {
     pub(super) fn clients_seen(&self, state: &State) -> Vec<ClientSeen> {
         let start_ns = state.writer.start_ns();
         let moved = |all: &[(u64, i64)]| {
-            let moved = all
-                .iter()
-                .map(|(at_ns, by_ns)| (seconds_since(start_ns, *at_ns), *by_ns as f64 / 1e9));
+            let moved = all.iter().map(|(at_ns, by_ns)| ClockStep {
+                at_s: seconds_since(start_ns, *at_ns),
+                by_s: *by_ns as f64 / 1e9,
+            });
             moved.collect::<Vec<_>>()
         };
         let seen = |(number, tally): (usize, &ClientTally)| {
@@ -190,10 +191,10 @@ fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> 
     let cores_s = seconds * seen.cores.max(1.0);
     let of_cores = |ns: u64| ns as f64 / 1e9 / cores_s;
     let lag_us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
-    let moved = |all: &[(f64, f64)]| {
-        let moved = all.iter().map(|(at_s, by_s)| ClockMovedRecord {
-            at_s: *at_s,
-            by_s: *by_s,
+    let moved = |all: &[ClockStep]| {
+        let moved = all.iter().map(|step| ClockMovedRecord {
+            at_s: step.at_s,
+            by_s: step.by_s,
         });
         moved.collect()
     };

@@ -16,8 +16,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
-use study::settings::StudyFault;
+use study::settings::{PlannedHit, StudyFault};
 use target_spec::fault::Hit;
+use target_spec::{NodeIndex, PerNode};
 use versions::Release;
 use workload::Program;
 
@@ -33,8 +34,8 @@ pub(super) struct FaultTarget {
     hit: Hit,
     /// Name of the node or host, or a description.
     pub name: String,
-    /// Indexes and names of the nodes whose processes may change.
-    pub nodes: Vec<(usize, String)>,
+    /// Nodes whose processes may change, with their names.
+    pub nodes: Vec<(NodeIndex, String)>,
 }
 
 /// A fault in force.
@@ -48,7 +49,7 @@ struct Open {
 enum FaultMessage {
     Step(LifeCycleStep),
     /// The fault has ended. Holds the current processes and releases of its nodes.
-    Over(FaultResult, Vec<Option<Identity>>, Vec<Option<Release>>),
+    Over(FaultResult, PerNode<Option<Identity>>, Vec<Option<Release>>),
 }
 
 impl<'a> Faults<'a> {
@@ -144,10 +145,9 @@ impl<'a> Faults<'a> {
         let (tell, told) = channel();
         let run = move || {
             let length = Duration::from_nanos(fault.for_ns);
-            let what = (&hit, &fault.options);
-            let outcome = fault::run(&fault.kind, what, &mut live, length, &mut |step| {
-                say(&tell, FaultMessage::Step(step.clone()));
-            });
+            let mut step = |step: &LifeCycleStep| say(&tell, FaultMessage::Step(step.clone()));
+            let (kind, options) = (&fault.kind, &fault.options);
+            let outcome = fault::run(kind, &hit, options, &mut live, length, &mut step);
             let (processes, releases) = (live.processes(), live.releases());
             say(&tell, FaultMessage::Over(outcome, processes, releases));
         };
@@ -305,63 +305,60 @@ impl FaultTarget {
         program: &Arc<Program>,
     ) -> Result<FaultTarget> {
         let all = running.cluster.nodes().iter().enumerate();
-        let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
+        let named = all.map(|(position, node)| (NodeIndex(position), node));
         let hosts = running.cluster.host_names();
-        let host_of = |node: usize| -> Result<Hit> {
-            let name = &running.cluster.nodes()[node].host;
-            let index = hosts.iter().position(|host| host == name);
-            let missing = || format!("cassay cannot reach the machine of {name}");
-            Ok(Hit::Host(index.with_context(missing)?))
-        };
-        let hit = match (&fault.hit, fault.kind.place) {
-            (Some(Hit::Node(asked)), target_spec::fault::FaultPlace::Host) => {
-                host_of(running.cluster.index_of(*asked)?)?
-            }
-            (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
-            (Some(Hit::Nodes(asked)), _) => {
-                let all = asked.iter().map(|node| running.cluster.index_of(*node));
-                Hit::Nodes(all.collect::<Result<_>>()?)
-            }
-            (Some(hit), _) => hit.clone(),
-            (None, target_spec::fault::FaultPlace::Node) => {
-                Hit::Node(hottest_replica(running, program)?)
-            }
-            (None, _) => host_of(hottest_replica(running, program)?)?,
-        };
-        let is_hit = |index: usize, host: &str| match &hit {
+        let hit = resolve(&fault.hit, running, program)?;
+        let is_hit = |index: NodeIndex, host: &str| match &hit {
             Hit::Node(node) => *node == index,
-            Hit::Host(index) => hosts.get(*index).is_some_and(|name| name == host),
+            Hit::Host(one) => hosts.get(*one).is_some_and(|name| name == host),
             // No process ends.
-            Hit::Split(..) => false,
+            Hit::Split(_) => false,
             Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,
         };
-        let nodes: Vec<_> = named.filter(|(index, _, host)| is_hit(*index, host)).collect();
-        let node_name = |index: &usize| running.cluster.nodes()[*index].name.clone();
+        let hit_nodes = named.filter(|(index, node)| is_hit(*index, &node.host));
+        let nodes = hit_nodes.map(|(index, node)| (index, node.name.clone())).collect();
+        let node_name = |index: &NodeIndex| running.cluster.nodes()[index.0].name.clone();
         let name = match &hit {
             Hit::Node(index) => node_name(index),
             // The nodes are in the order in which they take turns.
             Hit::Nodes(all) => all.iter().map(node_name).collect::<Vec<_>>().join(" and "),
-            Hit::Host(_) | Hit::Split(..) | Hit::Cluster => {
+            Hit::Host(_) | Hit::Split(_) | Hit::Cluster => {
                 hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
             }
         };
-        let nodes = nodes.into_iter();
-        Ok(FaultTarget {
-            name,
-            hit,
-            nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
-        })
+        Ok(FaultTarget { name, hit, nodes })
     }
 }
 
-/// Returns the index of the node with the first replica of the partition that the program uses
+/// Returns the nodes and hosts of the running cluster that a planned target means.
+fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> Result<Hit> {
+    let cluster = &running.cluster;
+    let host_of = |node: NodeIndex| -> Result<Hit> {
+        let name = &cluster.node(node)?.host;
+        let missing = || format!("cassay cannot reach the machine of {name}");
+        Ok(Hit::Host(cluster.host_of(node).with_context(missing)?))
+    };
+    Ok(match planned {
+        PlannedHit::Known(Hit::Node(asked)) => Hit::Node(cluster.index_of(*asked)?),
+        PlannedHit::Known(Hit::Nodes(asked)) => {
+            let all = asked.iter().map(|node| cluster.index_of(*node));
+            Hit::Nodes(all.collect::<Result<_>>()?)
+        }
+        PlannedHit::Known(hit) => hit.clone(),
+        PlannedHit::HostOf(asked) => host_of(cluster.index_of(*asked)?)?,
+        PlannedHit::HottestReplica => Hit::Node(hottest_replica(running, program)?),
+        PlannedHit::HostOfHottestReplica => host_of(hottest_replica(running, program)?)?,
+    })
+}
+
+/// Returns the node with the first replica of the partition that the program uses
 /// most.
-fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
+fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeIndex> {
     let token = workload::hottest_token(program)
         .context("no partition of the workload is hotter than the others")?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
-    let first = replicas.first().copied();
+    let first = replicas.first().copied().map(NodeIndex);
     first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
 }
 

@@ -30,7 +30,7 @@ pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
         variant: record.variant.clone(),
         point: record.point,
         role: record.role,
-        block: trial.block,
+        block: trial.block.0,
         phase: "measure".to_owned(),
         ..TrialFinding::default()
     }

@@ -4,12 +4,12 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
-use target_spec::Invocation;
 use target_spec::fault::{Commands, Hit};
+use target_spec::{Invocation, NodeIndex};
 
 /// Time limit of the observing program: it may have to reach another machine. An agent that heals
 /// without its controller waits for the same time.
@@ -30,7 +30,7 @@ pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
 }
 
 struct CommandFault {
-    node: usize,
+    node: NodeIndex,
     commands: Commands,
 }
 
@@ -73,8 +73,8 @@ impl CommandFault {
             format!(" ({})", done.said)
         };
         Ok(Observation {
-            broken: Some(is_broken),
-            whole: Some(!is_broken),
+            fault: Presence::from(is_broken),
+            target: Health::from(!is_broken),
             words: format!("{name} reports it as {state}{said}"),
         })
     }

@@ -3,11 +3,12 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -22,7 +23,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 const BYTES: u64 = 4096;
 
 struct Rot {
-    node: usize,
+    node: NodeIndex,
     /// File, offset of the block, and its original bytes.
     file: Option<(PathBuf, u64, Vec<u8>)>,
 }
@@ -56,8 +57,8 @@ impl Rot {
         let name = path.file_name().unwrap_or_default().display().to_string();
         let is_other = self.read(world, path, at)? != before;
         Ok(Observation {
-            broken: Some(is_other),
-            whole: Some(!is_other),
+            fault: Presence::from(is_other),
+            target: Health::from(!is_other),
             words: if is_other {
                 format!("{BYTES} bytes of {name} at {at} differ from before")
             } else {

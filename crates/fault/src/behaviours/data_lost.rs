@@ -11,6 +11,7 @@ use anyhow::Result;
 use cluster::RestartMode;
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -18,7 +19,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Lost(hit.node()))
 }
 
-struct Lost(usize);
+struct Lost(NodeIndex);
 
 impl Fault for Lost {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
@@ -39,7 +40,7 @@ impl Fault for Lost {
 }
 
 /// Observes a node: broken if it is down with empty data folders, whole if it is up with data.
-pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
+pub(crate) fn lost(world: &mut dyn World, node: NodeIndex, limit: Duration) -> Observation {
     let gone = node_kill::gone(world, node, limit);
     Observation::combine(gone, ring::emptied(world, node))
 }

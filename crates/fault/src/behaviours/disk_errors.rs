@@ -3,11 +3,12 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -25,7 +26,7 @@ const GONE: i32 = 2;
 const BYTES: u64 = 4096;
 
 struct Failing {
-    node: usize,
+    node: NodeIndex,
     /// File, and the offset of its first failing byte.
     file: Option<(PathBuf, u64)>,
 }
@@ -53,14 +54,14 @@ impl Failing {
             } => {
                 self.file = None;
                 Ok(Observation {
-                    broken: Some(false),
-                    whole: Some(false),
+                    fault: Presence::Absent,
+                    target: Health::Impaired,
                     words: format!("{name} no longer exists"),
                 })
             }
             QueryAnswer::Bytes { on_disk, .. } => Ok(Observation {
-                broken: Some(on_disk.is_err()),
-                whole: Some(on_disk.is_ok()),
+                fault: Presence::from(on_disk.is_err()),
+                target: Health::from(on_disk.is_ok()),
                 words: match on_disk {
                     Ok(_) => format!("cassay can read {name}"),
                     Err(number) => format!("cassay cannot read {name} (error {number})"),
@@ -91,13 +92,6 @@ impl Fault for Failing {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let read = self.read(world);
         let read = observation::or_unseen("its disk", read);
-        if read.whole != Some(true) {
-            return read;
-        }
-        let client = observation::client(world, self.node, limit);
-        Observation {
-            broken: read.broken,
-            ..Observation::combine(read, client)
-        }
+        read.and(|| observation::client(world, self.node, limit))
     }
 }

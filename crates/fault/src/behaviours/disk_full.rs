@@ -2,16 +2,17 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Full {
-        host: hit.node(),
+        host: hit.host(),
         leave_bytes: options.leave_bytes.unwrap_or(0),
     })
 }
@@ -20,7 +21,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 const SLACK_BYTES: u64 = 8 << 20;
 
 struct Full {
-    host: usize,
+    host: HostIndex,
     leave_bytes: u64,
 }
 
@@ -33,7 +34,7 @@ impl Fault for Full {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
+        let folder = world.hosts().take(self.host).map(|host| host.folder);
         let seen = match folder {
             Some(folder) => world.see(ExecutedBy::Host(self.host), Query::Space { folder }),
             None => Err(anyhow::anyhow!("the host does not exist")),
@@ -44,8 +45,8 @@ impl Fault for Full {
         });
         let most = self.leave_bytes + SLACK_BYTES;
         let looked = looked.map(|left| Observation {
-            broken: Some(left <= most),
-            whole: Some(left > most),
+            fault: Presence::from(left <= most),
+            target: Health::from(left > most),
             words: format!("its volume has {} MiB free", left >> 20),
         });
         let looked = observation::or_unseen("the kernel", looked);

@@ -7,17 +7,18 @@ use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Attempt, Injection};
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(ReadOnly(hit.node()))
+    Box::new(ReadOnly(hit.host()))
 }
 
 /// Error number of a read-only file system.
 const EROFS: i32 = 30;
 
-struct ReadOnly(usize);
+struct ReadOnly(HostIndex);
 
 impl Fault for ReadOnly {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {

@@ -7,14 +7,15 @@ use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Attempt, Injection};
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(DiskRemoved(hit.node()))
+    Box::new(DiskRemoved(hit.host()))
 }
 
-struct DiskRemoved(usize);
+struct DiskRemoved(HostIndex);
 
 impl Fault for DiskRemoved {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {

@@ -3,17 +3,17 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{DiskWork, Injection};
 use std::time::Duration;
-use target_spec::DiskSpec;
 use target_spec::fault::{Hit, Options};
+use target_spec::{DiskSpec, HostIndex};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
-        host: hit.node(),
+        host: hit.host(),
         disk: options.disk,
         usual: None,
     })
@@ -29,7 +29,7 @@ const LEAST: Duration = Duration::from_millis(20);
 const LIMIT: Duration = Duration::from_secs(10);
 
 struct Slow {
-    host: usize,
+    host: HostIndex,
     disk: DiskSpec,
     /// Duration of a disk test before the fault.
     usual: Option<Duration>,
@@ -41,8 +41,8 @@ impl Slow {
         let tried = observation::try_disk(world, self.host, work, LIMIT)?;
         let (Some(write), Some(read)) = (tried.write_took(LIMIT), tried.read_took(LIMIT)) else {
             return Ok(Observation {
-                broken: Some(false),
-                whole: Some(false),
+                fault: Presence::Absent,
+                target: Health::Impaired,
                 words: tried.words(),
             });
         };
@@ -60,8 +60,8 @@ impl Slow {
         let usual = self.usual.unwrap_or_default();
         let slow = usual.mul_f64(SLOWER).max(limited);
         Ok(Observation {
-            broken: Some(took >= slow),
-            whole: Some(took < slow),
+            fault: Presence::from(took >= slow),
+            target: Health::from(took < slow),
             words: tried.words(),
         })
     }

@@ -7,14 +7,15 @@ use crate::observation::{self, Observation};
 use anyhow::Result;
 use host::{Attempt, Injection};
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(DiskStalled(hit.node()))
+    Box::new(DiskStalled(hit.host()))
 }
 
-struct DiskStalled(usize);
+struct DiskStalled(HostIndex);
 
 impl Fault for DiskStalled {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {

@@ -5,18 +5,18 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Observation, Presence};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::net::IpAddr;
 use std::time::Duration;
-use target_spec::NO_HA_OF_MACHINES;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, NO_HA_OF_MACHINES};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(PowerOff {
-        host: hit.node(),
+        host: hit.host(),
         ha_after: options.ha_after,
         ha_on: options.ha_on,
         is_moved: false,
@@ -24,11 +24,11 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 }
 
 struct PowerOff {
-    host: usize,
+    host: HostIndex,
     /// Time after which its nodes start on another host.
     ha_after: Option<Duration>,
     /// Host on which they start. `None` for the next one.
-    ha_on: Option<usize>,
+    ha_on: Option<HostIndex>,
     is_moved: bool,
 }
 
@@ -54,7 +54,9 @@ impl Fault for PowerOff {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
         // Nodes that run on another host answer, but are not yet on their own host again.
-        look.broken = look.broken.map(|broken| broken || self.is_moved);
+        if self.is_moved && look.fault == Presence::Absent {
+            look.fault = Presence::Present;
+        }
         look
     }
 
@@ -65,12 +67,13 @@ impl Fault for PowerOff {
     fn act(&mut self, world: &mut dyn World, within: Duration) -> Result<String> {
         let hosts = world.hosts();
         let host = hosts.get(self.host).context("the host does not exist")?;
-        let on = self.ha_on.unwrap_or((self.host + 1) % hosts.len().max(1));
+        let next = HostIndex(self.host.number() % hosts.len().max(1));
+        let on = self.ha_on.unwrap_or(next);
         anyhow::ensure!(
-            on != self.host && on < hosts.len(),
-            "cassay cannot start the nodes of host{} on host{}",
-            self.host + 1,
-            on + 1
+            on != self.host && hosts.get(on).is_some(),
+            "cassay cannot start the nodes of {} on {}",
+            self.host.name(),
+            on.name()
         );
         let device = host.device.clone().context("the host has no volume")?;
         let (nodes, start) = observation::restartables(world, self.host)?;
@@ -92,8 +95,8 @@ impl Fault for PowerOff {
         world.inject(ExecutedBy::Host(on), adopt, &nodes, within)?;
         self.is_moved = true;
         Ok(format!(
-            "cassay starts its nodes on host{}, with their volume",
-            on + 1
+            "cassay starts its nodes on {}, with their volume",
+            on.name()
         ))
     }
 }

@@ -4,17 +4,18 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(ClientCut(hit.node()))
+    Box::new(ClientCut(hit.host()))
 }
 
-struct ClientCut(usize);
+struct ClientCut(HostIndex);
 
 impl Fault for ClientCut {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
@@ -25,10 +26,14 @@ impl Fault for ClientCut {
         let clients = observation::clients(world, self.0, limit);
         // Other hosts must be able to reach the host, regardless of the observations of clients.
         let others = observation::others_reach(world, self.0, limit);
+        let are_spared = match others.target {
+            Health::Whole => Presence::Present,
+            Health::Impaired => Presence::Absent,
+            Health::Unknown => Presence::Unknown,
+        };
         Observation {
-            broken: observation::both(clients.broken, others.whole),
-            whole: observation::both(clients.whole, others.whole),
-            words: format!("{}, {}", clients.words, others.words),
+            fault: clients.fault.and(are_spared),
+            ..Observation::combine(clients, others)
         }
     }
 }

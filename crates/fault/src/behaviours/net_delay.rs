@@ -3,23 +3,23 @@
 use super::net_slow;
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer, Reach};
 use std::time::Duration;
-use target_spec::LinkSpec;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, LinkSpec};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Late {
-        host: hit.node(),
+        host: hit.host(),
         delay: options.delay.unwrap_or_default(),
     })
 }
 
 struct Late {
-    host: usize,
+    host: HostIndex,
     delay: Duration,
 }
 
@@ -36,8 +36,8 @@ impl Late {
         };
         let both_ways = self.delay * 2;
         Ok(Observation {
-            broken: Some(took >= both_ways),
-            whole: Some(took < both_ways),
+            fault: Presence::from(took >= both_ways),
+            target: Health::from(took < both_ways),
             words: format!(
                 "{} connects to it in {:.1} ms (the fault: {:.1} ms more)",
                 observation::host_name(world, other),

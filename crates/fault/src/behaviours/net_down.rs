@@ -4,25 +4,26 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Down(hit.node()))
+    Box::new(Down(hit.host()))
 }
 
-struct Down(usize);
+struct Down(HostIndex);
 
 impl Down {
     fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {
         match world.see(ExecutedBy::Host(self.0), Query::Link)? {
             QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
-                broken: Some(!has_carrier),
-                whole: Some(has_carrier),
+                fault: Presence::from(!has_carrier),
+                target: Health::from(has_carrier),
                 words: if has_carrier {
                     "its link has a carrier".to_owned()
                 } else {

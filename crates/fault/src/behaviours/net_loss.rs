@@ -4,17 +4,18 @@
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
 use crate::network;
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Query, QueryAnswer};
 use measure::number;
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Lossy {
-        host: hit.node(),
+        host: hit.host(),
         share: options.loss.unwrap_or(1.0),
     })
 }
@@ -31,7 +32,7 @@ const TRY_LIMIT: Duration = Duration::from_millis(300);
 const OWN_LOSS: f64 = 0.01;
 
 struct Lossy {
-    host: usize,
+    host: HostIndex,
     share: f64,
 }
 
@@ -52,8 +53,8 @@ impl Lossy {
         // Packets are lost in both directions.
         let expected = 1.0 - (1.0 - self.share).powi(2);
         Ok(Observation {
-            broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
-            whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
+            fault: Presence::from(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
+            target: Health::from(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
                 "{open} of {TRIES} connections from {} open at once (the fault: {} % fail)",
                 observation::host_name(world, other),

@@ -8,7 +8,7 @@ use target_spec::fault::{Hit, Options};
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
-        hit: hit.clone(),
+        sides: hit.sides(),
         is_one_way: true,
     })
 }

@@ -7,29 +7,27 @@ use crate::network;
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
-use target_spec::fault::{Hit, Options};
+use target_spec::fault::{Hit, Options, Sides};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
-        hit: hit.clone(),
+        sides: hit.sides(),
         is_one_way: false,
     })
 }
 
 pub(crate) struct Partition {
-    pub hit: Hit,
+    pub sides: Sides,
     pub is_one_way: bool,
 }
 
 impl Fault for Partition {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (of, from) = self.hit.sides();
-        network::cut(world, [&of, &from], self.is_one_way, within)
+        network::cut(world, &self.sides, self.is_one_way, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let (of, from) = self.hit.sides();
-        observation::ways(world, &of, &from, limit)
+        observation::ways(world, &self.sides, limit)
     }
 }

@@ -7,14 +7,15 @@ use crate::cluster_under_test::World;
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Policy(hit.node()))
+    Box::new(Policy(hit.host()))
 }
 
-struct Policy(usize);
+struct Policy(HostIndex);
 
 impl Fault for Policy {
     fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {

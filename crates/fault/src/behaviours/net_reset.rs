@@ -3,10 +3,11 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Observation, Presence};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -21,13 +22,13 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {
-    node: usize,
+    node: NodeIndex,
     is_done: bool,
 }
 
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let node = world.nodes().into_iter().nth(self.node).context("the node does not exist")?;
+        let node = world.nodes().take(self.node).context("the node does not exist")?;
         // Opens a connection from this process, with which the fault is observed.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);
@@ -40,9 +41,9 @@ impl Fault for Reset {
         let client = observation::client(world, self.node, limit);
         let is_lost = self.is_done && !world.is_connected();
         Observation {
-            broken: Some(is_lost),
+            fault: Presence::from(is_lost),
             // New connections succeed.
-            whole: client.whole,
+            target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)
             } else {

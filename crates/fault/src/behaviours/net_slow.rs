@@ -2,18 +2,18 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
-use target_spec::LinkSpec;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, LinkSpec};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
-        host: hit.node(),
+        host: hit.host(),
         rate: options.rate_bits_per_s.unwrap_or(1_000_000),
     })
 }
@@ -29,7 +29,7 @@ const BURST_BYTES: u64 = 96 << 10;
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Slow {
-    host: usize,
+    host: HostIndex,
     rate: u64,
 }
 
@@ -54,8 +54,12 @@ impl Slow {
         let stated = self.rate as f64;
         Ok(Observation {
             // Because of the burst, the transfer seems faster.
-            broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
-            whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
+            fault: Presence::from(
+                rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
+            ),
+            target: Health::from(
+                rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
+            ),
             words: format!(
                 "{} sends it {:.2} Mbit/s (the fault: {:.2})",
                 observation::host_name(world, other),
@@ -70,11 +74,11 @@ impl Slow {
 /// that it sends.
 pub(crate) fn limit(
     world: &mut dyn Agents,
-    host: usize,
+    host: HostIndex,
     link: LinkSpec,
     within: Duration,
 ) -> Result<()> {
-    let seen = world.hosts().into_iter().nth(host);
+    let seen = world.hosts().take(host);
     let number = seen.context("the host does not exist")?.number;
     world.inject(
         ExecutedBy::Switch,

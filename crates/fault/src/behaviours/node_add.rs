@@ -4,7 +4,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::ring;
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation};
@@ -13,11 +13,12 @@ use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
+use target_spec::{HostIndex, NodeIndex};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeAdd {
-        host: hit.node(),
+        host: hit.host(),
         address: None,
         joined: None,
         process: None,
@@ -28,11 +29,11 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct NodeAdd {
-    host: usize,
+    host: HostIndex,
     /// Internode address of the new node.
     address: Option<SocketAddr>,
-    /// Index of the new node, once it has started.
-    joined: Option<usize>,
+    /// The new node, once it has started.
+    joined: Option<NodeIndex>,
     /// Process of the new node.
     process: Option<Identity>,
 }
@@ -49,8 +50,8 @@ impl NodeAdd {
         let by = ring::others(world, self.joined);
         let held = ring::held_at(world, by, address, limit)?;
         Ok(Observation {
-            broken: Some(held.iter().all(|one| comes(*one))),
-            whole: Some(held.iter().all(Option::is_none)),
+            fault: Presence::from(held.iter().all(|one| comes(*one))),
+            target: Health::from(held.iter().all(Option::is_none)),
             words: ring::words(&held),
         })
     }
@@ -59,8 +60,8 @@ impl NodeAdd {
     fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
         let Some(process) = self.process else {
             return Ok(Observation {
-                broken: Some(false),
-                whole: Some(true),
+                fault: Presence::Absent,
+                target: Health::Whole,
                 words: "cassay did not start it".to_owned(),
             });
         };
@@ -69,8 +70,8 @@ impl NodeAdd {
             other => return Err(observation::other_answer(&other)),
         };
         Ok(Observation {
-            broken: Some(state.is_some()),
-            whole: Some(state.is_none()),
+            fault: Presence::from(state.is_some()),
+            target: Health::from(state.is_none()),
             words: match state {
                 Some(state) => format!("the kernel reports its process as {state}"),
                 None => "its process no longer exists".to_owned(),
@@ -79,8 +80,8 @@ impl NodeAdd {
     }
 
     /// Returns true if all nodes, the new one itself and a client see it as a member.
-    fn has_joined(&self, world: &mut dyn World, node: usize) -> Result<bool> {
-        let is_normal = |one: &Observation| one.whole == Some(true);
+    fn has_joined(&self, world: &mut dyn World, node: NodeIndex) -> Result<bool> {
+        let is_normal = |one: &Observation| one.is_whole();
         let others = ring::held(world, node, LIMIT, |_| false);
         Ok(is_normal(&others)
             && is_normal(&ring::settled(world, node, LIMIT)?)
@@ -91,7 +92,7 @@ impl NodeAdd {
 impl Fault for NodeAdd {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let join = world.newcomer(self.host)?;
-        let node = world.nodes().len();
+        let node = NodeIndex(world.nodes().len());
         world.inject(
             ExecutedBy::Host(self.host),
             Injection::Join(join),
@@ -120,7 +121,7 @@ impl Fault for NodeAdd {
 
     fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         let joined = self.joined.take();
-        let is_member = |node: &usize| {
+        let is_member = |node: &NodeIndex| {
             let own = world.members(*node, LIMIT);
             own.is_ok_and(|own| own.mode == "NORMAL")
         };

@@ -5,11 +5,12 @@
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::ring;
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -25,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Fault that shifts a node's clock; a negative shift sets it behind.
 pub(crate) struct ClockShift {
-    pub node: usize,
+    pub node: NodeIndex,
     pub by_ms: i64,
 }
 
@@ -40,8 +41,8 @@ impl ClockShift {
             ahead => format!("{ahead} ms ahead of the client's"),
         };
         Ok(Observation {
-            broken: Some(is_off(least) && is_off(most)),
-            whole: Some(!is_off(least) && !is_off(most)),
+            fault: Presence::from(is_off(least) && is_off(most)),
+            target: Health::from(!is_off(least) && !is_off(most)),
             words: format!("the time that it returns to a client is {words}"),
         })
     }
@@ -66,7 +67,7 @@ impl Fault for ClockShift {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),
             Err(_) => Observation {
-                broken: Some(false),
+                fault: Presence::Absent,
                 ..node_kill::gone(world, self.node, limit)
             },
         }

@@ -4,7 +4,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use cluster::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,8 +81,8 @@ impl Compact {
     fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         if self.before.is_empty() {
             return Ok(Observation {
-                broken: Some(false),
-                whole: Some(true),
+                fault: Presence::Absent,
+                target: Health::Whole,
                 words: "cassay did not tell it to compact".to_owned(),
             });
         }
@@ -104,8 +104,8 @@ impl Compact {
         }
         Ok(Observation {
             // The files that a finished compaction leaves prove it.
-            broken: Some(left == 0 || (!self.is_over && !at_work.is_empty())),
-            whole: Some(at_work.is_empty()),
+            fault: Presence::from(left == 0 || (!self.is_over && !at_work.is_empty())),
+            target: Health::from(at_work.is_empty()),
             words,
         })
     }

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -25,7 +26,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct Leaving {
-    node: usize,
+    node: NodeIndex,
     told: ring::PendingOperation,
     is_healed: bool,
 }
@@ -34,7 +35,7 @@ impl Fault for Leaving {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         ring::another(world, self.node)?;
         let (process, folders) = world.anew(self.node, RestartMode::Joining)?;
-        let seen = world.nodes().into_iter().nth(self.node);
+        let seen = world.nodes().take(self.node);
         let what = Injection::Leave {
             process,
             folders,
@@ -47,18 +48,13 @@ impl Fault for Leaving {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let client = observation::client(world, self.node, limit);
-        if self.is_healed && client.whole != Some(true) {
+        if self.is_healed && !client.is_whole() {
             return client;
         }
         // The node serves clients until it has left.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
-        let broken = others.broken;
-        let seen = Observation {
-            broken,
-            ..Observation::combine(others, client)
-        };
-        ring::and_settled(world, seen, self.node, limit)
+        ring::and_settled(world, others.confirm(client), self.node, limit)
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

@@ -3,10 +3,11 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -18,15 +19,15 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 /// closing files frees some.
 const FEW: u64 = 8;
 
-struct Descriptors(usize);
+struct Descriptors(NodeIndex);
 
 impl Descriptors {
     fn files(&self, world: &mut dyn Agents) -> Result<Observation> {
         let process = observation::running(world, self.0)?;
         match world.see(ExecutedBy::Node(self.0), Query::Descriptors(process))? {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
-                broken: Some(free < FEW),
-                whole: Some(free >= FEW),
+                fault: Presence::from(free < FEW),
+                target: Health::from(free >= FEW),
                 words: format!("its process has {open} open files and may open {free} more"),
             }),
             other => Err(observation::other_answer(&other)),

@@ -6,6 +6,7 @@ use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -13,7 +14,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Kill(hit.node()))
 }
 
-struct Kill(usize);
+struct Kill(NodeIndex);
 
 impl Fault for Kill {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
@@ -28,7 +29,7 @@ impl Fault for Kill {
 
 /// Observes a node. The fault is in effect if its process has ended, and healed if it runs and
 /// answers.
-pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
+pub(crate) fn gone(world: &mut dyn World, node: NodeIndex, limit: Duration) -> Observation {
     let kernel = observation::process(world, node, |state| state.is_none());
     Observation::combine(kernel, observation::client(world, node, limit))
 }

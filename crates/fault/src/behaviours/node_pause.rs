@@ -6,6 +6,7 @@ use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::{self, Observation};
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -13,7 +14,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Pause(hit.node()))
 }
 
-struct Pause(usize);
+struct Pause(NodeIndex);
 
 impl Fault for Pause {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Time limit for another node to report its status.
@@ -25,7 +26,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct NodeRemove {
-    node: usize,
+    node: NodeIndex,
     /// Running removal by another node.
     told: Option<ring::PendingOperation>,
 }
@@ -40,7 +41,7 @@ impl Fault for NodeRemove {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let lost = data_lost::lost(world, self.node, limit);
-        if lost.broken == Some(true) {
+        if lost.shows_fault() {
             let others = ring::held(world, self.node, limit, |one| one.is_none());
             return Observation::combine(lost, others);
         }
@@ -68,7 +69,7 @@ impl Fault for NodeRemove {
         )?);
         Ok(Work::Did(format!(
             "node {} considers it down, and removes it",
-            by + 1
+            by.number()
         )))
     }
 

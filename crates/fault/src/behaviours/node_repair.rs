@@ -5,11 +5,12 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
 use crate::node_operation::{Task, count};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
 use cluster::{Operation, Row, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -30,7 +31,7 @@ struct Repair {
 struct ValidatedTable {
     id: String,
     /// Node that validated it.
-    by: usize,
+    by: NodeIndex,
     table: String,
 }
 
@@ -42,7 +43,7 @@ impl Repair {
         let begun_by = nodes.get(node).context("the node does not exist")?.storage;
         // If there is a host name, Java writes it before the slash.
         let begun_by = format!("/{begun_by}");
-        let others = (0..nodes.len()).filter(|other| *other != node);
+        let others = nodes.indexes().filter(|other| *other != node);
         let mut all = Vec::new();
         let mut failed = None;
         let mut answered_count = 0;
@@ -83,8 +84,8 @@ impl Repair {
         let repairs = world.rows(self.task.node, View::Repairs, limit)?;
         let is_on = repairs.iter().any(|row| cell(row, "completed") == "false");
         let tables: BTreeSet<&str> = new.iter().map(|one| one.table.as_str()).collect();
-        let by: BTreeSet<usize> = new.iter().map(|one| one.by).collect();
-        let by: Vec<String> = by.iter().map(|node| format!("node{}", node + 1)).collect();
+        let by: BTreeSet<NodeIndex> = new.iter().map(|one| one.by).collect();
+        let by: Vec<String> = by.iter().map(|node| node.name()).collect();
         let words = if new.is_empty() {
             "no other node has compared a table for it".to_owned()
         } else {
@@ -95,8 +96,8 @@ impl Repair {
             )
         };
         Ok(Observation {
-            broken: Some(!new.is_empty()),
-            whole: Some(!is_on),
+            fault: Presence::from(!new.is_empty()),
+            target: Health::from(!is_on),
             words: if is_on {
                 format!("{words}, and it repairs")
             } else {

@@ -3,10 +3,11 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -31,7 +32,7 @@ const BROKEN_BELOW: f64 = 1.3;
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {
-    node: usize,
+    node: NodeIndex,
     cores: f64,
 }
 
@@ -42,8 +43,8 @@ impl Slow {
             other => return Err(observation::other_answer(&other)),
         };
         Ok(Observation {
-            broken: Some(cores <= self.cores * BROKEN_BELOW),
-            whole: Some(cores >= self.cores * WHOLE_ABOVE),
+            fault: Presence::from(cores <= self.cores * BROKEN_BELOW),
+            target: Health::from(cores >= self.cores * WHOLE_ABOVE),
             words: format!(
                 "its host gets only {cores:.2} cores when it needs more (the quota of the fault: \
                  {:.2})",
@@ -62,14 +63,7 @@ impl Fault for Slow {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.cpu(world);
         let seen = observation::or_unseen("its host", seen);
-        if seen.whole != Some(true) {
-            return seen;
-        }
         // A slow node may answer late, so an answer is required only for the whole state.
-        let client = observation::client(world, self.node, limit);
-        Observation {
-            broken: seen.broken,
-            ..Observation::combine(seen, client)
-        }
+        seen.and(|| observation::client(world, self.node, limit))
     }
 }

@@ -4,7 +4,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use cluster::Operation;
 use host::Injection;
@@ -38,8 +38,8 @@ impl Snapshot {
         let files = world.data_files(*node, keyspaces, Some(TAG))?;
         let tables: BTreeSet<_> = files.iter().map(|file| &file.table).collect();
         Ok(Observation {
-            broken: Some(!files.is_empty()),
-            whole: Some(files.is_empty()),
+            fault: Presence::from(!files.is_empty()),
+            target: Health::from(files.is_empty()),
             words: if files.is_empty() {
                 "its disk contains no snapshot".to_owned()
             } else {

@@ -7,6 +7,7 @@ use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::Observation;
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -14,7 +15,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stop(hit.node()))
 }
 
-pub(crate) struct Stop(pub usize);
+pub(crate) struct Stop(pub NodeIndex);
 
 impl Fault for Stop {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {

@@ -4,10 +4,11 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Duration of each stop: like a collection of a node short of memory, and shorter than the failure
@@ -28,7 +29,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }
 
-struct Stutter(usize);
+struct Stutter(NodeIndex);
 
 impl Stutter {
     /// Observes the process state for more than a second: stopped, running, or both.
@@ -38,16 +39,16 @@ impl Stutter {
         while world.now_ns() < until_ns && !(was_stopped && has_run) {
             // State `T` means stopped by a signal.
             let state = observation::process(world, self.0, |state| state == Some('T'));
-            match state.broken {
-                None => return state,
-                Some(true) => was_stopped = true,
-                Some(false) => has_run = true,
+            match state.fault {
+                Presence::Unknown => return state,
+                Presence::Present => was_stopped = true,
+                Presence::Absent => has_run = true,
             }
             world.wait(POLL);
         }
         Observation {
-            broken: Some(was_stopped && has_run),
-            whole: Some(!was_stopped),
+            fault: Presence::from(was_stopped && has_run),
+            target: Health::from(!was_stopped),
             words: match (was_stopped, has_run) {
                 (true, true) => {
                     "the kernel reported its process as stopped, and then as running".to_owned()

@@ -3,9 +3,10 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
-use crate::observation::{self, Observation, both};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use std::time::Duration;
+use target_spec::PerNode;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -16,9 +17,9 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 #[derive(Default)]
 struct Restart {
     /// Pods before the fault. Empty until it begins.
-    before: Vec<String>,
+    before: PerNode<String>,
     /// True for each node that is up again in a new pod.
-    back: Vec<bool>,
+    back: PerNode<bool>,
     began_ns: u64,
     /// Description of the request to the operator.
     told: String,
@@ -26,10 +27,10 @@ struct Restart {
 
 impl Fault for Restart {
     fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
-        let nodes = 0..world.nodes().len();
-        let before: Result<Vec<String>> = nodes.map(|node| Ok(world.pod(node)?.uid)).collect();
+        let nodes = world.nodes().indexes();
+        let before: Result<PerNode<String>> = nodes.map(|node| Ok(world.pod(node)?.uid)).collect();
         self.before = before?;
-        self.back = vec![false; self.before.len()];
+        self.back = self.before.iter().map(|_| false).collect();
         self.began_ns = world.now_ns();
         self.told = world.restart_pods()?;
         Ok(())
@@ -37,16 +38,11 @@ impl Fault for Restart {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let pods = observation::or_unseen("the cluster", self.pods(world));
-        let clients = observation::all_clients(world, limit);
-        Observation {
-            broken: pods.broken,
-            whole: both(pods.whole, clients.whole),
-            words: format!("{}, {}", pods.words, clients.words),
-        }
+        pods.confirm(observation::all_clients(world, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        for node in 0..self.before.len() {
+        for node in self.before.indexes() {
             let pod = world.pod(node)?;
             let is_back = pod.is_ready && pod.uid != self.before[node];
             if is_back && !std::mem::replace(&mut self.back[node], true) {
@@ -85,7 +81,7 @@ impl Restart {
     /// Observes which pods were replaced, and if all are ready.
     fn pods(&self, world: &mut dyn World) -> Result<Observation> {
         let (mut others, mut away) = (Vec::new(), Vec::new());
-        for node in 0..world.nodes().len() {
+        for node in world.nodes().indexes() {
             let pod = world.pod(node)?;
             if self.before.get(node).is_some_and(|before| *before != pod.uid) {
                 others.push(pod.name.clone());
@@ -100,8 +96,8 @@ impl Restart {
         };
         let ready = of(&away, "all pods are ready", "not ready");
         Ok(Observation {
-            broken: Some(!others.is_empty()),
-            whole: Some(away.is_empty()),
+            fault: Presence::from(!others.is_empty()),
+            target: Health::from(away.is_empty()),
             words: if self.before.is_empty() {
                 format!("the cluster reports: {ready}")
             } else {

@@ -3,10 +3,11 @@
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
 use cluster::{Deletion, PodSeen};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -24,7 +25,7 @@ pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
 }
 
 struct Delete {
-    node: usize,
+    node: NodeIndex,
     how: Deletion,
     /// Uid of the deleted pod.
     before: Option<String>,
@@ -53,7 +54,7 @@ impl Fault for Delete {
 /// longer exists. It is healed if a pod, `before` or another one, is ready and its node answers.
 pub(crate) fn another(
     world: &mut dyn World,
-    node: usize,
+    node: NodeIndex,
     before: Option<&str>,
     limit: Duration,
 ) -> Observation {
@@ -62,7 +63,7 @@ pub(crate) fn another(
     Observation::combine(told, observation::client(world, node, limit))
 }
 
-fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Result<Observation> {
+fn observe_pod(world: &mut dyn Pods, node: NodeIndex, before: Option<&str>) -> Result<Observation> {
     let PodSeen {
         name,
         uid,
@@ -84,8 +85,8 @@ fn observe_pod(world: &mut dyn Pods, node: usize, before: Option<&str>) -> Resul
         (_, None, None) => "it is not ready".to_owned(),
     };
     Ok(Observation {
-        broken: Some(!is_ready),
-        whole: Some(is_ready),
+        fault: Presence::from(!is_ready),
+        target: Health::from(is_ready),
         words: format!("the cluster's report on {name}: {state}"),
     })
 }

@@ -5,10 +5,11 @@
 use super::pod_delete;
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Result, ensure};
 use cluster::Deletion;
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.
@@ -21,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 struct Evict {
-    node: usize,
+    node: NodeIndex,
     /// Uid of the evicted pod.
     before: Option<String>,
     /// Kubernetes node that is cordoned. The pod may now run elsewhere.
@@ -62,8 +63,8 @@ impl Evict {
         let is_open = world.is_schedulable(self.node, &machine)?;
         let does = if is_open { "takes pods" } else { "is cordoned" };
         Ok(Observation {
-            broken: Some(!is_open),
-            whole: Some(is_open),
+            fault: Presence::from(!is_open),
+            target: Health::from(is_open),
             words: format!("its machine {machine} {does}"),
         })
     }

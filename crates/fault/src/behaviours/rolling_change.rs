@@ -4,7 +4,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
 use crate::node_release;
-use crate::observation::{Observation, both};
+use crate::observation::{Health, Observation, Presence};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
 use anyhow::{Context, Result, bail};
@@ -14,13 +14,14 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
+use target_spec::{NodeIndex, PerNode};
 use versions::Line;
 
 /// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),
-        before: Vec::new(),
+        before: PerNode::default(),
         is_begun: false,
         round: Round::new(Vec::new()),
         within: Duration::ZERO,
@@ -37,7 +38,7 @@ struct Change {
     yaml: Map<String, Value>,
     /// Values of these settings on every node before the change. Until the change begins, they are
     /// those of the last observation.
-    before: Vec<Vec<Proof>>,
+    before: PerNode<Vec<Proof>>,
     is_begun: bool,
     round: Round,
     /// Time after which agents roll back all nodes together, unless renewed.
@@ -47,7 +48,7 @@ struct Change {
 /// Compares a node's settings with the requested settings.
 fn shown(
     world: &mut dyn Client,
-    node: usize,
+    node: NodeIndex,
     yaml: &Map<String, Value>,
     limit: Duration,
 ) -> Result<Vec<Proof>> {
@@ -57,16 +58,18 @@ fn shown(
     let settings: BTreeMap<String, String> = rows.iter().filter_map(pair).collect();
     let release = node_release::release(world, node)?;
     let line = Line::find(&release).unwrap_or(versions::DEFAULT);
-    let name = format!("node{}", node + 1);
+    let name = node.name();
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns true if all visible settings are in effect. `None` if none is visible.
-fn is_changed(proofs: &[Proof]) -> Option<bool> {
+/// Returns if all visible settings are in effect. It is unknown if none is visible.
+fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
-    known.peek()?;
-    Some(known.all(|proof| proof.effect.is_proved()))
+    if known.peek().is_none() {
+        return Presence::Unknown;
+    }
+    Presence::from(known.all(|proof| proof.effect.is_proved()))
 }
 
 /// Describes a node's settings.
@@ -82,37 +85,37 @@ impl Change {
     fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
             // Agents may still roll back the change of another command.
-            self.before.clear();
+            self.before = PerNode::default();
         }
-        let (mut is_broken, mut is_whole) = (Some(false), Some(true));
+        let (mut fault, mut target) = (Presence::Absent, Health::Whole);
         let mut said = Vec::new();
-        for node in 0..world.nodes().len() {
-            let name = format!("node{}", node + 1);
+        for node in world.nodes().indexes() {
+            let name = node.name();
             let proofs = match shown(world, node, &self.yaml, limit) {
                 Ok(proofs) => proofs,
                 Err(error) => {
                     // A restarting node shows no settings.
-                    is_whole = Some(false);
+                    target = Health::Impaired;
                     said.push(format!("{name} reports no settings ({error:#})"));
                     continue;
                 }
             };
-            is_broken = match (is_broken, is_changed(&proofs)) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (_, None) => None,
-                (before, Some(false)) => before,
+            fault = match (fault, change(&proofs)) {
+                (Presence::Present, _) | (_, Presence::Present) => Presence::Present,
+                (_, Presence::Unknown) => Presence::Unknown,
+                (before, Presence::Absent) => before,
             };
             let known = self.before.get(node);
             let same = known.is_none_or(|before| *before == proofs);
-            is_whole = both(is_whole, Some(same));
+            target = target.and(Health::from(same));
             said.push(format!("{name} shows {}", words(&proofs)));
             if !self.is_begun {
                 self.before.push(proofs);
             }
         }
         Observation {
-            broken: is_broken,
-            whole: is_whole,
+            fault,
+            target,
             words: said.join(", "),
         }
     }
@@ -120,7 +123,7 @@ impl Change {
 
 impl Fault for Change {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let nodes: Vec<usize> = (0..world.nodes().len()).collect();
+        let nodes: Vec<NodeIndex> = world.nodes().indexes().collect();
         self.within = within;
         self.is_begun = true;
         self.round = Round::new(nodes);
@@ -134,7 +137,7 @@ impl Fault for Change {
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let (yaml, within) = (&self.yaml, self.within);
-        let restart = &mut |world: &mut dyn World, node: usize| {
+        let restart = &mut |world: &mut dyn World, node: NodeIndex| {
             let (forth, back) = world.configured(node, yaml)?;
             let what = Injection::Files {
                 reader: Some(world.restartable(node)?),
@@ -143,12 +146,11 @@ impl Fault for Change {
             };
             world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
-        let holds = |world: &mut dyn World, node: usize| {
-            let proofs =
-                shown(world, node, yaml, LIMIT).context("request the running configuration")?;
-            match is_changed(&proofs) {
-                Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
-                _ => Ok(()),
+        let holds = |world: &mut dyn World, node: NodeIndex| {
+            let proofs = shown(world, node, yaml, LIMIT).context("request the running configuration")?;
+            match change(&proofs) {
+                Presence::Absent => bail!("{} runs with {}", node.name(), words(&proofs)),
+                Presence::Present | Presence::Unknown => Ok(()),
             }
         };
         self.round.proceed(world, restart, &holds)
@@ -156,7 +158,7 @@ impl Fault for Change {
 
     fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<HealResult> {
         let mut back = Round::new(self.round.touched());
-        let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
+        let restart = &mut |world: &mut dyn World, node: NodeIndex| world.heal_node(node);
         let mut renewal = Renewal::default();
         loop {
             renewal.renew(world, self.within);

@@ -9,24 +9,25 @@ use anyhow::Result;
 use host::process::Identity;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
+use target_spec::{NodeIndex, PerNode};
 
 /// Returns the implementation.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
-        before: Vec::new(),
+        before: PerNode::default(),
         round: Round::new(Vec::new()),
     })
 }
 
 struct Restart {
     /// Processes of all nodes before the restart.
-    before: Vec<Option<Identity>>,
+    before: PerNode<Option<Identity>>,
     round: Round,
 }
 
 impl Fault for Restart {
     fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
-        self.round = Round::new((0..world.nodes().len()).collect());
+        self.round = Round::new(world.nodes().indexes().collect());
         Ok(())
     }
 
@@ -39,7 +40,7 @@ impl Fault for Restart {
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        let restart = &mut |world: &mut dyn World, node: usize| {
+        let restart = &mut |world: &mut dyn World, node: NodeIndex| {
             let stop = world.stopping(node)?;
             world.inject(ExecutedBy::Node(node), stop, &[node], TURN_LIMIT)?;
             world.heal_node(node)

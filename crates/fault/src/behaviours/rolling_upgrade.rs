@@ -9,12 +9,13 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task};
 use crate::node_release::{self, Itself};
-use crate::observation::{self, Observation};
+use crate::observation::{self, Health, Observation, Presence};
 use crate::rolling::{self, Round, TURN_LIMIT};
 use anyhow::{Context, Result};
 use cluster::{DataFile, Operation, UpgradeStep};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options, Rollback};
 use versions::Release;
 use way_back::{SWAPPED_WITHIN, WayBack};
@@ -67,17 +68,18 @@ impl Upgrade {
     }
 
     /// Returns the nodes to upgrade.
-    fn chosen(&self, world: &dyn World) -> Vec<usize> {
+    fn chosen(&self, world: &dyn World) -> Vec<NodeIndex> {
         observation::nodes_hit(&self.hit, world)
     }
 
     fn observation(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let to = self.to()?.version().to_owned();
         let chosen = self.chosen(world);
-        let count = world.nodes().len();
+        let nodes = world.nodes().indexes();
+        let count = nodes.len();
         let (mut words, mut upgraded, mut schemas) = (Vec::new(), 0, BTreeSet::new());
-        for node in 0..count {
-            let name = format!("node{}", node + 1);
+        for node in nodes {
+            let name = node.name();
             match Itself::read(world, node, limit) {
                 Ok(seen) => {
                     upgraded += usize::from(seen.release == to && chosen.contains(&node));
@@ -102,8 +104,8 @@ impl Upgrade {
             Some(_) | None => true,
         };
         Ok(Observation {
-            broken: Some(upgraded > 0),
-            whole: Some(agree && is_back),
+            fault: Presence::from(upgraded > 0),
+            target: Health::from(agree && is_back),
             words: words.join(", "),
         })
     }
@@ -125,7 +127,7 @@ impl Upgrade {
                 self.to()?
             )));
         };
-        let name = format!("node{}", node + 1);
+        let name = node.name();
         if !self.upgrades_files {
             let formats = counted(&files(world, node)?);
             self.stage = Stage::Files(at + 1, None);
@@ -174,7 +176,7 @@ impl Upgrade {
     fn proceed_with_nodes(&mut self, world: &mut dyn World, mut round: Round) -> Result<Work> {
         let (to, drains) = (self.to()?.clone(), self.drains);
         let way_back = &mut self.way_back;
-        let restart = &mut |world: &mut dyn World, node: usize| {
+        let restart = &mut |world: &mut dyn World, node: NodeIndex| {
             let Some(way_back) = way_back.as_mut() else {
                 return restart(world, node, &to, drains);
             };
@@ -185,7 +187,7 @@ impl Upgrade {
             way_back.keep(world, node, before)?;
             world.heal_node(node)
         };
-        let holds = |world: &mut dyn World, node: usize| {
+        let holds = |world: &mut dyn World, node: NodeIndex| {
             node_release::is_release(world, node, to.version())
         };
         let work = round.proceed(world, restart, &holds);
@@ -208,7 +210,7 @@ impl Upgrade {
 }
 
 /// Returns the data files of a node.
-fn files(world: &mut dyn World, node: usize) -> Result<Vec<DataFile>> {
+fn files(world: &mut dyn World, node: NodeIndex) -> Result<Vec<DataFile>> {
     let keyspaces = world.keyspaces(node, AT_ONCE)?;
     world.data_files(node, &keyspaces, None)
 }
@@ -244,13 +246,13 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     )
 }
 
-fn drain(world: &mut dyn World, node: usize) -> Result<()> {
+fn drain(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     world.tell(node, drain, DRAINED_WITHIN).map(drop)
 }
 
 /// Stops a node, and starts it with another release, which it keeps.
-fn restart(world: &mut dyn World, node: usize, to: &Release, drains: bool) -> Result<()> {
+fn restart(world: &mut dyn World, node: NodeIndex, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;
     }

@@ -4,17 +4,18 @@ use super::{ExecutedBy, HealResult, HostSeen, NodeSeen};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target_spec::{NodeIndex, PerHost, PerNode};
 
 /// Injection, healing and observation by the hosts' agents, and the known nodes and hosts.
 pub trait Agents {
     /// Returns all nodes.
-    fn nodes(&self) -> Vec<NodeSeen>;
+    fn nodes(&self) -> PerNode<NodeSeen>;
 
     /// Updates the processes of the nodes, which other programs may have restarted.
     fn refresh(&mut self);
 
     /// Returns all hosts that are isolated from each other.
-    fn hosts(&self) -> Vec<HostSeen>;
+    fn hosts(&self) -> PerHost<HostSeen>;
 
     /// Returns true if there is a switch between the hosts, which can drop their packets. Remote
     /// machines drop packets themselves.
@@ -29,7 +30,7 @@ pub trait Agents {
         &mut self,
         by: ExecutedBy,
         what: Injection,
-        nodes: &[usize],
+        nodes: &[NodeIndex],
         within: Duration,
     ) -> Result<()>;
 
@@ -49,7 +50,7 @@ pub trait Agents {
     ///
     /// # Errors
     /// The fault cannot be healed. It is tried again with all others.
-    fn heal_node(&mut self, node: usize) -> Result<()>;
+    fn heal_node(&mut self, node: NodeIndex) -> Result<()>;
 
     /// Makes an observation.
     ///

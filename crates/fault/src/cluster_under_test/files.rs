@@ -5,6 +5,7 @@ use cluster::DataFile;
 use host::FileStep;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+use target_spec::NodeIndex;
 
 /// Files of nodes.
 pub trait NodeFiles {
@@ -13,13 +14,13 @@ pub trait NodeFiles {
     ///
     /// # Errors
     /// The node has no such file, or the folders cannot be read.
-    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)>;
+    fn data_file(&mut self, node: NodeIndex) -> Result<(PathBuf, u64)>;
 
     /// Returns true if a node's data folders are empty.
     ///
     /// # Errors
     /// The folders cannot be read.
-    fn is_empty(&mut self, node: usize) -> Result<bool>;
+    fn is_empty(&mut self, node: NodeIndex) -> Result<bool>;
 
     /// Returns the data files of a node in these keyspaces. If a snapshot name is given, returns
     /// the files of that snapshot.
@@ -28,7 +29,7 @@ pub trait NodeFiles {
     /// The folders cannot be read.
     fn data_files(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         keyspaces: &[String],
         snapshot: Option<&str>,
     ) -> Result<Vec<DataFile>>;
@@ -37,19 +38,24 @@ pub trait NodeFiles {
     ///
     /// # Errors
     /// The folders cannot be read.
-    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>>;
+    fn clearing(
+        &mut self,
+        node: NodeIndex,
+        keyspaces: &[String],
+        tag: &str,
+    ) -> Result<Vec<FileStep>>;
 
     /// Keeps all files of a node that was drained and is stopped.
     ///
     /// # Errors
     /// Its host fails to do it.
-    fn keep_files(&mut self, node: usize) -> Result<()>;
+    fn keep_files(&mut self, node: NodeIndex) -> Result<()>;
 
     /// Replaces the files of a stopped node by the saved files.
     ///
     /// # Errors
     /// No files were kept, or its host fails to do it.
-    fn put_files_back(&mut self, node: usize) -> Result<()>;
+    fn put_files_back(&mut self, node: NodeIndex) -> Result<()>;
 
     /// Returns the steps that change keys in a node's `cassandra.yaml`, and the steps that undo the
     /// change.
@@ -58,7 +64,7 @@ pub trait NodeFiles {
     /// The file cannot be read, or a key must not be set.
     fn configured(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         yaml: &Map<String, Value>,
     ) -> Result<(FileStep, FileStep)>;
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use cluster::{Deletion, PodSeen};
 use std::time::Duration;
+use target_spec::{HostIndex, NodeIndex};
 
 /// Pods of nodes: status, deletion and isolation.
 pub trait Pods {
@@ -10,19 +11,19 @@ pub trait Pods {
     ///
     /// # Errors
     /// The node is not a pod, or Kubernetes does not answer.
-    fn pod(&mut self, node: usize) -> Result<PodSeen>;
+    fn pod(&mut self, node: NodeIndex) -> Result<PodSeen>;
 
     /// Returns true if the Kubernetes node `machine`, in the cluster of a node's pod, accepts pods.
     ///
     /// # Errors
     /// As [`Pods::pod`].
-    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool>;
+    fn is_schedulable(&mut self, node: NodeIndex, machine: &str) -> Result<bool>;
 
     /// Deletes the pod of a node. Its controller creates another one.
     ///
     /// # Errors
     /// The pod cannot be deleted, or that is not permitted.
-    fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()>;
+    fn delete_pod(&mut self, node: NodeIndex, how: Deletion) -> Result<()>;
 
     /// Makes the operator restart all nodes in its own way, without waiting for the end. Returns a
     /// description of the request.
@@ -36,12 +37,12 @@ pub trait Pods {
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].
-    fn cordon(&mut self, node: usize, within: Duration) -> Result<()>;
+    fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()>;
 
     /// Isolates the pod of a host by a network policy until all faults are healed. If that never
     /// happens, Kubernetes itself removes the policy within a minute.
     ///
     /// # Errors
     /// As [`Pods::delete_pod`].
-    fn isolate(&mut self, host: usize) -> Result<()>;
+    fn isolate(&mut self, host: HostIndex) -> Result<()>;
 }

@@ -7,10 +7,10 @@ use anyhow::Result;
 use cluster::{HostHandle, NodeHandle};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
-use target_spec::NodeAct;
+use target_spec::{NodeAct, NodeIndex, PerHost, PerNode};
 
 impl Agents for Live {
-    fn nodes(&self) -> Vec<NodeSeen> {
+    fn nodes(&self) -> PerNode<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
             // The process of an attached node may appear only once it serves.
             process: node.process.or_else(|| node.service.as_ref()?.process()),
@@ -27,7 +27,7 @@ impl Agents for Live {
         self.handles.nodes.iter_mut().for_each(NodeHandle::refresh);
     }
 
-    fn hosts(&self) -> Vec<HostSeen> {
+    fn hosts(&self) -> PerHost<HostSeen> {
         let seen = |host: &HostHandle| HostSeen {
             name: host.name.clone(),
             number: host.number,
@@ -46,7 +46,7 @@ impl Agents for Live {
         &mut self,
         by: ExecutedBy,
         what: Injection,
-        nodes: &[usize],
+        nodes: &[NodeIndex],
         within: Duration,
     ) -> Result<()> {
         if let (Injection::Wipe { process, .. } | Injection::Leave { process, .. }, [node]) =
@@ -120,7 +120,7 @@ impl Agents for Live {
         result.map(|()| mended)
     }
 
-    fn heal_node(&mut self, node: usize) -> Result<()> {
+    fn heal_node(&mut self, node: NodeIndex) -> Result<()> {
         let of_node = |entry: &Entry| entry.nodes == [node];
         let Some(at) = self.broken.iter().rposition(of_node) else {
             return Ok(());

@@ -7,9 +7,10 @@ use cluster::{Row, View};
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
+use target_spec::NodeIndex;
 
 impl Client for Live {
-    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
+    fn connect(&mut self, node: NodeIndex, limit: Duration) -> Result<()> {
         let address = self.node_handle(node)?.address;
         let stream = TcpStream::connect_timeout(&address, limit)
             .with_context(|| format!("connect to {address}"))?;
@@ -29,15 +30,15 @@ impl Client for Live {
         }
     }
 
-    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+    fn rows(&mut self, node: NodeIndex, view: View, limit: Duration) -> Result<Vec<Row>> {
         self.node_handle(node)?.rows(view, limit)
     }
 
-    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+    fn ask(&mut self, node: NodeIndex, limit: Duration) -> Result<()> {
         self.node_handle(node)?.ask(limit)
     }
 
-    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+    fn clock_off_ms(&mut self, node: NodeIndex, limit: Duration) -> Result<[i64; 2]> {
         self.node_handle(node)?.clock_off_ms(limit)
     }
 }

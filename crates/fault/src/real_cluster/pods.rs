@@ -6,9 +6,10 @@ use anyhow::{Context, Result};
 use cluster::{Deletion, PodHandle, PodSeen};
 use host::Injection;
 use std::time::Duration;
+use target_spec::{HostIndex, NodeIndex};
 
 impl Live {
-    fn pod_of(&self, node: usize) -> Result<&PodHandle> {
+    fn pod_of(&self, node: NodeIndex) -> Result<&PodHandle> {
         let known = self.node_handle(node)?;
         known
             .pod
@@ -18,15 +19,15 @@ impl Live {
 }
 
 impl Pods for Live {
-    fn pod(&mut self, node: usize) -> Result<PodSeen> {
+    fn pod(&mut self, node: NodeIndex) -> Result<PodSeen> {
         self.pod_of(node)?.refresh()
     }
 
-    fn is_schedulable(&mut self, node: usize, machine: &str) -> Result<bool> {
+    fn is_schedulable(&mut self, node: NodeIndex, machine: &str) -> Result<bool> {
         self.pod_of(node)?.is_schedulable(machine)
     }
 
-    fn delete_pod(&mut self, node: usize, how: Deletion) -> Result<()> {
+    fn delete_pod(&mut self, node: NodeIndex, how: Deletion) -> Result<()> {
         self.pod_of(node)?.delete(how)
     }
 
@@ -35,13 +36,13 @@ impl Pods for Live {
         operator.context("no operator of Kubernetes runs these nodes")?.restart()
     }
 
-    fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
+    fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()> {
         let [inject, heal] = self.pod_of(node)?.cordon()?;
         let what = Injection::Command { inject, heal };
         self.inject(ExecutedBy::Node(node), what, &[], within)
     }
 
-    fn isolate(&mut self, host: usize) -> Result<()> {
+    fn isolate(&mut self, host: HostIndex) -> Result<()> {
         let known = self.handles.hosts.get(host).context("the host does not exist")?;
         let none = || format!("{} is not a pod of Kubernetes", known.name);
         let isolation = known.pod.as_ref().with_context(none)?.isolate()?;

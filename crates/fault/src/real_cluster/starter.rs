@@ -7,49 +7,54 @@ use cluster::RestartMode;
 use host::{FileStep, Injection, Join, Restartable};
 use std::path::PathBuf;
 use std::sync::Arc;
+use target_spec::{HostIndex, NodeIndex};
 use versions::Release;
 
 impl Starter for Live {
-    fn restartable(&self, node: usize) -> Result<Restartable> {
+    fn restartable(&self, node: NodeIndex) -> Result<Restartable> {
         self.node_handle(node)?.restartable()
     }
 
-    fn stopping(&self, node: usize) -> Result<Injection> {
+    fn stopping(&self, node: NodeIndex) -> Result<Injection> {
         self.node_handle(node)?.stopping()
     }
 
-    fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
+    fn upgrade(&mut self, node: NodeIndex, to: &Release) -> Result<Injection> {
         let found = self.handles.nodes.get_mut(node);
-        found.with_context(|| format!("node {} does not exist", node + 1))?.upgrade(to)
+        found
+            .with_context(|| format!("node {} does not exist", node.number()))?
+            .upgrade(to)
     }
 
-    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+    fn downgrade(&mut self, node: NodeIndex) -> Result<Injection> {
         let found = self.handles.nodes.get_mut(node);
-        found.with_context(|| format!("node {} does not exist", node + 1))?.downgrade()
+        found
+            .with_context(|| format!("node {} does not exist", node.number()))?
+            .downgrade()
     }
 
-    fn killing(&self, node: usize) -> Result<Injection> {
+    fn killing(&self, node: NodeIndex) -> Result<Injection> {
         self.node_handle(node)?.killing()
     }
 
-    fn pausing(&self, node: usize) -> Result<Injection> {
+    fn pausing(&self, node: NodeIndex) -> Result<Injection> {
         self.node_handle(node)?.pausing()
     }
 
-    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
+    fn anew(&self, node: NodeIndex, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         let known = self.node_handle(node)?;
         Ok((known.anew(how)?, known.kept()?.to_vec()))
     }
 
-    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
+    fn shifted(&self, node: NodeIndex, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
         self.node_handle(node)?.shifted(by_ms)
     }
 
-    fn newcomer(&self, host: usize) -> Result<Join> {
+    fn newcomer(&self, host: HostIndex) -> Result<Join> {
         Ok(self.newcomer_on(host)?.join.clone())
     }
 
-    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
+    fn restart(&mut self, node: NodeIndex, forgiving: bool) -> Result<()> {
         let known = self.node_handle(node)?;
         if let Some(service) = &known.service {
             let process = service.restart(RESTART_LIMIT)?;

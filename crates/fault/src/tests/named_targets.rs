@@ -23,8 +23,8 @@ fn a_fault_that_a_study_names_takes_the_same_course() {
     let options = Options::default();
     let course = |mut sim: Sim| {
         sim.ordered_ns = 10 * S;
-        let what = (&Hit::Node(1), &options);
-        let outcome = run(&kind, what, &mut sim, Duration::from_secs(10), &mut |_| ());
+        let (hit, length) = (Hit::Node(NodeIndex(1)), Duration::from_secs(10));
+        let outcome = run(&kind, &hit, &options, &mut sim, length, &mut |_| ());
         (outcome, sim)
     };
     let (outcome, sim) = course(Sim {

@@ -18,7 +18,7 @@ use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
 use std::sync::LazyLock;
-use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options};
+use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
 use works::Works;
 
 /// Process identity of every simulated node; determined once.
@@ -53,7 +53,7 @@ pub(super) struct Sim {
     /// The hosts are remote machines, without a switch.
     pub are_machines: bool,
     /// Losses on machines, each with its host.
-    pub own_losses: Vec<(usize, HostLoss)>,
+    pub own_losses: Vec<(HostIndex, HostLoss)>,
     /// Healing has no effect.
     pub stays_broken: bool,
     /// The node stops itself permanently, and must be restarted.
@@ -75,7 +75,7 @@ pub(super) struct Sim {
     /// The node streams data until then, after it is up again.
     pub streams_until_ns: u64,
     /// Running operations: node, operation, and time of its end.
-    pub at_work: Vec<(usize, Operation, u64)>,
+    pub at_work: Vec<(NodeIndex, Operation, u64)>,
     /// Time at which the node's pod was deleted.
     pub pod_gone_ns: Option<u64>,
     /// Time at which the pods began to be replaced one after the other.
@@ -91,10 +91,18 @@ pub(super) struct Sim {
 }
 
 /// Index of an added node.
-pub(super) const ADDED: usize = 3;
+pub(super) const ADDED: NodeIndex = NodeIndex(3);
 
-/// Index of the target node and host.
-pub(super) const HIT: usize = 0;
+/// Index of the target node.
+pub(super) const HIT: NodeIndex = NodeIndex(0);
+
+/// Index of its host.
+pub(super) const HIT_HOST: HostIndex = HostIndex(0);
+
+/// Each host has one node.
+fn host_of(node: NodeIndex) -> HostIndex {
+    HostIndex(node.0)
+}
 
 impl Sim {
     fn is(&self, what: impl Fn(&Injection) -> bool) -> bool {
@@ -139,11 +147,12 @@ impl Sim {
     }
 
     /// Returns true if no packets pass from one host to another. `None` means the machine.
-    fn is_cut(&self, from: Option<usize>, to: Option<usize>) -> bool {
-        let link =
-            |at: Option<usize>| at.map_or(host::Link::Machine, |at| host::Link::Host(at + 1));
+    fn is_cut(&self, from: Option<HostIndex>, to: Option<HostIndex>) -> bool {
+        let link = |at: Option<HostIndex>| {
+            at.map_or(host::Link::Machine, |at| host::Link::Host(at.number()))
+        };
         let (from, to) = (link(from), link(to));
-        let hit = host::Link::Host(HIT + 1);
+        let hit = host::Link::Host(HIT_HOST.number());
         self.is(|what| match what {
             Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
             Injection::Packets(losses) => losses.iter().any(|loss| {
@@ -157,7 +166,7 @@ impl Sim {
 
     /// Returns true if a machine drops packets to `port` of host `to`, or the responses. The
     /// packets come from another host or the client.
-    fn is_lost(&self, from: Option<usize>, to: usize, port: u16) -> bool {
+    fn is_lost(&self, from: Option<HostIndex>, to: HostIndex, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {
             let (other, end) = if *at == to {
@@ -293,8 +302,11 @@ impl Timer for Sim {
 pub(super) fn hit(kind: &FaultKind) -> Hit {
     match kind.place {
         FaultPlace::Node => Hit::Node(HIT),
-        FaultPlace::Host => Hit::Host(HIT),
-        FaultPlace::Split => Hit::Split(vec![HIT], vec![1, 2]),
+        FaultPlace::Host => Hit::Host(HIT_HOST),
+        FaultPlace::Split => Hit::Split(Sides {
+            of: vec![HIT_HOST],
+            from: vec![HostIndex(1), HostIndex(2)],
+        }),
         FaultPlace::Cluster => Hit::Cluster,
     }
 }
@@ -304,8 +316,8 @@ pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeC
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();
     let tell = &mut |step: &LifeCycleStep| told.push(step.clone());
-    let what = (&hit(kind), &Options::tried());
-    let outcome = run(kind, what, &mut sim, Duration::from_secs(10), tell);
+    let (hit, options) = (&hit(kind), &Options::tried());
+    let outcome = run(kind, hit, options, &mut sim, Duration::from_secs(10), tell);
     assert_eq!(told, outcome.steps, "each is told as it comes");
     (outcome.verdict(), outcome.steps, sim)
 }

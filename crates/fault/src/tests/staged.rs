@@ -29,11 +29,11 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         ..Sim::default()
     };
     let kind = FaultKind::find("node-clock-ahead").unwrap();
-    let (what, length) = (
+    let ((hit, options), length) = (
         (&Hit::Node(HIT), &Options::tried()),
         Duration::from_secs(10),
     );
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let all = words(&outcome.steps);
     assert_eq!(all[all.len() - 3..], ["healing", "restarted", "whole"]);
@@ -57,11 +57,11 @@ fn agents_leave_a_fault_in_preparation_while_it_is_renewed() {
         ..Sim::default()
     };
     let kind = FaultKind::find("node-clock-ahead").unwrap();
-    let (what, length) = (
+    let ((hit, options), length) = (
         (&Hit::Node(HIT), &Options::tried()),
         Duration::from_secs(50),
     );
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let held_ns = outcome.at_ns(holds_from(&kind)).unwrap();
     assert!((35 * S..37 * S).contains(&held_ns), "{outcome:#?}");

@@ -13,11 +13,11 @@ fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<LifeCycleStep>
         ordered_ns: 60 * S,
         ..Sim::default()
     };
-    let (what, length) = (
+    let ((hit, options), length) = (
         (&Hit::cluster(&options.nodes), &options),
         Duration::from_secs(60),
     );
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     (outcome.verdict(), outcome.steps.clone(), sim)
 }
 
@@ -58,7 +58,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
 fn a_canary_is_one_node_and_only_requested_nodes_are_drained() {
     let options = Options {
         to: versions::Release::parse("6.0").ok(),
-        nodes: vec![1],
+        nodes: vec![NodeIndex(1)],
         drain: Some(false),
         ..Options::default()
     };
@@ -88,10 +88,14 @@ fn a_node_that_restarts_unchanged_ends_the_upgrade() {
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
 }
 
+fn indexes(nodes: &[usize]) -> Vec<NodeIndex> {
+    nodes.iter().copied().map(NodeIndex).collect()
+}
+
 fn taken_back(line: &str, nodes: &[usize]) -> Options {
     Options {
         to: versions::Release::parse(line).ok(),
-        nodes: nodes.to_vec(),
+        nodes: indexes(nodes),
         back: Rollback::Snapshot,
         ..Options::default()
     }
@@ -107,7 +111,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     assert_eq!(sim.works.files, ["4.1.10"; 3]);
     assert_eq!(sim.works.kept, [None; 3], "nothing is left");
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 0, 2]);
-    assert_eq!(sim.works.repaired, [2, 0]);
+    assert_eq!(sim.works.repaired, indexes(&[2, 0]));
     assert_eq!(sim.works.told, vec![UpgradeStep::Drain; 4]);
     let said: Vec<&str> = steps.iter().map(|step| step.words.as_str()).collect();
     let at = |words: &str| said.iter().position(|one| one.contains(words)).expect(words);
@@ -155,7 +159,7 @@ fn a_node_that_does_not_become_the_other_release_goes_back_too() {
     assert_eq!(sim.works.starts.map(|(count, _)| count), [0, 2, 0]);
     assert_eq!(
         (sim.works.files[1], &sim.works.repaired[..]),
-        ("4.1.10", &[1][..])
+        ("4.1.10", &[NodeIndex(1)][..])
     );
     assert_eq!(steps.last().unwrap().what, FaultStep::Whole);
 }

@@ -19,7 +19,7 @@ pub(super) struct Works {
     at_work: Option<(Operation, u64)>,
     stopped: Vec<Operation>,
     /// Number of tables that others have validated for each node.
-    compared_counts: [usize; 3],
+    compared_counts: PerNode<usize>,
     /// Number of times that all files were rewritten.
     written_count: u32,
     has_snapshot: bool,
@@ -32,7 +32,7 @@ pub(super) struct Works {
     /// Time at which nodes that had changed settings from the start get their original settings.
     until_ns: u64,
     /// Node that fails to start with changed settings.
-    refuses: Option<usize>,
+    refuses: Option<NodeIndex>,
     /// Release of each node, and the one it will be started as.
     pub releases: [&'static str; 3],
     /// Nodes always keep their release.
@@ -45,7 +45,7 @@ pub(super) struct Works {
     /// The disks have no space for more names.
     is_full: bool,
     /// Nodes that were repaired after the downgrade, in order.
-    pub repaired: Vec<usize>,
+    pub repaired: Vec<NodeIndex>,
 }
 
 impl Default for Works {
@@ -55,7 +55,7 @@ impl Default for Works {
             failure: None,
             at_work: None,
             stopped: Vec::new(),
-            compared_counts: [7, 0, 0],
+            compared_counts: vec![7, 0, 0].into(),
             written_count: 0,
             has_snapshot: false,
             starts_within_ns: S / 2,
@@ -107,7 +107,7 @@ impl Works {
         }
     }
 
-    pub fn operate(&mut self, node: usize, what: Operation, now_ns: u64) {
+    pub fn operate(&mut self, node: NodeIndex, what: Operation, now_ns: u64) {
         if let Operation::Repair { .. } = what {
             self.repaired.push(node);
         }
@@ -161,22 +161,22 @@ impl Works {
         }
     }
 
-    pub fn rows(&self, node: usize, view: View, now_ns: u64) -> Vec<Row> {
+    pub fn rows(&self, node: NodeIndex, view: View, now_ns: u64) -> Vec<Row> {
         let row = |cells: &[(&str, &str)]| -> Row {
             let cells = cells.iter();
             cells.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
-        let compared = |by: usize, number: usize| {
+        let compared = |by: NodeIndex, number: usize| {
             row(&[
                 ("id", &number.to_string()),
-                ("initiator", &format!("/10.0.0.{}:7000", by + 1)),
+                ("initiator", &format!("/10.0.0.{}:7000", by.number())),
                 ("keyspace_name", "shop"),
                 ("table_name", &format!("t{number}")),
             ])
         };
         match view {
             View::Validations => {
-                let counts = self.compared_counts.iter().enumerate();
+                let counts = self.compared_counts.pairs();
                 let others = counts.filter(|(by, _)| *by != node);
                 let all = others.flat_map(|(by, count)| (0..*count).map(move |n| (by, n)));
                 all.map(|(by, number)| compared(by, number)).collect()
@@ -194,15 +194,15 @@ impl Works {
                 ("sstables", "2"),
             ])],
             View::Itself => {
-                let release = self.releases[node];
+                let release = self.releases[node.0];
                 vec![row(&[
                     ("release_version", release),
                     ("schema_version", "a"),
                 ])]
             }
             View::Settings => {
-                let own_again = self.starts[node].0 == 0 && now_ns >= self.until_ns;
-                let value = if self.changed[node] && !own_again {
+                let own_again = self.starts[node.0].0 == 0 && now_ns >= self.until_ns;
+                let value = if self.changed[node.0] && !own_again {
                     "2048KiB"
                 } else {
                     "1024KiB"
@@ -225,22 +225,22 @@ impl Works {
         (write(text), write("{}".to_owned()))
     }
 
-    pub fn process(&self, node: usize) -> Identity {
+    pub fn process(&self, node: NodeIndex) -> Identity {
         let own = Identity::own();
-        let count = self.starts.get(node).map_or(0, |(count, _)| *count);
+        let count = self.starts.get(node.0).map_or(0, |(count, _)| *count);
         Identity {
             start_ticks: own.start_ticks + count,
             ..own
         }
     }
 
-    pub fn is_starting(&self, node: usize, now_ns: u64) -> bool {
-        let (count, at_ns) = self.starts.get(node).copied().unwrap_or_default();
-        let is_refused = self.refuses == Some(node) && self.changed.get(node) == Some(&true);
+    pub fn is_starting(&self, node: NodeIndex, now_ns: u64) -> bool {
+        let (count, at_ns) = self.starts.get(node.0).copied().unwrap_or_default();
+        let is_refused = self.refuses == Some(node) && self.changed.get(node.0) == Some(&true);
         count > 0 && (now_ns < at_ns + self.starts_within_ns || is_refused)
     }
 
-    pub fn inject(&mut self, what: &Injection, nodes: &[usize], now_ns: u64) {
+    pub fn inject(&mut self, what: &Injection, nodes: &[NodeIndex], now_ns: u64) {
         match (what, nodes) {
             (
                 Injection::Files {
@@ -248,7 +248,7 @@ impl Works {
                 },
                 [node],
             ) => {
-                self.changed[*node] = true;
+                self.changed[node.0] = true;
                 self.start(*node, now_ns);
             }
             (Injection::Instead { .. }, [node]) => self.start(*node, now_ns),
@@ -256,24 +256,25 @@ impl Works {
         }
     }
 
-    fn start(&mut self, node: usize, now_ns: u64) {
-        self.starts[node] = (self.starts[node].0 + 1, now_ns);
+    fn start(&mut self, node: NodeIndex, now_ns: u64) {
+        let start = &mut self.starts[node.0];
+        *start = (start.0 + 1, now_ns);
     }
 
     /// The node is repaired before it is started.
-    pub fn heal(&mut self, node: usize, now_ns: u64) {
-        self.changed[node] = false;
+    pub fn heal(&mut self, node: NodeIndex, now_ns: u64) {
+        self.changed[node.0] = false;
         self.start(node, now_ns);
     }
 }
 
 /// Returns the way in which a fourth node could join on a host.
-pub(super) fn join(host: usize) -> Join {
+pub(super) fn join(host: HostIndex) -> Join {
     let command = host::process::command("/bin/true".as_ref());
     Join {
         start: host::Start::new(&command, "/dev/null".as_ref()).unwrap(),
         files: Vec::new(),
-        folder: format!("/host{}/node4", host + 1).into(),
+        folder: format!("/{}/node4", host.name()).into(),
         address: std::net::SocketAddrV4::new([10, 0, 0, 4].into(), 7000),
         leave: target_spec::Invocation::default(),
     }
@@ -442,7 +443,7 @@ fn other_settings_are_rolled_out_and_back() {
 #[test]
 fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     let works = Works {
-        refuses: Some(1),
+        refuses: Some(NodeIndex(1)),
         ..Works::default()
     };
     let (verdict, steps, sim) = run_fault("rolling-change", works, false);
@@ -470,8 +471,8 @@ fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
         ..Sim::default()
     };
     let kind = FaultKind::find("rolling-change").unwrap();
-    let (what, length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    let ((hit, options), length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
+    let outcome = run(&kind, hit, options, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let seen: Vec<&str> = words(&outcome.steps);
     assert_eq!(seen[..3], ["waiting", "checked", "injecting"]);

@@ -94,6 +94,17 @@ fn zeta(items: u64) -> f64 {
     sum
 }
 
+/// Records of a table, by number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Records {
+    /// The first record.
+    pub first: u64,
+    /// Number of records that were initially loaded.
+    pub loaded: u64,
+    /// The last record that was inserted.
+    pub last: u64,
+}
+
 /// A `requestdistribution`, with its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chooser {
@@ -124,14 +135,13 @@ impl Chooser {
         }
     }
 
-    /// Draws the record of operation `n`: `first` is the first record, `loaded` the initial number
-    /// of records, `last` is the last record that was inserted.
-    pub(super) fn draw(
-        &mut self,
-        n: u64,
-        (first, loaded, last): (u64, u64, u64),
-        draws: &mut Draws,
-    ) -> u64 {
+    /// Draws the record of operation `n`.
+    pub(super) fn draw(&mut self, n: u64, records: Records, draws: &mut Draws) -> u64 {
+        let Records {
+            first,
+            loaded,
+            last,
+        } = records;
         match self {
             Chooser::Uniform => first + draws.below(loaded),
             Chooser::Sequential => first + n % loaded,
@@ -191,12 +201,20 @@ mod tests {
         assert!((zeta(SCRAMBLED_ITEMS) - SCRAMBLED_ZETA).abs() < 1e-6);
     }
 
+    fn from_0(loaded: u64, last: u64) -> Records {
+        Records {
+            first: 0,
+            loaded,
+            last,
+        }
+    }
+
     #[test]
     fn the_hottest_record_of_zipfian_has_its_share() {
         let mut chooser = Chooser::scrambled(1001);
         let count = 200_000;
         let hits = (0..count)
-            .filter(|n| chooser.draw(*n, (0, 1000, 999), &mut draws(*n)) == fnv(0) % 1001)
+            .filter(|n| chooser.draw(*n, from_0(1000, 999), &mut draws(*n)) == fnv(0) % 1001)
             .count();
         let share = hits as f64 / f64::from(count as u32);
         assert!((share - 1.0 / SCRAMBLED_ZETA).abs() < 0.004, "{share}");
@@ -218,7 +236,7 @@ mod tests {
         ];
         for mut chooser in choosers {
             for n in 0..10_000 {
-                let record = chooser.draw(n, (0, 100, 99), &mut draws(n));
+                let record = chooser.draw(n, from_0(100, 99), &mut draws(n));
                 assert!(record < 100, "{chooser:?}: {record}");
             }
         }
@@ -227,18 +245,18 @@ mod tests {
     #[test]
     fn latest_follows_the_last_record_and_a_single_record_is_enough() {
         let mut chooser = Chooser::Latest(Zipfian::new(1000));
-        let newest =
-            (0..1000).filter(|n| chooser.draw(*n, (0, 1000, 1000 + n), &mut draws(*n)) == 1000 + n);
+        let newest = (0..1000)
+            .filter(|n| chooser.draw(*n, from_0(1000, 1000 + n), &mut draws(*n)) == 1000 + n);
         assert!(newest.count() > 80);
         let mut one = Chooser::Latest(Zipfian::new(1));
-        assert_eq!(one.draw(0, (0, 1, 0), &mut draws(0)), 0);
+        assert_eq!(one.draw(0, from_0(1, 0), &mut draws(0)), 0);
     }
 
     #[test]
     fn records_beyond_an_int_are_reached() {
         let (records, mut beyond) = (1u64 << 40, 0);
         for n in 0..100 {
-            let record = Chooser::Uniform.draw(n, (0, records, records - 1), &mut draws(n));
+            let record = Chooser::Uniform.draw(n, from_0(records, records - 1), &mut draws(n));
             beyond += u32::from(record > 1 << 31);
         }
         assert!(beyond > 90);

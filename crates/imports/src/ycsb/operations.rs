@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::key_distribution::{Chooser, fnv};
+use super::key_distribution::{Chooser, Records, fnv};
 use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
@@ -297,8 +297,12 @@ impl YcsbCursor {
         } else {
             let inserted = table.mix.count_before_window(INSERT, n);
             let last = table.records - 1 + inserted;
-            let loaded = (table.first, table.loaded, last);
-            self.chooser.draw(n, loaded, &mut draws)
+            let records = Records {
+                first: table.first,
+                loaded: table.loaded,
+                last,
+            };
+            self.chooser.draw(n, records, &mut draws)
         };
         let statements = &table.statements;
         let statement = match kind {

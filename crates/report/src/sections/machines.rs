@@ -10,6 +10,7 @@ mod trial_groups;
 use super::cluster::name_trials;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
+use drawing::PictureName;
 use machine_records::MachineView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,10 @@ pub fn section(view: &RunView) -> Option<Section> {
             let title = format!("{}{of}", name(machine));
             blocks.push(if pictures < PICTURES_MAX {
                 drawn(
-                    (format!("machine-{at}-{number}"), title),
+                    PictureName {
+                        id: format!("machine-{at}-{number}"),
+                        title,
+                    },
                     machine,
                     group,
                     &colors,
@@ -81,14 +85,14 @@ pub fn section(view: &RunView) -> Option<Section> {
 
 /// Returns the picture of a machine with the processes on it, or a sentence that there is none.
 fn drawn<'a>(
-    named: (String, String),
+    name: PictureName,
     machine: &'a MachineTopologyRecord,
     group: &Group<'a>,
     colors: &BTreeMap<&str, usize>,
 ) -> Block {
     let seen = MachineView::new(machine);
-    let title = named.1.clone();
-    match drawing::picture(named, &seen, &in_order(&seen, group), colors) {
+    let title = name.title.clone();
+    match drawing::picture(name, &seen, &in_order(&seen, group), colors) {
         Some(picture) => Block::Picture(picture),
         None => Block::Note(
             Tone::Muted,

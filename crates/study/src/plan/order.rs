@@ -1,18 +1,31 @@
 //! Decides the order in which the trials of a study run.
 
-use crate::settings::{ImportedCommands, Study};
+use crate::index::{BlockIndex, VariantIndex};
+use crate::settings::{ImportedCommands, Study, Variant};
 use analysis::procedure::ProcedureEstimate;
 use workload::random::Draws;
 
 /// A trial before its phases are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Index of the variant.
-    pub variant: usize,
+    /// The variant.
+    pub variant: VariantIndex,
     /// Index of the point.
     pub rung: usize,
-    /// Index of the block.
-    pub block: usize,
+    /// The block.
+    pub block: BlockIndex,
+}
+
+impl Study {
+    /// Returns the indexes of its variants, in order.
+    pub fn variant_indexes(&self) -> impl Iterator<Item = VariantIndex> + use<> {
+        (0..self.variants.len()).map(VariantIndex)
+    }
+
+    /// Returns a variant. The index must be one of this study.
+    pub fn variant(&self, index: VariantIndex) -> &Variant {
+        &self.variants[index.0]
+    }
 }
 
 /// Returns the order of trials. In a sequential order, the variants run one after the other. In an
@@ -39,7 +52,7 @@ pub fn order(study: &Study, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
     for (seed, &blocks) in (study.seed.wrapping_add(1)..).zip(&study.added) {
         let added = order_blocks(study, outlooks, seed, blocks).into_iter();
         cells.extend(added.map(|cell| Cell {
-            block: before + cell.block,
+            block: BlockIndex(before + cell.block.0),
             ..cell
         }));
         before += blocks;
@@ -55,8 +68,9 @@ fn order_blocks(
 ) -> Vec<Cell> {
     if !study.repeat.interleaved {
         let chains = chains(study);
-        let in_blocks =
-            chains.iter().flat_map(|chain| (0..blocks).map(move |block| (chain, block)));
+        let in_blocks = chains
+            .iter()
+            .flat_map(|chain| (0..blocks).map(move |block| (chain, BlockIndex(block))));
         return in_blocks
             .flat_map(|(chain, block)| {
                 let variants = chain.0.iter().flatten().copied();
@@ -73,17 +87,17 @@ fn order_blocks(
     let in_blocks = groups_in_order.iter().enumerate();
     in_blocks
         .flat_map(|(block, groups)| groups.iter().map(move |&group| (block, group)))
-        .flat_map(|(block, group)| turns[group].cells(block, outlooks))
+        .flat_map(|(block, group)| turns[group].cells(BlockIndex(block), outlooks))
         .collect()
 }
 
 /// Returns all points of a variant in a block, in ascending order.
 fn rising(
-    variant: usize,
-    block: usize,
+    variant: VariantIndex,
+    block: BlockIndex,
     outlooks: &[ProcedureEstimate],
 ) -> impl Iterator<Item = Cell> {
-    (0..outlooks[variant].turns_max).map(move |rung| Cell {
+    (0..outlooks[variant.0].turns_max).map(move |rung| Cell {
         variant,
         rung,
         block,
@@ -100,15 +114,15 @@ pub fn outlooks(study: &Study) -> Vec<ProcedureEstimate> {
 enum Turns {
     /// Variants take turns at every point.
     Points {
-        /// Indexes of the variants.
-        group: Vec<usize>,
+        /// The variants.
+        group: Vec<VariantIndex>,
         /// The points in their order, for each block.
         rungs: Vec<Vec<usize>>,
         /// By point and block: the order of the variants, as positions in the group.
         variants: Vec<Vec<Vec<usize>>>,
     },
     /// Chains take turns. For each block, their variants in order.
-    Chains(Vec<Vec<usize>>),
+    Chains(Vec<Vec<VariantIndex>>),
 }
 
 impl Turns {
@@ -121,9 +135,9 @@ impl Turns {
         if group.iter().any(|chain| chain.0.len() > 1) {
             return Turns::arrange_chains(blocks, group, chance);
         }
-        let group: Vec<usize> =
+        let group: Vec<VariantIndex> =
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
-        let of_group = || group.iter().map(|variant| &outlooks[*variant]);
+        let of_group = || group.iter().map(|variant| &outlooks[variant.0]);
         let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
         // The order of a single block cannot be balanced, and a rising order is easier to follow.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
@@ -145,7 +159,7 @@ impl Turns {
         let steps: Vec<Vec<Vec<Vec<usize>>>> = group
             .iter()
             .map(|chain| {
-                let step = |step: &Vec<usize>| balanced(step.len(), blocks, chance);
+                let step = |step: &Vec<VariantIndex>| balanced(step.len(), blocks, chance);
                 chain.0.iter().map(step).collect()
             })
             .collect();
@@ -160,10 +174,10 @@ impl Turns {
     }
 
     /// Returns the trials of a block, in order.
-    fn cells(&self, block: usize, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
+    fn cells(&self, block: BlockIndex, outlooks: &[ProcedureEstimate]) -> Vec<Cell> {
         match self {
             Turns::Chains(by_block) => {
-                let variants = by_block[block].iter();
+                let variants = by_block[block.0].iter();
                 variants.flat_map(|&variant| rising(variant, block, outlooks)).collect()
             }
             Turns::Points {
@@ -172,15 +186,15 @@ impl Turns {
                 variants,
             } => {
                 let at = |rung: usize| {
-                    let turn = variants[rung][block].iter().map(|&at| group[at]);
-                    let there = turn.filter(move |&one| rung < outlooks[one].turns_max);
+                    let turn = variants[rung][block.0].iter().map(|&at| group[at]);
+                    let there = turn.filter(move |&one| rung < outlooks[one.0].turns_max);
                     there.map(move |variant| Cell {
                         variant,
                         rung,
                         block,
                     })
                 };
-                rungs[block].iter().flat_map(|&rung| at(rung)).collect()
+                rungs[block.0].iter().flat_map(|&rung| at(rung)).collect()
             }
         }
     }
@@ -188,12 +202,12 @@ impl Turns {
 
 /// Steps that depend on each other, in their order. Each step lists the variants that take turns in
 /// it. A variant that is not a step of an import is a chain of one step.
-struct Chain(Vec<Vec<usize>>);
+struct Chain(Vec<Vec<VariantIndex>>);
 
 /// Returns the chains of a study, in its order. A variant without faults that was added to a step
 /// takes turns with it, since it needs the same earlier steps.
 fn chains(study: &Study) -> Vec<Chain> {
-    let import = |variant: usize| study.variants[variant].settings.workload.import.as_ref();
+    let import = |variant: VariantIndex| study.variant(variant).settings.workload.import.as_ref();
     let is_next = |last: &ImportedCommands, import: &ImportedCommands| {
         let after = ImportedCommands {
             step: last.step + 1,
@@ -202,8 +216,8 @@ fn chains(study: &Study) -> Vec<Chain> {
         after == *import
     };
     let mut chains: Vec<Chain> = Vec::new();
-    for variant in 0..study.variants.len() {
-        let of_beside = |step: &&mut Vec<usize>| is_beside(study, step[0], variant);
+    for variant in study.variant_indexes() {
+        let of_beside = |step: &&mut Vec<VariantIndex>| is_beside(study, step[0], variant);
         if let Some(step) = chains.iter_mut().flat_map(|chain| &mut chain.0).find(of_beside) {
             step.push(variant);
             continue;
@@ -221,8 +235,8 @@ fn chains(study: &Study) -> Vec<Chain> {
 }
 
 /// Returns true if a variant was added to a step of an import, and is that step without its faults.
-fn is_beside(study: &Study, step: usize, variant: usize) -> bool {
-    let [step, variant] = [step, variant].map(|one| &study.variants[one]);
+fn is_beside(study: &Study, step: VariantIndex, variant: VariantIndex) -> bool {
+    let [step, variant] = [step, variant].map(|one| study.variant(one));
     variant.is_added
         && variant.settings.workload.import.is_some()
         && step.settings.without_faults() == variant.settings.without_faults()
@@ -269,7 +283,7 @@ fn zigzag(place: usize, items: usize) -> usize {
 }
 
 fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
-    let target = |chain: &Chain| &study.variants[chain.0[0][0]].settings.target;
+    let target = |chain: &Chain| &study.variant(chain.0[0][0]).settings.target;
     let mut groups: Vec<Vec<Chain>> = Vec::new();
     for chain in chains(study) {
         let same = |group: &&mut Vec<Chain>| target(&group[0]) == target(&chain);

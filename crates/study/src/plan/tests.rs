@@ -193,9 +193,15 @@ fn only_the_same_cell_of_two_variants_gets_the_same_operations() {
     );
     let plan = plan(&study).unwrap();
     let firsts = |variant| -> BTreeSet<_> {
-        let trials = plan.trials.iter().filter(|trial| trial.variant == variant);
+        let trials = plan.trials.iter().filter(|trial| trial.variant.0 == variant);
         trials
-            .map(|t| (t.block, t.point.unwrap().value() as u64, t.first_operation))
+            .map(|t| {
+                (
+                    t.block.0,
+                    t.point.unwrap().value() as u64,
+                    t.first_operation,
+                )
+            })
             .collect()
     };
     assert_eq!(firsts(0), firsts(1));
@@ -213,7 +219,7 @@ fn every_seed_measures_every_cell_and_seeds_differ_in_order() {
     for seed in 0..20 {
         study.seed = seed;
         let order = order(&study, &outlooks(&study));
-        let cell = |c: &Cell| (c.variant, c.rung, c.block);
+        let cell = |c: &Cell| (c.variant.0, c.rung, c.block.0);
         assert_eq!(order.iter().map(cell).collect::<BTreeSet<_>>().len(), 24);
         assert_eq!(
             order,
@@ -280,14 +286,14 @@ fn variants_and_points_are_counterbalanced_except_in_ladders() {
         order.iter().find(same).unwrap().variant == cell.variant
     };
     for rung in 0..3 {
-        let firsts = order.iter().filter(|c| c.rung == rung && c.variant == 0 && first(c));
+        let firsts = order.iter().filter(|c| c.rung == rung && c.variant.0 == 0 && first(c));
         assert_eq!(
             firsts.count(),
             3,
             "a is first in three of six blocks at {rung}"
         );
         let begins = (0..6).filter(|block| {
-            let first = order.iter().find(|c| c.block == *block).unwrap();
+            let first = order.iter().find(|c| c.block.0 == *block).unwrap();
             first.rung == rung
         });
         assert_eq!(begins.count(), 2, "{rung} comes first in two of six blocks");
@@ -343,7 +349,7 @@ fn possible_blocks_are_not_certain_and_added_ones_move_none() {
     };
     assert_eq!(slugs(&longer)[..24], slugs(&plan)[..]);
     assert!(certain(&longer)[24..].iter().all(|certain| *certain));
-    let blocks: Vec<usize> = longer.trials[24..].iter().map(|trial| trial.block).collect();
+    let blocks: Vec<usize> = longer.trials[24..].iter().map(|trial| trial.block.0).collect();
     assert_eq!(blocks, [6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8]);
     let first = |plan: &Plan| plan.trials.iter().map(|t| t.first_operation).max();
     assert!(
@@ -401,8 +407,8 @@ fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
     let study = resolve("s", &text, &Overrides::default()).unwrap();
     let plan = plan(&study).unwrap();
     let name = |trial: &Turn| {
-        let name = study.variants[trial.variant].name.to_string();
-        format!("{name} {}", trial.block)
+        let name = study.variant(trial.variant).name.to_string();
+        format!("{name} {}", trial.block.0)
     };
     plan.trials.iter().map(name).collect()
 }
@@ -468,7 +474,7 @@ fn a_step_and_its_fault_free_twin_alternate_after_shared_steps() {
     let names: Vec<String> = plan
         .trials
         .iter()
-        .map(|trial| study.variants[trial.variant].name.to_string())
+        .map(|trial| study.variant(trial.variant).name.to_string())
         .collect();
     for block in names.chunks(3) {
         assert_eq!(block[0], "write");

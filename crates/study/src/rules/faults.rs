@@ -7,7 +7,8 @@ use crate::settings::{Draft, FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere, S
 use crate::units;
 use ::yaml::{Diagnostics, Node, Raw};
 use measure::number::counted;
-use target_spec::fault::{FaultOption, FaultPlace, Hit, Length};
+use target_spec::HostIndex;
+use target_spec::fault::{FaultOption, FaultPlace, Length};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -93,6 +94,16 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
 struct Item<'a> {
     node: &'a Node,
     draft: &'a FaultDraft,
+}
+
+/// A node or host that an item names by its number.
+struct NamedPlace {
+    /// Key of the number.
+    path: &'static str,
+    what: &'static str,
+    number: usize,
+    /// How many of them the target has.
+    count: usize,
 }
 
 impl<'a> Item<'a> {
@@ -210,39 +221,45 @@ impl<'a> Item<'a> {
             self.say("where", message, Some("remove `where`"), out);
         }
         let hosts = ground.hosts.unwrap_or(0);
-        let from = |index: &usize| ("where.from", "host", *index, hosts);
-        let mut named: Vec<_> = self.draft.from.iter().map(from).collect();
+        let host = |path: &'static str, host: &HostIndex| NamedPlace {
+            path,
+            what: "host",
+            number: host.number(),
+            count: hosts,
+        };
+        let from = self.draft.from.iter();
+        let mut named: Vec<_> = from.map(|one| host("where.from", one)).collect();
         match &self.draft.on {
-            FaultWhere::Named(Hit::Node(index)) => {
-                named.push(("where.node", "node", *index, ground.nodes));
-            }
-            FaultWhere::Named(Hit::Host(index)) => {
-                named.push(("where.host", "host", *index, hosts))
-            }
-            FaultWhere::Named(Hit::Split(all, _)) => {
-                let of = |index: &usize| ("where.hosts", "host", *index, hosts);
-                named.extend(all.iter().map(of));
+            FaultWhere::Node(node) => named.push(NamedPlace {
+                path: "where.node",
+                what: "node",
+                number: node.number(),
+                count: ground.nodes,
+            }),
+            FaultWhere::Host(one) => named.push(host("where.host", one)),
+            FaultWhere::Hosts(all) => {
+                named.extend(all.iter().map(|one| host("where.hosts", one)));
             }
             FaultWhere::NotContactPoint if ground.nodes == 1 => {
                 let message = "the only node of the target is the contact point".to_owned();
                 self.say("where.role", message, None, out);
             }
             FaultWhere::Any
-            | FaultWhere::Named(Hit::Nodes(_) | Hit::Cluster)
             | FaultWhere::Seed
             | FaultWhere::NotContactPoint
             | FaultWhere::HottestReplica => {}
         }
         let elsewhere = self.draft.options.ha_on.iter();
-        named.extend(elsewhere.map(|index| ("ha.restart_on", "host", *index, hosts)));
-        for (path, what, index, count) in named {
-            if index >= count {
+        named.extend(elsewhere.map(|one| host("ha.restart_on", one)));
+        for place in named {
+            if place.number > place.count {
                 let message = format!(
-                    "`faults.{path}` is {}, but the target has {}",
-                    index + 1,
-                    counted(count, what)
+                    "`faults.{}` is {}, but the target has {}",
+                    place.path,
+                    place.number,
+                    counted(place.count, place.what)
                 );
-                self.say(path, message, Some("numbers start at 1"), out);
+                self.say(place.path, message, Some("numbers start at 1"), out);
             }
         }
         self.split(hosts, out);
@@ -261,15 +278,15 @@ impl<'a> Item<'a> {
             );
             self.say("where.role", message, Some("name the hosts"), out);
         }
-        let FaultWhere::Named(Hit::Split(of, _)) = &self.draft.on else {
+        let FaultWhere::Hosts(of) = &self.draft.on else {
             return;
         };
-        if let Some(index) = of.iter().find(|index| self.draft.from.contains(index)) {
-            let message = format!("cassay cannot cut host {} off from itself", index + 1);
+        if let Some(host) = of.iter().find(|host| self.draft.from.contains(host)) {
+            let message = format!("cassay cannot cut host {} off from itself", host.number());
             self.say("where.from", message, None, out);
         }
         let splits = |kind: &target_spec::fault::FaultKind| kind.place == FaultPlace::Split;
-        let all = (0..hosts).all(|host| of.contains(&host));
+        let all = (0..hosts).map(HostIndex).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "the fault names all hosts, so no other host remains".to_owned();
             self.say("where.hosts", message, Some("omit at least one"), out);
@@ -309,10 +326,10 @@ impl<'a> Item<'a> {
                 out,
             );
         }
-        if let (Some(elsewhere), FaultWhere::Named(Hit::Host(of))) = (options.ha_on, &self.draft.on)
+        if let (Some(elsewhere), FaultWhere::Host(of)) = (options.ha_on, &self.draft.on)
             && elsewhere == *of
         {
-            let message = format!("host {} is off and cannot start its own nodes", of + 1);
+            let message = format!("host {} is off and cannot start its own nodes", of.number());
             let hint = "name another host, or `other-host`";
             self.say("ha.restart_on", message, Some(hint), out);
         }

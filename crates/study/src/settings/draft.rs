@@ -16,7 +16,8 @@ use analysis::procedure::{
 use imports::Tool;
 use target_spec::fault::Commands;
 use target_spec::{
-    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
+    AttachSpec, HostIndex, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target,
+    TlsSpec,
 };
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
@@ -355,12 +356,13 @@ impl Draft {
             ..self.local.clone()
         };
         // Nodes of one host are in one rack, because they fail together.
-        let rack = |host: usize| match self.racks.len() {
-            0 => format!("rack{}", if count > 0 { host + 1 } else { 1 }),
-            racks => self.racks[host % racks].clone(),
+        let rack = |host: HostIndex| match self.racks.len() {
+            0 => format!("rack{}", if count > 0 { host.number() } else { 1 }),
+            racks => self.racks[host.0 % racks].clone(),
         };
         let racks = match count {
-            0 => (0..spec.nodes).map(rack).collect(),
+            // Without hosts, each node is its own host.
+            0 => (0..spec.nodes).map(HostIndex).map(rack).collect(),
             _ => spec.seats().into_iter().map(|seat| rack(seat.host)).collect(),
         };
         LocalSpec { racks, ..spec }

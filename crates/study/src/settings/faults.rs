@@ -2,8 +2,8 @@
 
 use super::Draft;
 use super::draft::TargetKind;
-use target_spec::NODES_COUNT_MAX;
-use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options};
+use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options, Sides};
+use target_spec::{HostIndex, NODES_COUNT_MAX, NodeIndex};
 use workload::random::{Draws, lane};
 
 /// Maximum number of faults in a trial, since each fault is recorded, observed and drawn.
@@ -17,9 +17,8 @@ const LANE: u64 = 12;
 pub struct StudyFault {
     /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
-    /// Its target. `None` means the first replica of the hottest partition, or the host of that
-    /// replica for a kind that breaks hosts. It is known only when the cluster runs.
-    pub hit: Option<Hit>,
+    /// Its target.
+    pub hit: PlannedHit,
     /// Other options of the fault.
     pub options: Options,
     /// Time between the start of the measured window and the fault, ns.
@@ -30,6 +29,19 @@ pub struct StudyFault {
     pub item: usize,
 }
 
+/// Planned target of a fault. The engine resolves it when the cluster runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannedHit {
+    /// A target that the plan knows, with nodes as the study counts them.
+    Known(Hit),
+    /// The host of a node. It is known only after connecting.
+    HostOf(NodeIndex),
+    /// The first replica of the hottest partition.
+    HottestReplica,
+    /// The host of the first replica of the hottest partition.
+    HostOfHottestReplica,
+}
+
 /// An item of `faults`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
@@ -37,7 +49,7 @@ pub(crate) struct FaultDraft {
     pub kinds: Vec<target_spec::fault::FaultKind>,
     pub on: FaultWhere,
     /// The hosts that others are cut off from. If empty, all other hosts.
-    pub from: Vec<usize>,
+    pub from: Vec<HostIndex>,
     pub options: Options,
     pub at_ns: u64,
     /// Length, ns. `None` means until the end of the window.
@@ -50,9 +62,12 @@ pub(crate) struct FaultDraft {
 /// Target of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    /// The target with this index. For hosts that are cut off, the list does not contain the
-    /// others.
-    Named(Hit),
+    /// A node. For a kind that affects hosts, its host.
+    Node(NodeIndex),
+    /// A host. For a kind that affects nodes, its first node.
+    Host(HostIndex),
+    /// Hosts that are cut off from others. For other kinds, a random one of them.
+    Hosts(Vec<HostIndex>),
     /// A random node or host, depending on the kind.
     #[default]
     Any,
@@ -83,27 +98,23 @@ pub(crate) struct FaultTargets {
 impl FaultTargets {
     /// Returns the host of a node. `None` if nodes share the machine, or if the host is not known
     /// yet.
-    pub fn host_of(self, node: usize) -> Option<usize> {
+    pub fn host_of(self, node: NodeIndex) -> Option<HostIndex> {
         let hosts = self.hosts.filter(|_| !self.are_others)?;
-        Some(node % hosts)
+        Some(HostIndex(node.0 % hosts))
     }
 
-    /// Returns the number of targets for a kind of fault.
-    fn count(self, place: FaultPlace) -> usize {
-        match place {
-            FaultPlace::Node => self.nodes,
-            FaultPlace::Host | FaultPlace::Split => self.hosts.unwrap_or(0),
-            FaultPlace::Cluster => 1,
-        }
+    /// Returns all hosts.
+    fn all_hosts(self) -> impl Iterator<Item = HostIndex> {
+        (0..self.hosts.unwrap_or(0)).map(HostIndex)
     }
 }
 
 impl FaultDraft {
     /// Adds a host that the fault affects.
-    pub fn host(&mut self, index: usize) {
+    pub fn host(&mut self, host: HostIndex) {
         match &mut self.on {
-            FaultWhere::Named(Hit::Split(all, _)) => all.push(index),
-            on => *on = FaultWhere::Named(Hit::Split(vec![index], Vec::new())),
+            FaultWhere::Hosts(all) => all.push(host),
+            on => *on = FaultWhere::Hosts(vec![host]),
         }
     }
 
@@ -127,10 +138,7 @@ impl FaultDraft {
             let kind = pick(&self.kinds, &mut draws)?.with(&self.options);
             let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
             Some(StudyFault {
-                hit: match self.on {
-                    FaultWhere::HottestReplica if kind.place != FaultPlace::Cluster => None,
-                    _ => Some(self.hit(kind.place, ground, &mut draws)?),
-                },
+                hit: self.hit(kind.place, ground, &mut draws)?,
                 options: kind.options(&self.options),
                 at_ns,
                 item: number,
@@ -150,47 +158,87 @@ impl FaultDraft {
     }
 
     /// Returns the target of one fault. `None` if the cluster has no such target.
-    fn hit(&self, place: FaultPlace, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
-        let count = ground.count(place);
-        let index = match &self.on {
-            _ if place == FaultPlace::Cluster => return Some(Hit::cluster(&self.options.nodes)),
-            FaultWhere::Named(Hit::Split(hosts, _)) if place == FaultPlace::Split => {
-                return Some(self.split(hosts.clone(), ground));
+    fn hit(
+        &self,
+        place: FaultPlace,
+        ground: FaultTargets,
+        draws: &mut Draws,
+    ) -> Option<PlannedHit> {
+        Some(PlannedHit::Known(match (place, &self.on) {
+            (FaultPlace::Cluster, _) => Hit::cluster(&self.options.nodes),
+            (FaultPlace::Node, FaultWhere::HottestReplica) => {
+                return Some(PlannedHit::HottestReplica);
             }
-            FaultWhere::Named(Hit::Split(hosts, _)) => pick(hosts, draws)?,
-            // Its host is known only after connecting.
-            FaultWhere::Named(Hit::Node(node))
-                if place == FaultPlace::Host && ground.are_others =>
-            {
-                return Some(Hit::Node(*node));
+            (FaultPlace::Host | FaultPlace::Split, FaultWhere::HottestReplica) => {
+                return Some(PlannedHit::HostOfHottestReplica);
             }
-            FaultWhere::Named(Hit::Node(node)) if place != FaultPlace::Node => {
-                ground.host_of(*node)?
+            (FaultPlace::Host, FaultWhere::Node(node)) if ground.are_others => {
+                return Some(PlannedHit::HostOf(*node));
             }
-            // For a host, the first of its nodes.
-            FaultWhere::Named(Hit::Node(index) | Hit::Host(index)) => *index,
-            FaultWhere::Any => below(count, draws)?,
-            FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 1,
-            FaultWhere::Seed
-            | FaultWhere::HottestReplica
-            | FaultWhere::Named(Hit::Nodes(_) | Hit::Cluster) => 0,
-        };
-        Some(match place {
-            FaultPlace::Node => Hit::Node(index),
-            FaultPlace::Host => Hit::Host(index),
-            FaultPlace::Split => self.split(vec![index], ground),
-            FaultPlace::Cluster => Hit::cluster(&self.options.nodes),
+            (FaultPlace::Split, FaultWhere::Hosts(hosts)) => self.split(hosts.clone(), ground),
+            (FaultPlace::Node, _) => Hit::Node(self.node(ground, draws)?),
+            (FaultPlace::Host, _) => Hit::Host(self.chosen_host(ground, draws)?),
+            (FaultPlace::Split, _) => self.split(vec![self.chosen_host(ground, draws)?], ground),
+        }))
+    }
+
+    /// Returns the node for a kind that affects a node. `None` if the cluster has no such node.
+    fn node(&self, ground: FaultTargets, draws: &mut Draws) -> Option<NodeIndex> {
+        // Nodes are assigned to hosts in turn.
+        let first_of = |host: HostIndex| NodeIndex(host.0);
+        Some(match &self.on {
+            FaultWhere::Node(node) => *node,
+            FaultWhere::Host(host) => first_of(*host),
+            FaultWhere::Hosts(hosts) => first_of(pick(hosts, draws)?),
+            FaultWhere::Any => NodeIndex(below(ground.nodes, draws)?),
+            FaultWhere::NotContactPoint => NodeIndex(after_first(ground.nodes, draws)?),
+            FaultWhere::Seed | FaultWhere::HottestReplica => NodeIndex(0),
         })
     }
 
-    fn split(&self, of: Vec<usize>, ground: FaultTargets) -> Hit {
-        let all = 0..ground.hosts.unwrap_or(0);
+    /// Returns the host for a kind that affects a host. `None` if the cluster has no such host.
+    fn chosen_host(&self, ground: FaultTargets, draws: &mut Draws) -> Option<HostIndex> {
+        let count = ground.hosts.unwrap_or(0);
+        Some(match &self.on {
+            FaultWhere::Node(node) => ground.host_of(*node)?,
+            FaultWhere::Host(host) => *host,
+            FaultWhere::Hosts(hosts) => pick(hosts, draws)?,
+            FaultWhere::Any => HostIndex(below(count, draws)?),
+            FaultWhere::NotContactPoint => HostIndex(after_first(count, draws)?),
+            FaultWhere::Seed | FaultWhere::HottestReplica => HostIndex(0),
+        })
+    }
+
+    fn split(&self, of: Vec<HostIndex>, ground: FaultTargets) -> Hit {
         let from = if self.from.is_empty() {
-            all.filter(|host| !of.contains(host)).collect()
+            ground.all_hosts().filter(|host| !of.contains(host)).collect()
         } else {
             self.from.clone()
         };
-        Hit::Split(of, from)
+        Hit::Split(Sides { of, from })
+    }
+}
+
+impl PlannedHit {
+    /// Returns the one node that the plan names, itself or for its host.
+    fn node(&self) -> Option<NodeIndex> {
+        match self {
+            PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => Some(*node),
+            PlannedHit::Known(_)
+            | PlannedHit::HottestReplica
+            | PlannedHit::HostOfHottestReplica => None,
+        }
+    }
+
+    /// Returns true if any node may be affected. A task on the cluster waits for all nodes, even if
+    /// it changes only one of them.
+    fn may_be_any(&self) -> bool {
+        matches!(
+            self,
+            PlannedHit::Known(Hit::Nodes(_) | Hit::Cluster)
+                | PlannedHit::HottestReplica
+                | PlannedHit::HostOfHottestReplica
+        )
     }
 }
 
@@ -206,6 +254,11 @@ fn below(count: usize, draws: &mut Draws) -> Option<usize> {
         1 => Some(0),
         _ => Some(draws.below(count as u64) as usize),
     }
+}
+
+/// Returns a random position of `count`, but not the first one. `None` if there is no other.
+fn after_first(count: usize, draws: &mut Draws) -> Option<usize> {
+    Some(below(count.checked_sub(1)?, draws)? + 1)
 }
 
 impl StudyFault {
@@ -230,44 +283,45 @@ impl StudyFault {
 
     /// Describes the target: `node2`, `all nodes`.
     pub fn place(&self) -> String {
-        match (&self.hit, self.kind.place) {
-            (Some(Hit::Node(_)), FaultPlace::Host) => {
-                let node = self.hit.as_ref().map(Hit::to_string).unwrap_or_default();
-                format!("the host of {node}")
+        match &self.hit {
+            PlannedHit::Known(hit) => hit.to_string(),
+            PlannedHit::HostOf(node) => format!("the host of {}", node.name()),
+            PlannedHit::HottestReplica => "a replica of the hottest partition".to_owned(),
+            PlannedHit::HostOfHottestReplica => {
+                "the host of a replica of the hottest partition".to_owned()
             }
-            (Some(hit), _) => hit.to_string(),
-            (None, FaultPlace::Node) => "a replica of the hottest partition".to_owned(),
-            (None, _) => "the host of a replica of the hottest partition".to_owned(),
         }
     }
 
     /// Returns true if two faults may have the same target.
     pub(crate) fn touches(&self, other: &StudyFault, ground: FaultTargets) -> bool {
-        // A task on the cluster waits for all nodes, even if it changes only one of them.
-        let may_be_any =
-            |fault: &StudyFault| matches!(fault.hit, None | Some(Hit::Nodes(_) | Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
-        let is_node = |fault: &StudyFault| matches!(fault.hit, Some(Hit::Node(_)));
+        let (our_node, their_node) = (self.hit.node(), other.hit.node());
         // It is still unknown whether the node is on that host.
-        let may_be_there = ground.are_others && is_node(self) != is_node(other);
+        let may_be_there = ground.are_others && our_node.is_some() != their_node.is_some();
         self.hit == other.hit
+            || (our_node.is_some() && our_node == their_node)
             || may_be_there
-            || may_be_any(self)
-            || may_be_any(other)
+            || self.hit.may_be_any()
+            || other.hit.may_be_any()
             || ours.iter().any(|host| theirs.contains(host))
     }
 
     /// Returns the hosts that it affects, including the hosts of its nodes.
-    pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<usize> {
+    pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<HostIndex> {
         match &self.hit {
-            Some(Hit::Node(node)) => ground.host_of(*node).into_iter().collect(),
-            Some(Hit::Nodes(nodes)) => {
+            PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => {
+                ground.host_of(*node).into_iter().collect()
+            }
+            PlannedHit::Known(Hit::Nodes(nodes)) => {
                 nodes.iter().filter_map(|node| ground.host_of(*node)).collect()
             }
-            Some(Hit::Host(host)) => vec![*host],
-            Some(Hit::Split(of, _)) => of.clone(),
+            PlannedHit::Known(Hit::Host(host)) => vec![*host],
+            PlannedHit::Known(Hit::Split(split)) => split.of.clone(),
             // It may be any host, or it affects all of them.
-            None | Some(Hit::Cluster) => (0..ground.hosts.unwrap_or(0)).collect(),
+            PlannedHit::Known(Hit::Cluster)
+            | PlannedHit::HottestReplica
+            | PlannedHit::HostOfHottestReplica => ground.all_hosts().collect(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Options of a fault.
 
 use crate::host::DiskSpec;
+use crate::index::{HostIndex, NodeIndex};
 use crate::redact::names_secret;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -71,8 +72,8 @@ pub struct Options {
     pub by: Option<Duration>,
     /// Value of [`FaultOption::Ha`].
     pub ha_after: Option<Duration>,
-    /// Index of the host for these nodes. `None` means the next host.
-    pub ha_on: Option<usize>,
+    /// Host for these nodes. `None` means the next host.
+    pub ha_on: Option<HostIndex>,
     /// Value of [`FaultOption::Yaml`]. Empty if not given.
     pub yaml: Map<String, Value>,
     /// Value of [`FaultOption::To`].
@@ -81,8 +82,8 @@ pub struct Options {
     pub drain: Option<bool>,
     /// Value of [`FaultOption::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// Value of [`FaultOption::Nodes`], as indexes of nodes. Empty means all nodes.
-    pub nodes: Vec<usize>,
+    /// Value of [`FaultOption::Nodes`]. Empty means all nodes.
+    pub nodes: Vec<NodeIndex>,
     /// Value of [`FaultOption::Back`].
     pub back: Rollback,
 }
@@ -134,8 +135,7 @@ impl FaultOption {
                 (options.back != Rollback::Never).then(|| options.back.name().to_owned())
             }
             FaultOption::Nodes => {
-                let names: Vec<String> =
-                    options.nodes.iter().map(|node| format!("node{}", node + 1)).collect();
+                let names: Vec<String> = options.nodes.iter().map(|node| node.name()).collect();
                 (!names.is_empty()).then(|| names.join(", "))
             }
             FaultOption::Yaml => {

@@ -1,5 +1,6 @@
 //! Properties in which kinds of faults differ, and the affected part of a cluster.
 
+use crate::index::{HostIndex, NodeIndex};
 use std::fmt;
 
 /// Kind of target of a fault.
@@ -59,25 +60,34 @@ impl Length {
     }
 }
 
-/// Affected part of a cluster: nodes and hosts by their index, from 0. Descriptions count from 1:
-/// `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
+/// Affected part of a cluster: nodes and hosts by their index. Descriptions count from 1: `node2`,
+/// `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// A node.
-    Node(usize),
+    Node(NodeIndex),
     /// A host.
-    Host(usize),
+    Host(HostIndex),
     /// Hosts that are separated from other hosts.
-    Split(Vec<usize>, Vec<usize>),
+    Split(Sides),
     /// Some of the nodes, in the order of their turns.
-    Nodes(Vec<usize>),
+    Nodes(Vec<NodeIndex>),
     /// All nodes.
     Cluster,
 }
 
+/// Two sides of a network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// Hosts that are cut off.
+    pub of: Vec<HostIndex>,
+    /// Hosts that they are cut off from.
+    pub from: Vec<HostIndex>,
+}
+
 impl fmt::Display for Hit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words(|host| format!("host{}", host + 1)))
+        f.write_str(&self.words(HostIndex::name))
     }
 }
 
@@ -85,7 +95,7 @@ impl Hit {
     /// Returns the affected part for a kind that affects nodes one after the other: these nodes, or
     /// all if `nodes` is empty.
     #[must_use]
-    pub fn cluster(nodes: &[usize]) -> Hit {
+    pub fn cluster(nodes: &[NodeIndex]) -> Hit {
         match nodes {
             [] => Hit::Cluster,
             some => Hit::Nodes(some.to_vec()),
@@ -93,36 +103,49 @@ impl Hit {
     }
 
     /// Describes it, with names for the hosts.
-    pub fn words(&self, name: impl Fn(usize) -> String) -> String {
-        let names = |all: &[usize]| {
+    pub fn words(&self, name: impl Fn(HostIndex) -> String) -> String {
+        let names = |all: &[HostIndex]| {
             let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
             names.join(" and ")
         };
-        let node = |index: &usize| format!("node{}", index + 1);
         match self {
-            Hit::Node(index) => node(index),
-            Hit::Nodes(all) => all.iter().map(node).collect::<Vec<_>>().join(" and "),
-            Hit::Host(index) => name(*index),
-            Hit::Split(of, from) if from.is_empty() => names(of),
-            Hit::Split(of, from) => format!("{} from {}", names(of), names(from)),
+            Hit::Node(node) => node.name(),
+            Hit::Nodes(all) => {
+                let names: Vec<String> = all.iter().map(|node| node.name()).collect();
+                names.join(" and ")
+            }
+            Hit::Host(host) => name(*host),
+            Hit::Split(Sides { of, from }) if from.is_empty() => names(of),
+            Hit::Split(Sides { of, from }) => format!("{} from {}", names(of), names(from)),
             Hit::Cluster => "all nodes".to_owned(),
         }
     }
 
     /// Returns the hosts on both sides. Both are empty for a fault without sides.
-    pub fn sides(&self) -> (Vec<usize>, Vec<usize>) {
+    pub fn sides(&self) -> Sides {
         match self {
-            Hit::Split(of, from) => (of.clone(), from.clone()),
-            Hit::Node(_) | Hit::Host(_) | Hit::Nodes(_) | Hit::Cluster => (Vec::new(), Vec::new()),
+            Hit::Split(split) => split.clone(),
+            Hit::Node(_) | Hit::Host(_) | Hit::Nodes(_) | Hit::Cluster => Sides::default(),
         }
     }
 
-    /// Returns the index of the affected node or host.
-    pub fn node(&self) -> usize {
+    /// Returns the affected node, for a kind that affects a node. It is the first node for a kind
+    /// that affects none in particular.
+    pub fn node(&self) -> NodeIndex {
         match self {
-            Hit::Node(index) | Hit::Host(index) => *index,
-            Hit::Split(of, _) | Hit::Nodes(of) => of.first().copied().unwrap_or(0),
-            Hit::Cluster => 0,
+            Hit::Node(node) => *node,
+            Hit::Nodes(nodes) => nodes.first().copied().unwrap_or_default(),
+            Hit::Host(_) | Hit::Split(_) | Hit::Cluster => NodeIndex::default(),
+        }
+    }
+
+    /// Returns the affected host, for a kind that affects a host. It is the first host for a kind
+    /// that affects none in particular.
+    pub fn host(&self) -> HostIndex {
+        match self {
+            Hit::Host(host) => *host,
+            Hit::Split(split) => split.of.first().copied().unwrap_or_default(),
+            Hit::Node(_) | Hit::Nodes(_) | Hit::Cluster => HostIndex::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sentences on one client of several: V3, V4, V5, V18, V20.
 
-use crate::rules::client_evidence::ClientSeen;
+use crate::rules::client_evidence::{ClientSeen, ClockStep};
 use crate::rules::limits::Limits;
 use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
@@ -51,7 +51,8 @@ pub fn start_late(client: &ClientSeen, limits: &Limits) -> Statement {
 }
 
 /// V5: the clock by which a client measures moved by `by_s`.
-pub fn measuring_clock_moved(client: &str, (at_s, by_s): (f64, f64)) -> Statement {
+pub fn measuring_clock_moved(client: &str, step: ClockStep) -> Statement {
+    let ClockStep { at_s, by_s } = step;
     Statement::with(
         format!(
             "the clock with which {client} measures, or the clock of this machine, moved by \
@@ -85,7 +86,8 @@ pub fn waited(client: &str, share: f64, limits: [f64; 2]) -> Statement {
 }
 
 /// V20: the wall clock of a client jumped by `by_s`.
-pub fn clock_jumped(client: &str, (at_s, by_s): (f64, f64)) -> Statement {
+pub fn clock_jumped(client: &str, step: ClockStep) -> Statement {
+    let ClockStep { at_s, by_s } = step;
     Statement::with(
         format!(
             "the clock of {client} jumped by {by_s:+.3} s at {at_s:.1} s: timestamps do not show \

@@ -365,7 +365,7 @@ fn uncaught_exceptions_and_schema_changes_are_reported() {
     assert_eq!(same.exceptions, Some(Vec::new()));
     assert_eq!(same.metadata, Vec::<String>::new());
     let handles = cluster.handles().unwrap();
-    let (file, bytes) = handles.nodes[0].data_file().unwrap();
+    let (file, bytes) = handles.nodes[target_spec::NodeIndex(0)].data_file().unwrap();
     let mut data = std::fs::read(&file).unwrap();
     assert_eq!(data.len() as u64, bytes);
     data.iter_mut()

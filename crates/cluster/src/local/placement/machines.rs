@@ -3,7 +3,7 @@
 
 use super::{Layout, Placement};
 use anyhow::{Context, Result};
-use target_spec::{LocalSpec, Seat, Topology};
+use target_spec::{HostIndex, LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {
@@ -26,6 +26,7 @@ impl Layout {
                 ..spec.clone()
             };
             let layout = Layout::plan(&own, machine).with_context(|| name.clone())?;
+            let host = HostIndex(host);
             let index_of = |slot: usize| {
                 let index = seats.iter().position(|seat| *seat == Seat { host, slot });
                 index.unwrap_or_default()

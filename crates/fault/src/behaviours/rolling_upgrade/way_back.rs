@@ -11,10 +11,12 @@ use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
 use crate::cluster_under_test::{ExecutedBy, World};
 use crate::node_release;
+use crate::observation::Presence;
 use crate::rolling::Round;
 use anyhow::{Context, Result, bail};
 use cluster::{Operation, UpgradeStep};
 use std::time::Duration;
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
 /// Interval between two checks.
@@ -43,13 +45,13 @@ pub(super) struct WayBack {
 /// A node with kept files.
 #[derive(Clone, Debug)]
 struct KeptNode {
-    node: usize,
+    node: NodeIndex,
     release: String,
 }
 
 impl WayBack {
     /// Keeps the files of a node that ran `release`, was drained and is stopped.
-    pub fn keep(&mut self, world: &mut dyn World, node: usize, release: String) -> Result<()> {
+    pub fn keep(&mut self, world: &mut dyn World, node: NodeIndex, release: String) -> Result<()> {
         world.keep_files(node)?;
         self.kept.push(KeptNode { node, release });
         Ok(())
@@ -67,7 +69,7 @@ impl WayBack {
     }
 
     /// Returns the nodes that can be downgraded, the last upgraded one first.
-    pub fn nodes(&self) -> Vec<usize> {
+    pub fn nodes(&self) -> Vec<NodeIndex> {
         self.kept.iter().rev().map(|kept| kept.node).collect()
     }
 
@@ -82,8 +84,8 @@ impl WayBack {
             if host::process::is_interrupted() {
                 return Ok(());
             }
-            let said = repaired(world, node).with_context(|| format!("repair node{}", node + 1));
-            tell(world.now_ns(), format!("node{} {}", node + 1, said?));
+            let said = repaired(world, node).with_context(|| format!("repair {}", node.name()));
+            tell(world.now_ns(), format!("{} {}", node.name(), said?));
         }
         self.is_over = !host::process::is_interrupted();
         Ok(())
@@ -91,16 +93,17 @@ impl WayBack {
 
     /// Downgrades one node after the other.
     fn all_back(&self, world: &mut dyn World, tell: Tell<'_>) -> Result<()> {
-        let was = |node: usize| {
+        let was = |node: NodeIndex| {
             let found = self.kept.iter().find(|kept| kept.node == node);
             found.map_or("", |kept| &kept.release)
         };
-        let holds =
-            |world: &mut dyn World, node: usize| node_release::is_release(world, node, was(node));
+        let holds = |world: &mut dyn World, node: NodeIndex| {
+            node_release::is_release(world, node, was(node))
+        };
         let mut round = Round::new(self.nodes());
         while !host::process::is_interrupted() {
             let mut undrained = None;
-            let restart = &mut |world: &mut dyn World, node: usize| {
+            let restart = &mut |world: &mut dyn World, node: NodeIndex| {
                 undrained = swap(world, node)?;
                 Ok(())
             };
@@ -131,19 +134,19 @@ impl WayBack {
 /// Drains and stops a node, replaces its files by the saved files, and starts it with its former
 /// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
 /// data would be discarded.
-fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
+fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
     let stop = world.downgrade(node)?;
     world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
     world.put_files_back(node)?;
     world.heal_node(node)?;
-    let why = |error| format!("cassay could not drain node{}: {error:#}", node + 1);
+    let why = |error| format!("cassay could not drain {}: {error:#}", node.name());
     Ok(drained.err().map(why))
 }
 
 /// Repairs all user keyspaces of a node. Returns its report and those of the other replicas.
-fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
+fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
     // Earlier validations by other nodes. Nodes of 4.0 do not show them.
     let before = repair.look(world, LIMIT);
@@ -158,13 +161,13 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
         }
         world.wait(POLL);
     };
-    if before.broken.is_none() {
+    if before.fault == Presence::Unknown {
         return Ok(format!(
             "was repaired ({said}), but no other node shows that"
         ));
     }
     let seen = repair.look(world, LIMIT);
-    if seen.broken == Some(false) {
+    if seen.fault == Presence::Absent {
         bail!("it reports the end ({said}), and {}", seen.words);
     }
     Ok(format!("was repaired ({said}): {}", seen.words))

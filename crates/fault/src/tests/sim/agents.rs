@@ -8,30 +8,30 @@ const STORAGE: u16 = 7000;
 const MBEANS: u16 = 8778;
 
 impl Agents for Sim {
-    fn nodes(&self) -> Vec<NodeSeen> {
-        let node = |index: usize| NodeSeen {
+    fn nodes(&self) -> PerNode<NodeSeen> {
+        let node = |index: NodeIndex| NodeSeen {
             process: Some(self.works.process(index)),
-            host: Some(index),
-            cql: ([10, 0, 0, index as u8 + 1], CQL).into(),
-            storage: ([10, 0, 0, index as u8 + 1], STORAGE).into(),
+            host: Some(host_of(index)),
+            cql: ([10, 0, 0, index.number() as u8], CQL).into(),
+            storage: ([10, 0, 0, index.number() as u8], STORAGE).into(),
             ports: vec![CQL, STORAGE, MBEANS],
             is_ours: true,
         };
         let added = usize::from(self.added_ns.is_some());
-        (0..ADDED + added).map(node).collect()
+        (0..ADDED.0 + added).map(NodeIndex).map(node).collect()
     }
 
     fn refresh(&mut self) {}
 
-    fn hosts(&self) -> Vec<HostSeen> {
-        let host = |index: usize| HostSeen {
-            name: format!("host{}", index + 1),
-            number: index + 1,
-            addresses: vec![[10, 0, 0, index as u8 + 1].into()],
+    fn hosts(&self) -> PerHost<HostSeen> {
+        let host = |index: HostIndex| HostSeen {
+            name: index.name(),
+            number: index.number(),
+            addresses: vec![[10, 0, 0, index.number() as u8].into()],
             folder: "/host".into(),
             device: Some("loop1".to_owned()),
         };
-        (0..3).map(host).collect()
+        (0..3).map(HostIndex).map(host).collect()
     }
 
     fn has_switch(&self) -> bool {
@@ -42,7 +42,7 @@ impl Agents for Sim {
         &mut self,
         by: ExecutedBy,
         what: Injection,
-        nodes: &[usize],
+        nodes: &[NodeIndex],
         within: Duration,
     ) -> Result<()> {
         if by == ExecutedBy::Switch && self.are_machines {
@@ -82,7 +82,7 @@ impl Agents for Sim {
         })
     }
 
-    fn heal_node(&mut self, node: usize) -> Result<()> {
+    fn heal_node(&mut self, node: NodeIndex) -> Result<()> {
         if self.broken.pop().is_some() {
             self.works.heal(node, self.now_ns);
         }
@@ -108,18 +108,19 @@ impl Agents for Sim {
             return Ok(self.answer(what));
         };
         let of = |by: ExecutedBy| match by {
-            ExecutedBy::Host(index) | ExecutedBy::Node(index) => Some(index),
+            ExecutedBy::Host(host) => Some(host),
+            ExecutedBy::Node(node) => Some(host_of(node)),
             ExecutedBy::Switch => None,
         };
         let nodes = self.nodes();
-        let to = nodes.iter().position(|node| node.storage.ip() == address.ip());
+        let to = nodes.position(|node| node.storage.ip() == address.ip()).map(host_of);
         let from = of(by);
         let delay = self.broken.iter().find_map(|what| match what {
             Injection::LinkTo { link, .. } => link.delay,
             _ => None,
         });
         Ok(QueryAnswer::Reach(
-            if (self.is_isolated && (from == Some(HIT) || to == Some(HIT)))
+            if (self.is_isolated && (from == Some(HIT_HOST) || to == Some(HIT_HOST)))
                 || self.is_cut(from, to)
                 || self.is_cut(to, from)
                 || to.is_some_and(|to| self.is_lost(from, to, address.port()))

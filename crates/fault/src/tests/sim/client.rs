@@ -3,7 +3,7 @@
 use super::*;
 
 impl Client for Sim {
-    fn connect(&mut self, _: usize, _: Duration) -> Result<()> {
+    fn connect(&mut self, _: NodeIndex, _: Duration) -> Result<()> {
         Ok(())
     }
 
@@ -11,18 +11,19 @@ impl Client for Sim {
         !self.is(|what| matches!(what, Injection::Reset(_)))
     }
 
-    fn rows(&mut self, node: usize, view: View, _: Duration) -> Result<Vec<Row>> {
+    fn rows(&mut self, node: NodeIndex, view: View, _: Duration) -> Result<Vec<Row>> {
         Ok(self.works.rows(node, view, self.now_ns))
     }
 
-    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+    fn ask(&mut self, node: NodeIndex, limit: Duration) -> Result<()> {
         if self.works.is_starting(node, self.now_ns) {
             bail!("refused");
         }
         if node != HIT {
             return Ok(());
         }
-        if self.is_mute() || self.is_cut(None, Some(HIT)) || self.is_lost(None, HIT, CQL) {
+        if self.is_mute() || self.is_cut(None, Some(HIT_HOST)) || self.is_lost(None, HIT_HOST, CQL)
+        {
             self.now_ns += limit.as_nanos() as u64;
             bail!("no answer in time");
         }
@@ -33,7 +34,7 @@ impl Client for Sim {
         }
     }
 
-    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+    fn clock_off_ms(&mut self, node: NodeIndex, limit: Duration) -> Result<[i64; 2]> {
         self.ask(node, limit)?;
         Ok(works::clock_off_ms(&self.broken))
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Mbeans for Sim {
-    fn operate(&mut self, node: usize, what: Operation, _: Duration) -> Result<()> {
+    fn operate(&mut self, node: NodeIndex, what: Operation, _: Duration) -> Result<()> {
         if !matches!(what, Operation::Decommission | Operation::RemoveNode { .. }) {
             self.works.operate(node, what, self.now_ns);
             return Ok(());
@@ -19,7 +19,7 @@ impl Mbeans for Sim {
         Ok(())
     }
 
-    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+    fn operated(&mut self, node: NodeIndex) -> Option<Result<String>> {
         let mut at_work = self.at_work.iter();
         let Some((_, what, until)) = at_work.find(|(by, ..)| *by == node) else {
             return self.works.operated(self.now_ns, self.breaks_another);
@@ -34,20 +34,20 @@ impl Mbeans for Sim {
         })
     }
 
-    fn tell(&mut self, _: usize, what: Operation, _: Duration) -> Result<String> {
+    fn tell(&mut self, _: NodeIndex, what: Operation, _: Duration) -> Result<String> {
         self.works.tell(what);
         Ok(String::new())
     }
 
-    fn members(&mut self, node: usize, _: Duration) -> Result<Members> {
+    fn members(&mut self, node: NodeIndex, _: Duration) -> Result<Members> {
         Ok(self.members_of(node))
     }
 
-    fn keyspaces(&mut self, _: usize, _: Duration) -> Result<Vec<String>> {
+    fn keyspaces(&mut self, _: NodeIndex, _: Duration) -> Result<Vec<String>> {
         Ok(vec!["shop".to_owned()])
     }
 
-    fn live(&mut self, _: usize, _: Duration) -> Result<Vec<String>> {
+    fn live(&mut self, _: NodeIndex, _: Duration) -> Result<Vec<String>> {
         let nodes = self.nodes().into_iter();
         Ok(nodes.map(|node| node.storage.ip().to_string()).collect())
     }

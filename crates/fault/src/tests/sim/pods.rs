@@ -20,20 +20,20 @@ impl Sim {
 }
 
 impl Pods for Sim {
-    fn pod(&mut self, node: usize) -> Result<PodSeen> {
+    fn pod(&mut self, node: NodeIndex) -> Result<PodSeen> {
         if self.now_ns < self.unseen_until_ns || self.is_unlooked() {
             bail!("the cluster is away");
         }
         let gone_ns = match self.rolled_ns {
             // The last pod comes first, and each follows when the one before is ready.
-            Some(ns) => Some(ns + (2 - node as u64) * BACK_NS),
+            Some(ns) => Some(ns + (2 - node.0 as u64) * BACK_NS),
             None => self.pod_gone_ns,
         };
         let is_away = |gone_ns: u64| (gone_ns..gone_ns + BACK_NS).contains(&self.now_ns);
         let is_rolling = self.rolled_ns.is_some() && gone_ns.is_some_and(is_away);
         let uid = gone_ns.filter(|gone_ns| *gone_ns <= self.now_ns);
         Ok(PodSeen {
-            name: format!("db-{node}"),
+            name: format!("db-{}", node.0),
             // The new pod is on another machine.
             node: if uid.is_some() { "m2" } else { "m1" }.to_owned(),
             uid: uid.map(|ns| ns.to_string()).unwrap_or_default(),
@@ -42,11 +42,11 @@ impl Pods for Sim {
         })
     }
 
-    fn is_schedulable(&mut self, _: usize, machine: &str) -> Result<bool> {
+    fn is_schedulable(&mut self, _: NodeIndex, machine: &str) -> Result<bool> {
         Ok(machine != "m1" || !self.is_cordoned())
     }
 
-    fn delete_pod(&mut self, _: usize, _: Deletion) -> Result<()> {
+    fn delete_pod(&mut self, _: NodeIndex, _: Deletion) -> Result<()> {
         // The controller of the pod heals it after any deletion.
         self.injected.push(Duration::MAX);
         if !self.breaks_another {
@@ -62,7 +62,7 @@ impl Pods for Sim {
         Ok("a rollout".to_owned())
     }
 
-    fn cordon(&mut self, node: usize, within: Duration) -> Result<()> {
+    fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()> {
         let nothing = || target_spec::Invocation {
             words: Vec::new(),
             folder: PathBuf::new(),
@@ -74,7 +74,7 @@ impl Pods for Sim {
         self.inject(ExecutedBy::Node(node), what, &[], within)
     }
 
-    fn isolate(&mut self, _: usize) -> Result<()> {
+    fn isolate(&mut self, _: HostIndex) -> Result<()> {
         self.injected.push(Duration::MAX);
         self.is_isolated = !self.breaks_another;
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
 use cluster::{Member, MemberStatus, Members};
+use target_spec::NodeIndex;
 
 /// Time until the others consider a node down.
 const DETECTED_NS: u64 = 2 * S;
@@ -11,7 +12,7 @@ pub(in crate::tests) const LEAVING_NS: u64 = S;
 
 impl Sim {
     /// Returns true if an operation on the node `by` has removed the target from the ring.
-    pub fn is_out(&self, by: usize) -> bool {
+    pub fn is_out(&self, by: NodeIndex) -> bool {
         let mut at_work = self.at_work.iter();
         let is_done = |until: u64| self.now_ns >= until && !self.stays_member;
         at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
@@ -21,7 +22,7 @@ impl Sim {
     pub fn standing(&self) -> Option<MemberStatus> {
         let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
         match () {
-            () if self.is_out(HIT) || self.is_out(HIT + 1) => None,
+            () if self.is_out(HIT) || self.is_out(NodeIndex(HIT.0 + 1)) => None,
             () if leaves && !self.broken.is_empty() && !self.stays_member => {
                 Some(MemberStatus::Leaving)
             }
@@ -47,14 +48,14 @@ impl Sim {
     }
 
     /// Returns the members that a node reports.
-    pub fn members_of(&self, node: usize) -> Members {
-        let member = |(index, seen): (usize, NodeSeen)| {
+    pub fn members_of(&self, node: NodeIndex) -> Members {
+        let member = |(index, seen): (NodeIndex, NodeSeen)| {
             let standing = match index {
                 HIT => self.standing()?,
                 ADDED => self.standing_of_added()?,
                 _ => MemberStatus::Normal,
             };
-            let host_id = format!("id{index}");
+            let host_id = format!("id{}", index.0);
             Some((seen.storage, Member { host_id, standing }))
         };
         let back = node == HIT && self.now_ns < self.streams_until_ns && self.is_healed();
@@ -63,7 +64,7 @@ impl Sim {
         Members {
             mode: if streams { "JOINING" } else { "NORMAL" }.to_owned(),
             streams_count: usize::from(streams),
-            all: self.nodes().into_iter().enumerate().filter_map(member).collect(),
+            all: self.nodes().into_pairs().filter_map(member).collect(),
         }
     }
 }

@@ -4,47 +4,47 @@ use super::*;
 use versions::Release;
 
 impl Starter for Sim {
-    fn restartable(&self, _: usize) -> Result<Restartable> {
+    fn restartable(&self, _: NodeIndex) -> Result<Restartable> {
         let command = host::process::command("/bin/true".as_ref());
         Restartable::new(*OWN, &command, "/dev/null".as_ref())
     }
 
-    fn stopping(&self, node: usize) -> Result<Injection> {
+    fn stopping(&self, node: NodeIndex) -> Result<Injection> {
         self.restartable(node).map(Injection::Stop)
     }
 
-    fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
+    fn upgrade(&mut self, node: NodeIndex, to: &Release) -> Result<Injection> {
         self.works.upgrade(node, to.line().pinned);
         self.restartable(node).map(Injection::Stop)
     }
 
-    fn downgrade(&mut self, node: usize) -> Result<Injection> {
+    fn downgrade(&mut self, node: NodeIndex) -> Result<Injection> {
         self.works.downgrade(node)?;
         self.restartable(node).map(Injection::Stop)
     }
 
-    fn killing(&self, node: usize) -> Result<Injection> {
+    fn killing(&self, node: NodeIndex) -> Result<Injection> {
         self.restartable(node).map(Injection::Kill)
     }
 
-    fn pausing(&self, node: usize) -> Result<Injection> {
+    fn pausing(&self, node: NodeIndex) -> Result<Injection> {
         Ok(Injection::Pause(self.works.process(node)))
     }
 
-    fn anew(&self, node: usize, _: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
+    fn anew(&self, node: NodeIndex, _: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         Ok((self.restartable(node)?, vec!["/host/data".into()]))
     }
 
-    fn shifted(&self, node: usize, _: i64) -> Result<(Restartable, [FileStep; 2])> {
+    fn shifted(&self, node: NodeIndex, _: i64) -> Result<(Restartable, [FileStep; 2])> {
         let step = || FileStep::Remove("/host/clock.so".into());
         Ok((self.restartable(node)?, [step(), step()]))
     }
 
-    fn newcomer(&self, host: usize) -> Result<Join> {
+    fn newcomer(&self, host: HostIndex) -> Result<Join> {
         Ok(works::join(host))
     }
 
-    fn restart(&mut self, _: usize, _: bool) -> Result<()> {
+    fn restart(&mut self, _: NodeIndex, _: bool) -> Result<()> {
         self.restarts_count += 1;
         self.has_stopped = false;
         Ok(())

@@ -3,33 +3,34 @@
 use super::Works;
 use anyhow::{Context, Result, ensure};
 use cluster::UpgradeStep;
+use target_spec::NodeIndex;
 
 impl Works {
-    pub fn upgrade(&mut self, node: usize, to: &'static str) {
+    pub fn upgrade(&mut self, node: NodeIndex, to: &'static str) {
         if !self.stays {
-            self.releases[node] = to;
+            self.releases[node.0] = to;
         }
     }
 
     /// When it is started as the former release, it reads its own files.
-    pub fn downgrade(&mut self, node: usize) -> Result<()> {
-        self.releases[node] = "4.1.10";
+    pub fn downgrade(&mut self, node: NodeIndex) -> Result<()> {
+        self.releases[node.0] = "4.1.10";
         Ok(())
     }
 
     /// The other release writes files that only it can read.
-    pub fn keep_files(&mut self, node: usize) -> Result<()> {
+    pub fn keep_files(&mut self, node: NodeIndex) -> Result<()> {
         ensure!(!self.is_full, "the disk has no room left");
         let drained = self.told.last() == Some(&UpgradeStep::Drain);
         ensure!(drained, "it was not drained");
-        self.kept[node] = Some(self.files[node]);
-        self.files[node] = self.releases[node];
+        self.kept[node.0] = Some(self.files[node.0]);
+        self.files[node.0] = self.releases[node.0];
         Ok(())
     }
 
-    pub fn put_files_back(&mut self, node: usize) -> Result<()> {
-        let kept = self.kept[node].take();
-        self.files[node] = kept.context("none were kept")?;
+    pub fn put_files_back(&mut self, node: NodeIndex) -> Result<()> {
+        let kept = self.kept[node.0].take();
+        self.files[node.0] = kept.context("none were kept")?;
         Ok(())
     }
 }

@@ -9,6 +9,14 @@ use crate::stress::profile::quoted;
 use cql::value::CqlType;
 use workload::Statement;
 
+/// A predefined table of a run.
+struct PredefinedTable<'a> {
+    keyspace: &'a str,
+    name: &'a str,
+    /// Position among the tables of the run.
+    index: usize,
+}
+
 impl Planner<'_> {
     /// Adds the predefined tables and the operations on them.
     pub(super) fn predefined(&mut self, weights: &[(String, f64)]) -> RunTables {
@@ -35,7 +43,12 @@ impl Planner<'_> {
                 self.predefined_table(counter);
             }
             let index = tables.iter().position(|known| known == table).unwrap_or(0);
-            self.predefined_op(name, *weight, (&keyspace, table, index));
+            let table = PredefinedTable {
+                keyspace: &keyspace,
+                name: table,
+                index,
+            };
+            self.predefined_op(name, *weight, table);
         }
         RunTables {
             create_keyspace: Some(options.schema.create_keyspace()),
@@ -69,12 +82,12 @@ impl Planner<'_> {
         self.sparse.push(false);
     }
 
-    fn predefined_op(
-        &mut self,
-        name: &str,
-        weight: f64,
-        (keyspace, table, index): (&str, &str, usize),
-    ) {
+    fn predefined_op(&mut self, name: &str, weight: f64, table: PredefinedTable<'_>) {
+        let PredefinedTable {
+            keyspace,
+            name: table,
+            index,
+        } = table;
         let columns = &self.run.options.columns;
         let names: Vec<String> = columns.names.iter().map(|name| quoted(name)).collect();
         let target = format!("{}.{}", quoted(keyspace), quoted(table));

@@ -50,9 +50,17 @@ struct Drawing<'a> {
     states: HashMap<u32, State>,
 }
 
+/// Name of a picture.
+pub struct PictureName {
+    /// Id within the page.
+    pub id: String,
+    /// Title for readers.
+    pub title: String,
+}
+
 /// Returns the picture. `None` for a machine with too many parts, or none.
 pub fn picture(
-    (id, title): (String, String),
+    name: PictureName,
     seen: &MachineView<'_>,
     placed: &[PlacedProcess<'_>],
     colors: &BTreeMap<&str, usize>,
@@ -93,8 +101,8 @@ pub fn picture(
         ..BoxGroup::default()
     }));
     (!nests.is_empty()).then(|| Picture {
-        id,
-        title,
+        id: name.id,
+        title: name.title,
         what: drawing.in_words(),
         legend: drawing.legend(&nests),
         nests,

@@ -4,7 +4,7 @@ use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
-use target_spec::fault::{Hit, Rollback};
+use target_spec::fault::Rollback;
 
 const MS: u64 = S / 1000;
 
@@ -17,8 +17,8 @@ const ROLES: Type = choice!(|d| d.fault().on;
 );
 
 /// Converts the number of a node or host, which a study counts from 1, to an index.
-fn index(number: u64) -> usize {
-    (number as usize).saturating_sub(1)
+fn index<I: From<usize>>(number: u64) -> I {
+    I::from((number as usize).saturating_sub(1))
 }
 
 /// The rows for faults in a study.
@@ -48,7 +48,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.node",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.fault().on = FaultWhere::Named(Hit::Node(index(n)))
+            d.fault().on = FaultWhere::Node(index(n))
         }),
         "Number of the node, from 1; for kinds that hit hosts, its host. Nodes that cassay did not \
          start are numbered by their contact points.",
@@ -56,7 +56,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.host",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.fault().on = FaultWhere::Named(Hit::Host(index(n)))
+            d.fault().on = FaultWhere::Host(index(n))
         }),
         "Number of the host, from 1; for kinds that hit nodes, its first node.",
     ),

@@ -1,7 +1,8 @@
 //! Tests of the faults that a study may have.
 
 use super::*;
-use crate::settings::GrantedPermissions;
+use crate::settings::{GrantedPermissions, PlannedHit};
+use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Means};
 
 const BROKEN: &str = "\
@@ -29,7 +30,7 @@ fn a_fault_is_in_the_settings_and_in_the_conditions() {
     };
     assert_eq!(
         (&*fault.kind.name, &fault.hit),
-        ("node-pause", &Some(Hit::Node(1)))
+        ("node-pause", &PlannedHit::Known(Hit::Node(NodeIndex(1))))
     );
     assert_eq!(
         (fault.at_ns, fault.for_ns),
@@ -84,7 +85,7 @@ fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let names = |name: &str| all.iter().filter(|fault| fault.kind.name == name).count();
     assert!(names("node-pause") > 0 && names("node-kill") > 0, "{all:?}");
     assert!(all.iter().any(|fault| fault.hit != all[0].hit), "{all:?}");
-    assert_ne!(all[5].hit, Some(Hit::Node(0)));
+    assert_ne!(all[5].hit, PlannedHit::Known(Hit::Node(NodeIndex(0))));
 }
 
 #[test]
@@ -328,7 +329,10 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
     let faults = &study.variants[0].settings.faults;
     assert_eq!(
         (&faults[0].hit, &faults[1].hit),
-        (&Some(Hit::Cluster), &Some(Hit::Node(1)))
+        (
+            &PlannedHit::Known(Hit::Cluster),
+            &PlannedHit::Known(Hit::Node(NodeIndex(1)))
+        )
     );
     assert_eq!(faults[0].options.yaml["concurrent_reads"], 64);
     assert!(faults[1].options.yaml.is_empty());

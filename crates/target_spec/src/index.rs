@@ -1,0 +1,224 @@
+//! Indexes of nodes and hosts, and lists with a value for each node or host. An index of one kind
+//! cannot be given for the other.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident, $word:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub usize);
+
+        impl $name {
+            /// Returns the number that people use, from 1.
+            pub fn number(self) -> usize {
+                self.0 + 1
+            }
+
+            /// Returns the name by number, such as
+            #[doc = concat!("`", $word, "2`.")]
+            pub fn name(self) -> String {
+                format!(concat!($word, "{}"), self.number())
+            }
+        }
+
+        /// Errors show the bare index.
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl From<usize> for $name {
+            fn from(position: usize) -> $name {
+                $name(position)
+            }
+        }
+
+        impl From<$name> for usize {
+            fn from(index: $name) -> usize {
+                index.0
+            }
+        }
+    };
+}
+
+index! {
+    /// Index of a node, from 0.
+    NodeIndex, "node"
+}
+
+index! {
+    /// Index of a host, from 0.
+    HostIndex, "host"
+}
+
+/// A list with a value for each node, in node order.
+pub type PerNode<T> = PerIndex<NodeIndex, T>;
+
+/// A list with a value for each host, in host order.
+pub type PerHost<T> = PerIndex<HostIndex, T>;
+
+/// A list that takes only one kind of index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerIndex<I, T> {
+    values: Vec<T>,
+    index: PhantomData<I>,
+}
+
+impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns true if the list has no value.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns the value with this index.
+    pub fn get(&self, index: I) -> Option<&T> {
+        self.values.get::<usize>(index.into())
+    }
+
+    /// Returns the value with this index, for a change.
+    pub fn get_mut(&mut self, index: I) -> Option<&mut T> {
+        self.values.get_mut::<usize>(index.into())
+    }
+
+    /// Returns the value with this index, and drops the others.
+    pub fn take(mut self, index: I) -> Option<T> {
+        let position: usize = index.into();
+        (position < self.values.len()).then(|| self.values.swap_remove(position))
+    }
+
+    /// Removes the value with this index, which must exist. The indexes of later values decrease.
+    pub fn remove(&mut self, index: I) -> T {
+        self.values.remove(index.into())
+    }
+
+    /// Adds a value at the end.
+    pub fn push(&mut self, value: T) {
+        self.values.push(value);
+    }
+
+    /// Removes all values from this number on.
+    pub fn truncate(&mut self, count: usize) {
+        self.values.truncate(count);
+    }
+
+    /// Returns all indexes, in order.
+    pub fn indexes(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.values.len()).map(I::from)
+    }
+
+    /// Returns all values, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.values.iter()
+    }
+
+    /// Returns all values, in order, for a change.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.values.iter_mut()
+    }
+
+    /// Returns all indexes with their values, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (I, &T)> {
+        self.values
+            .iter()
+            .enumerate()
+            .map(|(position, value)| (I::from(position), value))
+    }
+
+    /// Returns all indexes with their values, in order, and consumes the list.
+    pub fn into_pairs(self) -> impl Iterator<Item = (I, T)> {
+        self.values
+            .into_iter()
+            .enumerate()
+            .map(|(position, value)| (I::from(position), value))
+    }
+
+    /// Returns the index of the first value that fits.
+    pub fn position(&self, fits: impl FnMut(&T) -> bool) -> Option<I> {
+        self.values.iter().position(fits).map(I::from)
+    }
+}
+
+impl<I, T> Default for PerIndex<I, T> {
+    fn default() -> PerIndex<I, T> {
+        PerIndex::from(Vec::new())
+    }
+}
+
+impl<I, T> From<Vec<T>> for PerIndex<I, T> {
+    fn from(values: Vec<T>) -> PerIndex<I, T> {
+        PerIndex {
+            values,
+            index: PhantomData,
+        }
+    }
+}
+
+impl<I, T> FromIterator<T> for PerIndex<I, T> {
+    fn from_iter<A: IntoIterator<Item = T>>(values: A) -> PerIndex<I, T> {
+        PerIndex::from(Vec::from_iter(values))
+    }
+}
+
+impl<I, T> IntoIterator for PerIndex<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.into_iter()
+    }
+}
+
+impl<'l, I, T> IntoIterator for &'l PerIndex<I, T> {
+    type Item = &'l T;
+    type IntoIter = std::slice::Iter<'l, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.iter()
+    }
+}
+
+impl<I: Into<usize>, T> ops::Index<I> for PerIndex<I, T> {
+    type Output = T;
+
+    fn index(&self, index: I) -> &T {
+        let position: usize = index.into();
+        &self.values[position]
+    }
+}
+
+impl<I: Into<usize>, T> ops::IndexMut<I> for PerIndex<I, T> {
+    fn index_mut(&mut self, index: I) -> &mut T {
+        let position: usize = index.into();
+        &mut self.values[position]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_nodes_and_hosts_start_at_one() {
+        assert_eq!(NodeIndex(0).name(), "node1");
+        assert_eq!(HostIndex(2).name(), "host3");
+        assert_eq!(format!("{:?}", NodeIndex(2)), "2");
+    }
+
+    #[test]
+    fn a_list_has_its_own_indexes() {
+        let mut list: PerNode<&str> = ["a", "b"].into_iter().collect();
+        list.push("c");
+        assert_eq!(list.pairs().last(), Some((NodeIndex(2), &"c")));
+        assert_eq!(list.position(|value| *value == "b"), Some(NodeIndex(1)));
+        assert_eq!((list[NodeIndex(0)], list.get(NodeIndex(3))), ("a", None));
+    }
+}
