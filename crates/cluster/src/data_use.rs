@@ -1,11 +1,9 @@
 //! Amount of data: bytes in the tables of each node, and use of the volume that holds them.
 
 use crate::cluster::Cluster;
-use crate::metrics::Metrics;
-use crate::node::NodeInfo;
-use crate::session::ServerError;
 use crate::snapshot::table_definitions;
 use anyhow::{Context, Result, bail};
+use cassandra::{Metrics, NodeInfo, ServerError};
 use cql::tokens::literal;
 use host::{Host, VolumeUse};
 
@@ -60,7 +58,7 @@ pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Opt
 }
 
 fn live_bytes(cluster: &Cluster, node: &NodeInfo, keyspace: &str, tables: &[&str]) -> Result<u64> {
-    let bytes = match cluster.metrics(node) {
+    let bytes = match cluster.node(node).metrics() {
         Ok(metrics) => by_metrics(&metrics, keyspace, tables),
         Err(_) => by_virtual_table(cluster, node, keyspace, tables),
     };

@@ -2,11 +2,11 @@
 //! controller has died, because agents have no MBean client.
 
 use crate::fault_handle::NodeControl;
-use crate::jolokia::Jolokia;
 use crate::local::properties;
 use crate::operation::Operation;
 use crate::owner_commands::OURSELVES;
 use anyhow::{Context, Result, bail};
+use cassandra::Jolokia;
 use foreign::FileKind;
 use measure::clock::{self, Deadline};
 use std::path::Path;

@@ -6,10 +6,8 @@
 //! an epoch and a log of changes. Older nodes describe it by the schema version alone.
 
 use crate::cluster::Cluster;
-use crate::mbeans::METRICS;
-use crate::node::NodeInfo;
-use crate::session::Session;
 use anyhow::{Context, Result};
+use cassandra::{NodeInfo, Session, mbeans::METRICS};
 use cql::Value;
 use std::collections::BTreeMap;
 
@@ -75,7 +73,7 @@ fn exceptions(
     let table = session.and_then(|session| by_table(session).ok().flatten());
     table.or_else(|| {
         let mbean = format!("{METRICS}:type=Storage,name=Exceptions");
-        let answers = cluster.metrics(node).ok()?.read(&[(&mbean, "Count")]).ok()?;
+        let answers = cluster.node(node).metrics().ok()?.read(&[(&mbean, "Count")]).ok()?;
         let count = answers.first()?.as_ref()?.as_u64()?;
         Some(BTreeMap::from([(Exception::default(), count)]))
     })

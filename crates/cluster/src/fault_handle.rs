@@ -1,14 +1,11 @@
 //! Handles with which a separate thread breaks and heals a cluster: through the agents of its
 //! hosts, and as a CQL client of its nodes.
 
-use crate::credentials::Access;
-use crate::jolokia::Jolokia;
 use crate::local::{changed, process_tags};
-use crate::permission_gate::StatementGate;
 use crate::pod::{OperatorHandle, PodHandle};
 use crate::service::{NodeService, may};
-use crate::session::Session;
 use anyhow::{Context, Result};
+use cassandra::{Access, Jolokia, Session, StatementGate};
 use host::process::Identity;
 use host::{
     Agent, Bytes, Confinement, FileStep, Injection, Join, Restartable, ServiceBreak, Start,

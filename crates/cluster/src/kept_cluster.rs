@@ -3,12 +3,12 @@
 //! Their processes run in separate sessions, without a parent death signal, until [`down`] ends
 //! them.
 
-use crate::Access;
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
 use crate::local::{self, Nodes, persistent_state, process_tags, roles};
-use crate::session::Session;
 use anyhow::{Result, bail};
+use cassandra::Access;
+use cassandra::Session;
 use host::HostsState;
 use host::process::Identity;
 use std::net::SocketAddr;

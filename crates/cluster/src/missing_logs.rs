@@ -3,7 +3,7 @@
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
 use crate::log_position::Marks;
-use crate::node::NodeInfo;
+use cassandra::NodeInfo;
 use std::path::PathBuf;
 
 /// Data of a node that was lost, or was never reachable.

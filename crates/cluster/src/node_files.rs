@@ -1,7 +1,7 @@
 //! Location of a managed node's files, and the agent through which they are accessed.
 
-use crate::jolokia::Jolokia;
 use anyhow::{Context, Result};
+use cassandra::Jolokia;
 use host::Agent;
 use std::path::{Path, PathBuf};
 

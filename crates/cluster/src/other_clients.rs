@@ -1,9 +1,8 @@
 //! Other clients of a cluster, and the sizes of its tables. Both show if it is safe to offer load.
 
 use crate::cluster::Cluster;
-use crate::node::NodeInfo;
-use crate::session::{QueryResult, Session};
 use anyhow::{Context, Result};
+use cassandra::{NodeInfo, QueryResult, Session};
 use cql::Value;
 use std::collections::BTreeMap;
 

@@ -5,10 +5,8 @@
 //! All parameters are in one argument. It gives the location of a secret, but never contains the
 //! secret.
 
-use crate::address_map::NodeAddressMap;
-use crate::jolokia::Jolokia;
-use crate::mbeans;
 use anyhow::{Context, Result, bail};
+use cassandra::{Jolokia, NodeAddressMap, mbeans};
 use host::{Broken, Injection};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;

@@ -1,10 +1,9 @@
 //! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
 //! names. It follows a node to the address of its new pod.
 
-use crate::address_map::NodeAddressMap;
-use crate::permission_gate::StatementGate;
 use crate::service::may;
 use anyhow::Result;
+use cassandra::{NodeAddressMap, StatementGate};
 use kubernetes::{Deletion, Isolation, NodePod, Operator, PodSeen};
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -24,8 +24,8 @@
 
 use crate::capability::COUNTS_SOURCE;
 use crate::cluster::Cluster;
-use crate::session::Session;
 use anyhow::{Context, Result};
+use cassandra::Session;
 use cql::tokens::transactional_mode;
 
 /// Client operations that the coordinators have counted since their start.

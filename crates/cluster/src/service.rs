@@ -1,8 +1,8 @@
 //! Service of an attached node: restarts and signals through the agent of the node's machine. It
 //! performs only actions that the command line names.
 
-use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
+use cassandra::StatementGate;
 use host::process::Identity;
 use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
 use std::sync::Arc;

@@ -12,11 +12,12 @@
 
 use crate::cluster::Cluster;
 use crate::data_use;
-use crate::jolokia::Jolokia;
-use crate::mbeans::{self, METRICS};
-use crate::metrics::Metrics;
 use crate::snapshot::table_definitions;
 use anyhow::{Context, Result, ensure};
+use cassandra::{
+    Jolokia, Metrics,
+    mbeans::{self, METRICS},
+};
 use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;
@@ -360,7 +361,7 @@ fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<
             let number = |row: &Vec<cql::Value>| u64::try_from(row.get(column)?.as_i64()?).ok();
             tasks.rows.iter().filter_map(number).sum()
         };
-        let counted = match cluster.metrics(node) {
+        let counted = match cluster.node(node).metrics() {
             Ok(metrics) => counted(&metrics, keyspace, tables)?,
             Err(_) => Sample::default(),
         };

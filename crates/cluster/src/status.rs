@@ -8,15 +8,11 @@
 
 mod gossip;
 
-use crate::attach;
 use crate::cluster::Cluster;
-use crate::credentials::Access;
-use crate::jolokia::Jolokia;
 use crate::kept_cluster::KeptCluster;
-use crate::node::NodeInfo;
 use crate::ring::{Replication, Ring};
-use crate::session::Session;
 use anyhow::{Context, Result};
+use cassandra::{Access, Jolokia, NodeInfo, Session, joined_nodes};
 use cql::value::Value;
 use gossip::{Gossip, Mode};
 use std::collections::BTreeMap;
@@ -112,7 +108,7 @@ fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
 /// Returns the members of the ring, and the replication of a keyspace.
 fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replication)> {
     let mut session = cluster.session()?;
-    let ring = attach::ask(&mut session)?;
+    let ring = joined_nodes(&mut session)?;
     let keyspaces = replications(&mut session)?;
     let replication = keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
     let replication = Replication::parse(replication)
@@ -188,7 +184,7 @@ fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Sta
         && let Some(session) = &mut sessions[first]
     {
         let mut learn = || -> Result<()> {
-            looked.ring = attach::ask(session)?;
+            looked.ring = joined_nodes(session)?;
             looked.keyspaces = replications(session)?;
             gossip = gossip::read(session, agents.get(first).copied().flatten())?;
             Ok(())

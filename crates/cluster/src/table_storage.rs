@@ -2,10 +2,8 @@
 
 use crate::cluster::Cluster;
 use crate::data_file;
-use crate::jolokia::Jolokia;
-use crate::mbeans;
-use crate::node::NodeInfo;
 use anyhow::{Context, Result};
+use cassandra::{Jolokia, NodeInfo, mbeans};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -7,9 +7,10 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Cluster, Dirs, Permit, kept_cluster};
+use ::cluster::{Cluster, Dirs, kept_cluster};
 use ::fault::{FaultResult, FaultStep, FaultVerdict, Live, Order};
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::Permit;
 use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;

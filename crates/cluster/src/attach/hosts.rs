@@ -4,8 +4,8 @@
 //! It changes nothing there, and the agents' own files disappear with the agents.
 
 use crate::log_position::Marks;
-use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
+use cassandra::NodeInfo;
 use host::process::Identity;
 use host::{Agent, Destination, Service};
 use std::collections::BTreeSet;

@@ -36,6 +36,7 @@ mod upgrade;
 
 pub use host_info::HostInfo;
 pub(crate) use node_process::LocalNode;
+pub use node_process::NodeDied;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
 #[cfg(test)]

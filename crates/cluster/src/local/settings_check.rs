@@ -18,8 +18,8 @@ pub use tables::SchemaOption;
 
 use super::{Nodes, roles};
 use crate::cluster::Cluster;
-use crate::session::ServerError;
 use anyhow::{Result, anyhow};
+use cassandra::ServerError;
 use std::collections::BTreeMap;
 use target_spec::Authentication;
 

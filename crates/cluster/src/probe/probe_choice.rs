@@ -8,9 +8,8 @@ use super::jvm::Jvm;
 use super::virtual_tables::VirtualTables;
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
-use crate::metrics::Metrics;
-use crate::node::NodeInfo;
 use anyhow::Result;
+use cassandra::{Metrics, NodeInfo};
 use host::probe::{Out, SampledSource, Sampler, Task};
 use std::collections::BTreeMap;
 use target_spec::Capability;
@@ -60,7 +59,7 @@ pub(super) fn samplers(
             sampler.add(Task::new("jvm", name, period, Box::new(look)));
         }
         if let Some(period) = spec.cassandra {
-            let metrics = cluster.metrics(node).ok();
+            let metrics = cluster.node(node).metrics().ok();
             let views = |all| VirtualTables::new(node.address, cluster.access(), name, all);
             let of = |metrics| Cassandra::new(metrics, name, keyspace, tables);
             let look: Box<dyn SampledSource> = match metrics {
@@ -113,7 +112,7 @@ pub(super) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         if spec.cassandra.is_none() {
             continue;
         }
-        let by_tables = |node: &&NodeInfo| cluster.metrics(node).is_ok();
+        let by_tables = |node: &&NodeInfo| cluster.node(node).metrics().is_ok();
         let (tabled, hidden): (Vec<_>, Vec<_>) = nodes.iter().copied().partition(by_tables);
         if !tabled.is_empty() {
             unseen.push(format!(

@@ -15,13 +15,9 @@ use super::{
 };
 use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
-use crate::jolokia::Jolokia;
-use crate::mbeans;
-use crate::metrics::Metrics;
-use crate::node::NodeInfo;
 use crate::owner_commands::Act;
-use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use cassandra::{Jolokia, Metrics, NodeInfo, Session, mbeans};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

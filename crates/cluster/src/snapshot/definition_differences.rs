@@ -6,8 +6,8 @@
 //! version.
 
 use super::table_definitions;
-use crate::session::Session;
 use anyhow::{Result, bail};
+use cassandra::Session;
 use cql::tokens::{Token, TokenKind};
 use std::collections::BTreeMap;
 

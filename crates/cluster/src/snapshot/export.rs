@@ -11,12 +11,10 @@ use super::progress::{Counter, with_progress};
 use super::sstables::{DATA, File};
 use super::unfinished_folder::Making;
 use super::{hard_links, on_each};
-use crate::attach;
 use crate::cluster::Cluster;
-use crate::node::NodeInfo;
 use crate::node_files::NodeFiles;
-use crate::session::Session;
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::{NodeInfo, Session, joined_nodes};
 use foreign::FileKind;
 use measure::number::{bytes, counted};
 use std::io::{Read, Write};
@@ -146,7 +144,7 @@ fn refuse_taken(to: &Path) -> Result<()> {
 /// # Errors
 /// The node does not answer, or does not know one of the others.
 pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
-    let ring = attach::ask(session)?;
+    let ring = joined_nodes(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
         "the ring has {}, but the cluster {}: it can be exported or imported only when they are \

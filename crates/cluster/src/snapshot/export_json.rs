@@ -9,10 +9,12 @@ use super::contents::{NodeContents, format_of};
 use super::manifest::{Manifest, TableRecord, check_name};
 use super::sstables::{DATA, DIGEST, File};
 use super::table_definitions;
-use crate::node::NodeInfo;
 use crate::ring::Replication;
-use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use cassandra::{
+    NodeInfo,
+    statement_change::{Change, Sort, changes},
+};
 use cql::tokens::{CqlMistake, Token, TokenKind};
 use foreign::FileKind;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Table definitions of a snapshot, and the current tables.
 
-use crate::session::Session;
 use anyhow::{Context, Result, bail};
+use cassandra::Session;
 use cql::Value;
 use cql::tokens::literal;
 use data_encoding::HEXLOWER;

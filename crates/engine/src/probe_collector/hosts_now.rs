@@ -2,8 +2,9 @@
 
 use super::readings_buffer::is_passed_on;
 use crate::event::{HostCpu, HostNow};
+use cassandra::NodeInfo;
+use cluster::Cluster;
 use cluster::probe::Reading;
-use cluster::{Cluster, NodeInfo};
 use std::collections::BTreeMap;
 use target_spec::HostKind;
 

@@ -63,7 +63,7 @@ pub fn kept_status(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStat
 
 /// Returns the status of an attached cluster.
 pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
-    let member = |node: &::cluster::NodeInfo| Member {
+    let member = |node: &cassandra::NodeInfo| Member {
         name: node.name.clone(),
         host: node.host.clone(),
         datacenter: node.datacenter.clone(),

@@ -2,13 +2,11 @@
 //! machine size from the JVM. Also contains the proofs that follow from the report.
 
 use super::outcome::{Effect, Proof};
-use crate::credentials::Access;
-use crate::jolokia::Jolokia;
 use crate::local::class_archive;
 use crate::local::compare_settings::{self, Flag, JvmOption, SettingPair};
 use crate::local::node_process::LocalNode;
-use crate::session::Session;
 use anyhow::{Context, Result};
+use cassandra::{Access, Jolokia, Session};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -26,7 +26,7 @@ pub struct NodeAddressMap {
 
 /// A single address in front of all nodes, which selects a node by name.
 #[derive(Clone, Debug)]
-pub(crate) struct Proxy {
+pub struct Proxy {
     address: SocketAddr,
     /// For each address that the cluster uses, the proxy's name of the node.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
@@ -68,7 +68,7 @@ impl NodeAddressMap {
     }
 
     /// Addresses of a cluster whose nodes are behind a proxy.
-    pub(crate) fn behind(proxy: Proxy) -> NodeAddressMap {
+    pub fn behind(proxy: Proxy) -> NodeAddressMap {
         NodeAddressMap {
             proxy: Some(proxy),
             ..NodeAddressMap::default()
@@ -76,7 +76,7 @@ impl NodeAddressMap {
     }
 
     /// Returns the proxy in front of the nodes, if any.
-    pub(crate) fn proxy(&self) -> Option<&Proxy> {
+    pub fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }
 
@@ -116,7 +116,7 @@ impl NodeAddressMap {
     }
 
     /// Returns the cluster's address of a node that was reached through a contact point.
-    pub(crate) fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
+    pub fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
         self.translation.reported_address(reached, CQL_PORT).unwrap_or(reached)
     }
 

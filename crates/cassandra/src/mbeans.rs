@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// JMX domain of metrics.
-pub(crate) const METRICS: &str = "org.apache.cassandra.metrics";
+pub const METRICS: &str = "org.apache.cassandra.metrics";
 
 /// MBean with the operations of `nodetool`.
-pub(crate) const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
+pub const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
 /// Flushes the memtables of tables, and returns when they are on disk.
 ///
 /// # Errors
 /// The node does not answer, or refuses.
-pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
+pub fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
@@ -30,7 +30,7 @@ pub(crate) fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<
 ///
 /// # Errors
 /// As [`flush`].
-pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
+pub fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "enableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
     call_for_tables(agent, OPERATION, keyspace, tables)
         .with_context(|| format!("enable the compactions of {keyspace}"))
@@ -40,7 +40,7 @@ pub(crate) fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]
 ///
 /// # Errors
 /// As [`flush`].
-pub(crate) fn disable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
+pub fn disable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "disableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
     call_for_tables(agent, OPERATION, keyspace, tables)
         .with_context(|| format!("disable the compactions of {keyspace}"))
@@ -64,12 +64,7 @@ fn call_for_tables(
 ///
 /// # Errors
 /// As [`flush`], or a snapshot of this name exists.
-pub(crate) fn take_snapshot(
-    agent: &Jolokia,
-    tag: &str,
-    keyspace: &str,
-    tables: &[&str],
-) -> Result<()> {
+pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "takeSnapshot(java.lang.String,java.util.Map,[Ljava.lang.String;)";
     let entities: Vec<String> = tables.iter().map(|t| format!("{keyspace}.{t}")).collect();
     let arguments = [json!(tag), json!({"skipFlush": "false"}), json!(entities)];
@@ -81,7 +76,7 @@ pub(crate) fn take_snapshot(
 ///
 /// # Errors
 /// As [`flush`].
-pub(crate) fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
+pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
     const OPERATION: &str = "clearSnapshot(java.lang.String,[Ljava.lang.String;)";
     if tag.is_empty() {
         bail!("a server that is asked to clear the snapshot without a name clears all of them");
@@ -92,9 +87,12 @@ pub(crate) fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Resu
 
 /// Snapshot of a table on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SnapshotOfTable {
+pub struct SnapshotOfTable {
+    /// Name of the snapshot.
     pub snapshot: String,
+    /// Keyspace of the table.
     pub keyspace: String,
+    /// Name of the table.
     pub table: String,
 }
 
@@ -102,7 +100,7 @@ pub(crate) struct SnapshotOfTable {
 ///
 /// # Errors
 /// The node does not answer.
-pub(crate) fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
+pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     // Reads them as text, not as JSON trees. In 4.1 the key of the snapshot table has null columns,
     // on which the agent aborts in the middle of its response.
     let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
@@ -136,7 +134,7 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
 ///
 /// # Errors
 /// The folder is not accessible, or its SSTables are refused.
-pub(crate) fn import(
+pub fn import(
     agent: &Jolokia,
     version: &str,
     keyspace: &str,
@@ -170,11 +168,7 @@ pub(crate) fn import(
 ///
 /// # Errors
 /// The node does not answer.
-pub(crate) fn levels(
-    agent: &Jolokia,
-    keyspace: &str,
-    tables: &[&str],
-) -> Result<Vec<Option<Vec<u64>>>> {
+pub fn levels(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Vec<Option<Vec<u64>>>> {
     let answers = attribute(agent, keyspace, tables, "SSTableCountPerLevel")?;
     let levels = |answer: Option<Value>| {
         let levels = answer?;
@@ -187,11 +181,7 @@ pub(crate) fn levels(
 ///
 /// # Errors
 /// The node does not answer.
-pub(crate) fn disabled<'a>(
-    agent: &Jolokia,
-    keyspace: &str,
-    tables: &[&'a str],
-) -> Result<Vec<&'a str>> {
+pub fn disabled<'a>(agent: &Jolokia, keyspace: &str, tables: &[&'a str]) -> Result<Vec<&'a str>> {
     let answers = attribute(agent, keyspace, tables, "AutoCompactionDisabled")?;
     let of = answers.iter().zip(tables);
     let disabled = of.filter(|(answer, _)| **answer == Some(Value::Bool(true)));
@@ -216,7 +206,7 @@ fn attribute(
 /// The server sums only the current memtable of each table (`TableMetrics.allMemtablesLiveDataSize`
 /// of 5.0.8). The sum does not include a memtable during its flush, so this function first waits
 /// for pending flushes.
-pub(crate) fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
+pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
     const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
     let deadline = Deadline::after(FLUSHES_LIMIT);
@@ -238,7 +228,7 @@ const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
 /// Returns true if a table is being compacted, or was since the node started. False if the node
 /// does not report it.
-pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
+pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
     let written = table_metric(keyspace, table, "CompactionBytesWritten");
     let answers = agent.read(&[(&written, "Count"), (RUNNING, "Compactions")]).unwrap_or_default();
@@ -255,7 +245,7 @@ pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
 ///
 /// # Errors
 /// As [`flush`].
-pub(crate) fn drain(agent: &Jolokia) -> Result<()> {
+pub fn drain(agent: &Jolokia) -> Result<()> {
     agent.call(STORAGE, "drain", &[]).map(drop).context("drain the node")
 }
 
@@ -263,7 +253,7 @@ pub(crate) fn drain(agent: &Jolokia) -> Result<()> {
 ///
 /// # Errors
 /// As [`flush`].
-pub(crate) fn invalidate_caches(agent: &Jolokia) -> Result<()> {
+pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
     const CACHES: &str = "org.apache.cassandra.db:type=Caches";
     for operation in [
         "invalidateKeyCache",
@@ -279,7 +269,7 @@ pub(crate) fn invalidate_caches(agent: &Jolokia) -> Result<()> {
 ///
 /// # Errors
 /// As [`flush`].
-pub(crate) fn delete_hints(agent: &Jolokia) -> Result<()> {
+pub fn delete_hints(agent: &Jolokia) -> Result<()> {
     const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
     let deleted = agent.call(HINTS, "deleteAllHints", &[]);
     deleted.map(drop).context("remove the hints")
@@ -289,7 +279,7 @@ pub(crate) fn delete_hints(agent: &Jolokia) -> Result<()> {
 ///
 /// # Errors
 /// The node does not answer.
-pub(crate) fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
+pub fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
     let answers = agent.read(&[
         (STORAGE, "LiveNodesWithPort"),
         (STORAGE, "UnreachableNodesWithPort"),
@@ -305,7 +295,7 @@ pub(crate) fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
 ///
 /// # Errors
 /// The node does not answer.
-pub(crate) fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
+pub fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
     let answers = agent.read(&[(STORAGE, "AllDataFileLocations")])?;
     let folders = answers.first().and_then(Option::as_ref).and_then(Value::as_array);
     let folders: Option<Vec<String>> = folders.and_then(|folders| {
@@ -319,7 +309,7 @@ fn tables_mbean(keyspace: &str, table: &str) -> String {
 }
 
 /// Returns the MBean name of a table metric.
-pub(crate) fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
+pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
     format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }
 

@@ -38,7 +38,7 @@ impl OwnRuns {
     }
 
     /// Returns true if the table belongs to an earlier run.
-    pub(crate) fn is_earlier(&self, mark: &Mark) -> bool {
+    pub fn is_earlier(&self, mark: &Mark) -> bool {
         self.has(mark) && !self.is_this(mark)
     }
 }
@@ -49,17 +49,17 @@ pub struct Mark(String);
 
 impl Mark {
     /// Returns the mark of a run.
-    pub(crate) fn for_run(run: &str) -> Mark {
+    pub fn for_run(run: &str) -> Mark {
         Mark(run.to_owned())
     }
 
     /// Parses the mark in a table's comment.
-    pub(crate) fn read(comment: &str) -> Option<Mark> {
+    pub fn read(comment: &str) -> Option<Mark> {
         comment.strip_prefix(MARK).map(|run| Mark(run.to_owned()))
     }
 
     /// Returns the comment for a table.
-    pub(crate) fn comment(&self) -> String {
+    pub fn comment(&self) -> String {
         format!("{MARK}{}", self.0)
     }
 

@@ -6,11 +6,10 @@
 
 mod tables;
 
-use crate::cluster::{CONTROL_TIMEOUT, Cluster};
 use crate::credentials::Access;
 use crate::jolokia::{Bulk, Jolokia};
 use crate::mbeans::table_metric;
-use crate::node::NodeInfo;
+use crate::session::CONTROL_TIMEOUT;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -20,7 +19,7 @@ use versions::Release;
 
 /// Source of a node's metrics.
 #[derive(Clone, Debug)]
-pub(crate) enum Metrics {
+pub enum Metrics {
     /// The Jolokia agent in its JVM.
     ByAgent(Jolokia),
     /// CQL tables.
@@ -33,7 +32,7 @@ pub(crate) enum Metrics {
 }
 
 /// Repeated reading of a fixed set of MBean attributes.
-pub(crate) trait Ask: Send {
+pub trait Ask: Send {
     /// Returns the values in order. `None` where the MBean or attribute does not exist.
     ///
     /// # Errors
@@ -95,21 +94,7 @@ impl From<&Jolokia> for Metrics {
     }
 }
 
-impl Cluster {
-    /// Returns the metrics source of one node, or the reason why there is none.
-    pub(crate) fn metrics(&self, node: &NodeInfo) -> std::result::Result<Metrics, String> {
-        match self.agent(&node.name) {
-            Ok(agent) => Ok(Metrics::ByAgent(agent.clone())),
-            Err(_) if has_tables(&node.version) => Ok(Metrics::ByTables {
-                node: node.address,
-                access: self.access().clone(),
-            }),
-            Err(why) => Err(why),
-        }
-    }
-}
-
 /// Returns true if nodes of this version have metrics in tables.
-pub(crate) fn has_tables(version: &str) -> bool {
+pub fn has_metric_tables(version: &str) -> bool {
     Release::built(version).is_some_and(|release| release.line().has_metric_tables)
 }

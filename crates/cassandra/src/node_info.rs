@@ -22,13 +22,3 @@ pub struct NodeInfo {
     /// Cassandra version.
     pub version: String,
 }
-
-/// A managed node that no longer runs.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{name} {how}")]
-pub struct NodeDied {
-    /// Name of the node.
-    pub name: String,
-    /// Reason, with the last lines of its log if it died.
-    pub how: String,
-}

@@ -2,21 +2,18 @@
 //! that lists the nodes. All nodes are reached through one proxy, which selects the node by the
 //! server name of TLS (SNI).
 
-use super::{LIMIT, ip_of, nodes_of};
-use crate::address_map::{CQL_PORT, NodeAddressMap, Proxy, RedirectingConnector};
+use crate::address_map::{NodeAddressMap, Proxy, RedirectingConnector};
+use crate::contact_point::addresses_of;
 use crate::credentials::{ClientIdentity, Tls, TlsMaterial};
 use crate::jolokia;
-use crate::node::NodeInfo;
-use crate::session::Session;
 use crate::tls_file::{self, Role};
 use anyhow::{Context, Result, anyhow, bail};
-use cql::value::Value;
 use foreign::FileKind;
 use serde::Deserialize;
 use std::io::Read;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
@@ -25,13 +22,18 @@ use ureq::unversioned::transport::DefaultConnector;
 /// below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// Time limit of a request to the metadata service.
+const LIMIT: Duration = Duration::from_secs(10);
+
 /// Study key that names the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
 /// Connection data from a bundle and its metadata service.
 #[derive(Debug)]
-pub(super) struct BehindProxy {
+pub struct BehindProxy {
+    /// Client identity and trusted authorities.
     pub tls: Tls,
+    /// The proxy, and the names by which it selects nodes.
     pub moves: NodeAddressMap,
     /// Host ids of the nodes. A session can be opened with each of them.
     hosts: Vec<String>,
@@ -97,7 +99,7 @@ impl BehindProxy {
         };
         rustls::pki_types::ServerName::try_from(first.as_str())
             .with_context(|| format!("{url} names a node {first:?}"))?;
-        let (_, proxies) = super::addresses_of(&said.sni_proxy_address)
+        let (_, proxies) = addresses_of(&said.sni_proxy_address)
             .with_context(|| format!("find the proxy that {url} names"))?;
         let proxy = *proxies.first().context("the proxy has no address")?;
         Ok(BehindProxy {
@@ -116,27 +118,6 @@ impl BehindProxy {
             ..spec.clone()
         }
     }
-}
-
-/// Returns the nodes that have joined, the queried one first. The cluster knows each by its
-/// address, and the proxy by its host id.
-pub(super) fn nodes(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
-    let columns = "host_id, data_center, rack, tokens, release_version";
-    let mut all = Vec::new();
-    for (address, table) in [("broadcast_address", "local"), ("peer", "peers")] {
-        let found = session
-            .query(&format!("SELECT {address}, {columns} FROM system.{table}"))
-            .context("ask for the nodes")?;
-        all.extend(nodes_of(&found, |row| {
-            let at = SocketAddr::new(ip_of(row.first())?, CQL_PORT);
-            match row.get(1) {
-                Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
-                other => bail!("the node {at} has no id, with which it is requested: {other:?}"),
-            }
-            Ok(session.first_address(at))
-        })?);
-    }
-    Ok(all)
 }
 
 /// Reads the files of a bundle.

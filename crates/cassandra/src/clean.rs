@@ -12,7 +12,7 @@ use target_spec::Object;
 ///
 /// # Errors
 /// The cluster cannot be queried.
-pub(crate) fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Result<Vec<String>> {
+pub fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Result<Vec<String>> {
     let keyspaces: BTreeSet<&String> = ours.iter().map(|one| &one.table.keyspace).collect();
     let mut drops = Vec::new();
     for keyspace in keyspaces {

@@ -30,7 +30,7 @@ const ANSWER_CHARS_SHOWN: usize = 200;
 
 /// Client of one node's agent.
 #[derive(Clone, Debug)]
-pub(crate) struct Jolokia {
+pub struct Jolokia {
     url: String,
     authorization: Option<Secret>,
     agent: ureq::Agent,
@@ -39,7 +39,7 @@ pub(crate) struct Jolokia {
 
 /// Prepared request for attributes that are read together repeatedly.
 #[derive(Clone, Debug)]
-pub(crate) struct Bulk {
+pub struct Bulk {
     body: Vec<u8>,
     count: usize,
 }
@@ -256,7 +256,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 ///
 /// # Errors
 /// The certificate or its key cannot be read.
-pub(crate) fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
+pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
     // Reports problems of the key without repeating any of its content.

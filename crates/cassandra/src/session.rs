@@ -29,6 +29,9 @@ use target_spec::Object;
 /// Time limit of connecting, which takes less than a second on a laboratory's network.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
+/// Time limit of a control statement: schema changes on a busy laptop take seconds.
+pub const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Rows per page: whole virtual tables fit, and an answer takes about a megabyte.
 const PAGE_ROWS: i32 = 5000;
 
@@ -127,7 +130,7 @@ fn defining(text: &str) -> Vec<&str> {
     "{node} requires a user and password ({class}), but none are given\nhint: write `user: NAME` \
      and `password: {{secret: db}}` below `target.attach`, and add --secret db=file:PATH"
 )]
-pub(crate) struct NoPassword {
+pub struct NoPassword {
     node: SocketAddr,
     /// Class name of the node's authenticator.
     class: String,
@@ -173,12 +176,13 @@ impl ServerError {
 
 /// Statement that is repeated until the node refuses it permanently, because it lacks the table or
 /// column, or hides it from this user.
-pub(crate) struct RepeatedQuery {
+pub struct RepeatedQuery {
     cql: String,
     is_refused: bool,
 }
 
 impl RepeatedQuery {
+    /// Prepares a statement.
     pub fn new(cql: String) -> RepeatedQuery {
         RepeatedQuery {
             cql,
@@ -270,7 +274,10 @@ impl Session {
 
     /// Connects like [`Session::open`], for a node given by a host name, which the certificate may
     /// carry instead of the address.
-    pub(crate) fn open_named(
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn open_named(
         node: SocketAddr,
         host: Option<&str>,
         access: &Access,
@@ -326,7 +333,7 @@ impl Session {
     ///
     /// # Errors
     /// The node is not reachable, or it and cassay have no protocol version in common.
-    pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
+    pub fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
         let nobody = Access::default();
         match Session::enter(node, None, &nobody, timeout)?.1 {
             Ok(()) => Ok(None),
@@ -375,12 +382,12 @@ impl Session {
     }
 
     /// Returns the current addresses of nodes.
-    pub(crate) fn moves(&self) -> &NodeAddressMap {
+    pub fn moves(&self) -> &NodeAddressMap {
         &self.moves
     }
 
     /// Returns the first address of the node that calls itself `now`.
-    pub(crate) fn first_address(&self, now: SocketAddr) -> SocketAddr {
+    pub fn first_address(&self, now: SocketAddr) -> SocketAddr {
         self.moves.first_address(now)
     }
 
@@ -393,7 +400,7 @@ impl Session {
     ///
     /// # Errors
     /// The socket is closed.
-    pub(crate) fn local_address(&self) -> Result<SocketAddr> {
+    pub fn local_address(&self) -> Result<SocketAddr> {
         let own = self.socket.local_addr();
         own.with_context(|| format!("get the local address of the connection to {}", self.node))
     }
@@ -437,7 +444,10 @@ impl Session {
 
     /// Executes like [`Session::query`], for a statement that contains a secret. Errors repeat
     /// `shown` instead of the statement.
-    pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
         self.wrapped.fill(0);
@@ -468,7 +478,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn used(&self) -> Option<&str> {
+    /// Returns the keyspace of unqualified names.
+    pub fn used(&self) -> Option<&str> {
         self.used.as_deref()
     }
 
@@ -632,7 +643,10 @@ impl Session {
     }
 
     /// Reads a table with two text columns, name and value, into a map.
-    pub(crate) fn pairs(&mut self, cql: &str) -> Result<BTreeMap<String, String>> {
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn pairs(&mut self, cql: &str) -> Result<BTreeMap<String, String>> {
         let result = self.query(cql)?;
         let text = |value: &Value| match value {
             Value::Null => String::new(),

@@ -37,7 +37,10 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
 }
 
 /// Returns the host of a contact point, and its addresses.
-pub(super) fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
+///
+/// # Errors
+/// The text is not a contact point, or its host has no address.
+pub fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
     let (host, port) = parse_contact_point(point)?;
     let addresses = host::host_names::addresses_of(&host, port)?;
     Ok((host, addresses))

@@ -17,11 +17,11 @@ pub struct Access {
     /// User and password, if the cluster requires authentication.
     pub credentials: Option<Credentials>,
     /// User of the load, with the same password, if it differs from the user of control sessions.
-    pub(crate) load_user: Option<&'static str>,
+    pub load_user: Option<&'static str>,
     /// TLS, if the cluster requires it.
     pub tls: Option<Tls>,
     /// Permission check of an attached cluster. `None` for a managed one.
-    pub(crate) door: Option<StatementGate>,
+    pub door: Option<StatementGate>,
     /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
     /// Version of the protocol that the nodes speak.
@@ -50,7 +50,7 @@ impl Access {
     }
 
     /// Access to an attached cluster, with its permission check.
-    pub(crate) fn for_attached(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
+    pub fn for_attached(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             door: Some(StatementGate::default()),
             ..Access::new(credentials, tls)
@@ -76,7 +76,7 @@ impl SpokenVersion {
 
     /// Returns all supported versions in the order in which sessions try them, the current one
     /// first.
-    pub(crate) fn order(&self) -> impl Iterator<Item = Version> + use<> {
+    pub fn order(&self) -> impl Iterator<Item = Version> + use<> {
         let first = self.now();
         let others = Version::ALL.into_iter().filter(move |version| *version != first);
         std::iter::once(first).chain(others)
@@ -124,9 +124,9 @@ pub struct TlsMaterial {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity {
     /// Certificate chain as PEM, with the place where it was read.
-    pub(crate) certificates: (String, Vec<u8>),
+    pub certificates: (String, Vec<u8>),
     /// Private key as PEM, with the place where it was read.
-    pub(crate) key: (String, Vec<u8>),
+    pub key: (String, Vec<u8>),
 }
 
 impl fmt::Debug for ClientIdentity {
@@ -151,7 +151,7 @@ impl fmt::Debug for Tls {
 /// # Errors
 /// The file or variable is missing, unreadable or empty. The message names the source, not its
 /// content.
-pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
+pub fn read(source: &SecretSource) -> Result<Secret> {
     let (text, place) = match source {
         SecretSource::Held(secret) => return Ok(secret.clone()),
         SecretSource::Named(name) => {
@@ -180,7 +180,7 @@ pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
 
 /// Adds a hint to a connection error if a key in the study's section `section` would fix it: an
 /// untrusted certificate, or a port without TLS.
-pub(crate) fn explained<E>(error: E, section: &str) -> anyhow::Error
+pub fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,
 {

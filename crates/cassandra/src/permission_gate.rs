@@ -32,7 +32,7 @@ pub struct Permit {
 /// Permission check shared by all sessions with a cluster. It refuses changes until it gets a
 /// [`Permit`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct StatementGate(Arc<Mutex<State>>);
+pub struct StatementGate(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -46,7 +46,7 @@ struct State {
 
 /// Decision about a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GateDecision {
+pub enum GateDecision {
     /// Send it.
     Send,
     /// Skip it: the object already exists, so the user needs no permission to create it.
@@ -54,23 +54,24 @@ pub(crate) enum GateDecision {
 }
 
 impl StatementGate {
-    pub(crate) fn permit(&self, permit: Permit) {
+    /// Grants permissions.
+    pub fn permit(&self, permit: Permit) {
         self.state().permit = permit;
     }
 
     /// Returns true if the command line names this action on node processes.
-    pub(crate) fn may_do(&self, act: NodeAct) -> bool {
+    pub fn may_do(&self, act: NodeAct) -> bool {
         self.state().permit.allow.names_of_nodes(act)
     }
 
     /// Returns the tables of earlier runs that statements were permitted to change.
-    pub(crate) fn earlier(&self) -> Vec<MarkedTable> {
+    pub fn earlier(&self) -> Vec<MarkedTable> {
         self.state().earlier.iter().cloned().collect()
     }
 
     /// Returns the user's tables that remain on the cluster: those that this run created or wrote
     /// to.
-    pub(crate) fn left(&self) -> Vec<Object> {
+    pub fn left(&self) -> Vec<Object> {
         self.state().left.iter().cloned().collect()
     }
 
@@ -79,7 +80,10 @@ impl StatementGate {
     }
 
     /// Decides about a statement, or explains the refusal.
-    pub(crate) fn pass(&self, session: &mut Session, cql: &str) -> Result<GateDecision> {
+    ///
+    /// # Errors
+    /// The statement may not be sent, or the node does not answer.
+    pub fn pass(&self, session: &mut Session, cql: &str) -> Result<GateDecision> {
         let changes = changes(cql, session.used());
         for change in changes.map_err(|fault| unreadable(&fault, cql))? {
             let Some(object) = &change.object else {
@@ -115,7 +119,7 @@ impl StatementGate {
     }
 
     /// Records the objects that an accepted statement created and removed.
-    pub(crate) fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
+    pub fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
         let mut made = Vec::new();
         for Change {
             act, object, sort, ..
@@ -146,7 +150,7 @@ impl StatementGate {
     }
 
     /// Returns the statement that marks a table as made by this run.
-    pub(crate) fn mark(&self, table: &Object) -> String {
+    pub fn mark(&self, table: &Object) -> String {
         format!(
             "ALTER TABLE {}.{} WITH comment = {}",
             cql::tokens::quoted_name(&table.keyspace),
@@ -258,7 +262,10 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>
 }
 
 /// Returns all tables with a mark.
-pub(crate) fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
+///
+/// # Errors
+/// The node does not answer.
+pub fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
     let found = session.query("SELECT * FROM system_schema.tables")?;
     let marked = commented(&found)?.into_iter().filter_map(|(keyspace, name, comment)| {
         let name = Some(name);

@@ -13,7 +13,10 @@ use std::sync::Arc;
 use target_spec::TlsSpec;
 
 /// Builds the TLS configuration, and reads its certificate files.
-pub(super) fn tls_of(spec: &TlsSpec) -> Result<Tls> {
+///
+/// # Errors
+/// A file cannot be read or does not fit, or keys of the spec contradict each other.
+pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
             "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
@@ -41,7 +44,7 @@ fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
 }
 
 /// Returns a warning if other users of this machine can read the client's private key.
-pub(super) fn others_may_read(spec: &TlsSpec) -> Option<String> {
+pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
     /// Read permission of group and others.
     const OF_OTHERS: u32 = 0o044;
@@ -61,7 +64,7 @@ impl ClientIdentity {
     ///
     /// # Errors
     /// The certificate or the key is missing, or cannot be read.
-    pub(crate) fn read(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
+    pub fn read(spec: &TlsSpec) -> Result<Option<ClientIdentity>> {
         match (spec.cert.as_deref(), spec.key.as_deref()) {
             (Some(certificates), Some(key)) => Ok(Some(ClientIdentity {
                 certificates: read(certificates, "the client's certificate")?,
@@ -83,7 +86,7 @@ impl ClientIdentity {
     ///
     /// # Errors
     /// The file has no certificate, or other content.
-    pub(crate) fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
+    pub fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
         let (place, pem) = &self.certificates;
         tls_file::certificates(Role::Certificate, place, pem)
     }
@@ -92,7 +95,7 @@ impl ClientIdentity {
     ///
     /// # Errors
     /// The file has no key, several keys, or an encrypted one.
-    pub(crate) fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
+    pub fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
         let (place, pem) = &self.key;
         tls_file::private_key(place, pem)
     }
