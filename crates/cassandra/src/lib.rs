@@ -6,10 +6,15 @@
 //! adds the answers up.
 
 mod address_map;
+mod before_upgrade;
 mod clean;
+pub mod config_file;
 mod connect_bundle;
 mod contact_point;
 pub mod credentials;
+pub mod data_file;
+pub mod decommission;
+mod fault_handle;
 mod follow_address;
 mod joined_nodes;
 mod jolokia;
@@ -17,7 +22,14 @@ pub mod mbeans;
 mod metrics;
 mod node;
 mod node_info;
+mod node_queries;
+mod operation;
+pub mod owner_commands;
 mod permission_gate;
+mod pod;
+pub mod process_tags;
+mod ring_members;
+mod service;
 mod session;
 pub mod statement_change;
 mod table_comment;
@@ -29,15 +41,31 @@ pub use clean::statements_for;
 pub use connect_bundle::{BehindProxy, bundle_host};
 pub use contact_point::addresses_of;
 pub use credentials::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, TlsMaterial};
+pub use data_file::DataFile;
+pub use fault_handle::{
+    AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode, UpgradedNode,
+};
 pub use follow_address::follow;
 pub use joined_nodes::joined_nodes;
 pub use jolokia::{Bulk, Jolokia};
+pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use metrics::{Ask, Metrics, has_metric_tables};
 pub use node::Node;
 pub use node_info::NodeInfo;
+pub use node_queries::{Row, View};
+pub use operation::{Operation, UpgradeStep, is_own};
 pub use permission_gate::{GateDecision, Permit, StatementGate, all_marked};
+pub use pod::{OperatorHandle, PodHandle};
+pub use ring_members::{Member, MemberStatus, Members};
+pub use service::{NodeService, may};
 pub use session::{
     CONTROL_TIMEOUT, DescribedRow, NoPassword, QueryResult, RepeatedQuery, ServerError, Session,
 };
 pub use table_comment::{Mark, MarkedTable, OwnRuns};
 pub use tls::{others_may_read, tls_of};
+
+/// Runs the MBean client if an agent started this program for this purpose. Returns `None`
+/// otherwise.
+pub fn answer() -> Option<anyhow::Result<()>> {
+    decommission::answer().or_else(owner_commands::answer)
+}

@@ -9,12 +9,11 @@
 
 use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
-use crate::fault_handle::Handles;
 use crate::local::{NodeDied, Nodes};
 use anyhow::{Context, Result, bail};
 use cassandra::{
-    Access, Jolokia, MarkedTable, Node, NodeInfo, Permit, Session, StatementGate, all_marked,
-    follow, statements_for,
+    Access, Handles, Jolokia, MarkedTable, Node, NodeInfo, Permit, Session, StatementGate,
+    all_marked, follow, statements_for,
 };
 use host::Hosts;
 use host::process::Identity;

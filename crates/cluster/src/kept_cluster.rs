@@ -5,10 +5,9 @@
 
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
-use crate::local::{self, Nodes, persistent_state, process_tags, roles};
+use crate::local::{self, Nodes, persistent_state, roles};
 use anyhow::{Result, bail};
-use cassandra::Access;
-use cassandra::Session;
+use cassandra::{Access, Session, process_tags};
 use host::HostsState;
 use host::process::Identity;
 use std::net::SocketAddr;

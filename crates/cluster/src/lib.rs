@@ -7,16 +7,12 @@
 //! callback.
 
 mod attach;
-mod before_upgrade;
 mod capability;
 mod cluster;
-mod data_file;
 mod data_use;
-mod decommission;
 mod dirs;
 mod exceptions_and_metadata;
 mod expected_capabilities;
-mod fault_handle;
 pub mod kept_cluster;
 pub mod leftovers;
 mod local;
@@ -25,50 +21,33 @@ mod logs;
 pub mod machines;
 mod missing_logs;
 mod node_files;
-mod node_queries;
-mod operation;
 mod other_clients;
-mod owner_commands;
 mod page_cache;
-mod pod;
 pub mod probe;
 mod refused_requests;
 mod ring;
-mod ring_members;
 mod server_counts;
-mod service;
 mod settle;
 mod snapshot;
 mod status;
 mod table_storage;
 
 pub use cluster::Cluster;
-pub use data_file::DataFile;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
 pub use exceptions_and_metadata::{ReportedChanges, SelfReport};
 pub use expected_capabilities::{capabilities_of, capabilities_there};
-pub use fault_handle::{
-    AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode,
-};
 pub use host::VolumeUse;
-pub use missing_logs::Gap;
-pub use other_clients::{Estimate, OtherClients, OtherConnection};
-pub use refused_requests::LogMarks;
-pub use server_counts::OperationCounts;
-// Types for faults that break pods.
-pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodeDied, NodePlace, NodeReports, Proof, SchemaOption,
     free_disk_bytes, not_startable, unplaceable,
 };
 pub use logs::{LogsTaken, LogsUntil};
-pub use node_queries::{Row, View};
-pub use operation::{Operation, UpgradeStep, is_own};
-pub use pod::{OperatorHandle, PodHandle};
+pub use missing_logs::Gap;
+pub use other_clients::{Estimate, OtherClients, OtherConnection};
+pub use refused_requests::LogMarks;
 pub use ring::{Replication, Ring};
-pub use ring_members::{Member, MemberStatus, Members};
-pub use service::NodeService;
+pub use server_counts::OperationCounts;
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
     ComparedTable, Comparison, Export, ExportedNode, Fingerprint, ImportResult, NodeContents,
@@ -80,12 +59,6 @@ use target_spec::{AttachSpec, Target};
 
 use anyhow::Context;
 use null_server::NullServer;
-
-/// Runs the MBean client if an agent started this program for this purpose. Returns `None`
-/// otherwise.
-pub fn answer() -> Option<anyhow::Result<()>> {
-    decommission::answer().or_else(owner_commands::answer)
-}
 
 /// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
 ///

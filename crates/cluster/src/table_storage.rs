@@ -1,9 +1,8 @@
 //! Size of tables on the nodes' disks, and bytes written, as Cassandra counts them.
 
 use crate::cluster::Cluster;
-use crate::data_file;
 use anyhow::{Context, Result};
-use cassandra::{Jolokia, NodeInfo, mbeans};
+use cassandra::{Jolokia, NodeInfo, data_file, mbeans};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

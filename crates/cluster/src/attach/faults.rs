@@ -2,13 +2,11 @@
 //! heals even if this process is killed.
 
 use super::hosts::{AttachedHosts, ReachedHost};
-use crate::fault_handle::{Handles, HostHandle, NodeControl, NodeHandle};
-use crate::owner_commands::{Act, GivenOrder, Order};
-use crate::pod::{OperatorHandle, PodHandle};
-use crate::service::NodeService;
 use anyhow::{Context, Result};
 use cassandra::{
-    Access, CONTROL_TIMEOUT, Jolokia, NodeAddressMap, NodeInfo, Session, addresses_of,
+    Access, CONTROL_TIMEOUT, Handles, HostHandle, Jolokia, NodeAddressMap, NodeControl, NodeHandle,
+    NodeInfo, NodeService, OperatorHandle, PodHandle, Session, addresses_of,
+    owner_commands::{Act, GivenOrder, Order},
 };
 use cql::value::Value;
 use host::process::Identity;

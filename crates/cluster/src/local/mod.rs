@@ -21,7 +21,6 @@ mod nodes;
 pub(crate) mod persistent_state;
 mod placement;
 mod ports;
-pub(crate) mod process_tags;
 mod program;
 mod ready;
 mod remote_class_archive;
@@ -41,7 +40,6 @@ pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
 #[cfg(test)]
 pub(crate) use settings::ring as ring_of_test;
-pub(crate) use settings::{changed, properties};
 pub use settings_check::{Effect, NodeConfiguration, NodePlace, NodeReports, Proof, SchemaOption};
 pub(crate) use start::start;
 pub use start_check::{free_disk_bytes, not_startable};

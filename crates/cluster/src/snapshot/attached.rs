@@ -15,9 +15,8 @@ use super::{
 };
 use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
-use crate::owner_commands::Act;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cassandra::{Jolokia, Metrics, NodeInfo, Session, mbeans};
+use cassandra::{Jolokia, Metrics, NodeInfo, Session, mbeans, owner_commands::Act};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

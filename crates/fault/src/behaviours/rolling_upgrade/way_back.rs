@@ -13,7 +13,7 @@ use crate::cluster_under_test::{ExecutedBy, World};
 use crate::node_release;
 use crate::rolling::Round;
 use anyhow::{Context, Result, bail};
-use cluster::{Operation, UpgradeStep};
+use cassandra::{Operation, UpgradeStep};
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 

@@ -2,7 +2,7 @@
 
 use super::Works;
 use anyhow::{Context, Result, ensure};
-use cluster::UpgradeStep;
+use cassandra::UpgradeStep;
 
 impl Works {
     pub fn upgrade(&mut self, node: usize, to: &'static str) {

@@ -3,8 +3,8 @@
 use crate::data_file::{self, DataFile};
 use crate::fault_handle::NodeHandle;
 use crate::operation::is_own;
+use crate::session::Session;
 use anyhow::{Context, Result};
-use cassandra::Session;
 use cql::Value;
 use host::FileStep;
 use std::collections::BTreeMap;

@@ -1,11 +1,15 @@
-//! Handles with which a separate thread breaks and heals a cluster: through the agents of its
-//! hosts, and as a CQL client of its nodes.
+//! Handles with which a separate thread breaks and heals nodes: through the agents of their hosts,
+//! and as a CQL client.
 
-use crate::local::{changed, process_tags};
+use crate::config_file::change;
+use crate::credentials::Access;
+use crate::jolokia::Jolokia;
+use crate::permission_gate::StatementGate;
 use crate::pod::{OperatorHandle, PodHandle};
+use crate::process_tags;
 use crate::service::{NodeService, may};
+use crate::session::Session;
 use anyhow::{Context, Result};
-use cassandra::{Access, Jolokia, Session, StatementGate};
 use host::process::Identity;
 use host::{
     Agent, Bytes, Confinement, FileStep, Injection, Join, Restartable, ServiceBreak, Start,
@@ -23,7 +27,7 @@ use versions::Release;
 /// Handles of all nodes and hosts of a cluster.
 #[derive(Debug)]
 pub struct Handles {
-    /// Handles of the nodes, in the order of [`crate::Cluster::nodes`].
+    /// Handles of the nodes, in the order of the cluster.
     pub nodes: Vec<NodeHandle>,
     /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
     pub newcomers: Vec<AddedNode>,
@@ -129,7 +133,7 @@ pub enum RestartMode {
 
 /// Client of a node's MBeans.
 #[derive(Clone, Debug)]
-pub struct NodeControl(pub(crate) Jolokia);
+pub struct NodeControl(pub Jolokia);
 
 /// Handle of a host.
 #[derive(Debug)]
@@ -150,7 +154,7 @@ pub struct HostHandle {
     /// Pod of the host, managed or attached. `None` if it is not a pod.
     pub pod: Option<PodHandle>,
     /// Permission check of an attached cluster.
-    pub(crate) door: Option<StatementGate>,
+    pub door: Option<StatementGate>,
 }
 
 impl HostHandle {
@@ -205,7 +209,11 @@ impl NodeHandle {
         }
     }
 
-    pub(crate) fn own(&self) -> Result<&OwnNode> {
+    /// Returns the start commands and files of a managed node.
+    ///
+    /// # Errors
+    /// cassay did not start the node.
+    pub fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
         own.with_context(|| format!("cassay did not start {}", self.name))
     }
@@ -302,7 +310,7 @@ impl NodeHandle {
         let before = self.agent.read(&path)?;
         let text = String::from_utf8_lossy(&before);
         let after =
-            changed(&text, of, yaml).with_context(|| format!("change {}", path.display()))?;
+            change(&text, of, yaml).with_context(|| format!("change {}", path.display()))?;
         let write = |bytes: Vec<u8>| FileStep::Write {
             path: path.clone(),
             bytes: Bytes(bytes),
@@ -375,13 +383,19 @@ impl NodeHandle {
 impl OwnNode {
     /// Returns the usual start, after which the agent keeps the node up, checked on its CQL
     /// address.
-    pub(crate) fn usual(&self, cql: SocketAddr) -> Result<Start> {
+    ///
+    /// # Errors
+    /// A word of the command is not UTF-8.
+    pub fn usual(&self, cql: SocketAddr) -> Result<Start> {
         let start = self.started_by(&self.start.0)?;
         start.kept_up(cql, &self.forgiving)
     }
 
     /// Returns a start by another command, with the same output file and confinement.
-    pub(crate) fn started_by(&self, command: &Command) -> Result<Start> {
+    ///
+    /// # Errors
+    /// As [`OwnNode::usual`].
+    pub fn started_by(&self, command: &Command) -> Result<Start> {
         let start = Start::new(command, &self.start.1)?;
         Ok(start.confined(self.confinement.clone()))
     }

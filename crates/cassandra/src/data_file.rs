@@ -25,7 +25,7 @@ impl DataFile {
     }
 
     /// Returns true if the file belongs to a table, whose folder is `NAME-IDENTIFIER`.
-    pub(crate) fn is_of(&self, table: &str) -> bool {
+    pub fn is_of(&self, table: &str) -> bool {
         let folder = self.table.file_name().and_then(|name| name.to_str());
         folder
             .and_then(|name| name.rsplit_once('-'))
@@ -35,7 +35,10 @@ impl DataFile {
 
 /// Returns the data files below a node's folder in these keyspaces, or in all keyspaces if none is
 /// named. With a snapshot name, returns the files of that snapshot.
-pub(crate) fn all(
+///
+/// # Errors
+/// The folders cannot be listed.
+pub fn all(
     agent: &Agent,
     node: &Path,
     keyspaces: &[String],
@@ -60,11 +63,10 @@ pub(crate) fn all(
 }
 
 /// Returns the table folders below a node's folder, each with the name of its keyspace.
-pub(crate) fn tables(
-    agent: &Agent,
-    node: &Path,
-    keyspaces: &[String],
-) -> Result<Vec<(String, PathBuf)>> {
+///
+/// # Errors
+/// The folders cannot be listed.
+pub fn tables(agent: &Agent, node: &Path, keyspaces: &[String]) -> Result<Vec<(String, PathBuf)>> {
     let data = node.join("data");
     let mut tables = Vec::new();
     for keyspace in agent.list(&data, None)?.unwrap_or_default() {

@@ -6,17 +6,17 @@ use host::process::{self, Identity};
 use std::process::Command;
 
 /// Returns the argument that marks the JVMs of one cluster.
-pub(crate) fn mark(cluster: &str) -> String {
+pub fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
 }
 
 /// Returns the argument that marks the JVM of one node.
-pub(crate) fn mark_of_node(node: &str) -> String {
+pub fn mark_of_node(node: &str) -> String {
     format!("-Dcassay.node={node}")
 }
 
 /// Returns both arguments of a start command.
-pub(crate) fn marks(command: &Command) -> Vec<String> {
+pub fn marks(command: &Command) -> Vec<String> {
     let arguments = command.get_args().filter_map(|one| one.to_str());
     let marks = [mark(""), mark_of_node("")];
     let is_one = |argument: &&str| marks.iter().any(|mark| argument.starts_with(mark));
@@ -25,7 +25,7 @@ pub(crate) fn marks(command: &Command) -> Vec<String> {
 
 /// Returns the running processes of a cluster, even those missing in its state. A starting command
 /// may be killed between starting a process and recording its id.
-pub(crate) fn processes(id: &str) -> Vec<Identity> {
+pub fn processes(id: &str) -> Vec<Identity> {
     process::jvms_with(&[mark(id)])
 }
 
@@ -33,13 +33,13 @@ pub(crate) fn processes(id: &str) -> Vec<Identity> {
 ///
 /// # Errors
 /// The agent has ended.
-pub(crate) fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>> {
+pub fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>> {
     Ok(host.find_marked(vec![mark(id), mark_of_node(node)])?.pop())
 }
 
 /// Returns the running process of a node with this start command, as the agent of its host finds
 /// it. The start may have been by any process. `None` if the agent does not answer.
-pub(crate) fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
+pub fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
     // Without marks, every JVM would match.
     (!marks.is_empty()).then(|| host.find_marked(marks).ok()?.pop())?

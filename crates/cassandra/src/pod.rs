@@ -1,9 +1,10 @@
 //! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
 //! names. It follows a node to the address of its new pod.
 
+use crate::address_map::NodeAddressMap;
+use crate::permission_gate::StatementGate;
 use crate::service::may;
 use anyhow::Result;
-use cassandra::{NodeAddressMap, StatementGate};
 use kubernetes::{Deletion, Isolation, NodePod, Operator, PodSeen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,10 +14,12 @@ use target_spec::{Invocation, NodeAct};
 /// Operator that runs all nodes in Kubernetes.
 #[derive(Clone, Debug)]
 pub struct OperatorHandle {
-    pub(crate) operator: Operator,
+    /// The operator, as kubectl reaches it.
+    pub operator: Operator,
     /// Pods of the nodes.
-    pub(crate) pods: Vec<Arc<NodePod>>,
-    pub(crate) door: Option<StatementGate>,
+    pub pods: Vec<Arc<NodePod>>,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
 }
 
 impl OperatorHandle {
@@ -35,13 +38,16 @@ impl OperatorHandle {
 /// Handle of the pod of a node or host.
 #[derive(Clone, Debug)]
 pub struct PodHandle {
-    pub(crate) pod: Arc<NodePod>,
+    /// The pod, as kubectl reaches it.
+    pub pod: Arc<NodePod>,
     /// Name of its node.
-    pub(crate) name: String,
+    pub name: String,
     /// First CQL address of its node.
-    pub(crate) known: SocketAddr,
-    pub(crate) moves: NodeAddressMap,
-    pub(crate) door: Option<StatementGate>,
+    pub known: SocketAddr,
+    /// Current addresses of nodes that have moved.
+    pub moves: NodeAddressMap,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
 }
 
 impl PodHandle {

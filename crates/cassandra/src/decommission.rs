@@ -1,12 +1,12 @@
 //! Decommissions a managed node from a helper process. The agent starts this process after the
 //! controller has died, because agents have no MBean client.
 
+use crate::config_file::jolokia_file;
 use crate::fault_handle::NodeControl;
-use crate::local::properties;
+use crate::jolokia::Jolokia;
 use crate::operation::Operation;
 use crate::owner_commands::OURSELVES;
 use anyhow::{Context, Result, bail};
-use cassandra::Jolokia;
 use foreign::FileKind;
 use measure::clock::{self, Deadline};
 use std::path::Path;
@@ -25,8 +25,8 @@ const TOLD_WITHIN: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
 /// Returns the helper program for the node configured in `conf`.
-pub(crate) fn program(conf: &Path) -> Invocation {
-    let file = properties(conf).display().to_string();
+pub fn program(conf: &Path) -> Invocation {
+    let file = jolokia_file(conf).display().to_string();
     Invocation {
         words: vec![OURSELVES.to_owned(), ARGUMENT.to_owned(), file],
         folder: conf.to_owned(),
@@ -34,7 +34,7 @@ pub(crate) fn program(conf: &Path) -> Invocation {
 }
 
 /// Decommissions the node if this process was started for that. Returns `None` otherwise.
-pub(crate) fn answer() -> Option<Result<()>> {
+pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, file] = &words[..] else {
         return None;

@@ -1,8 +1,8 @@
 //! Service of an attached node: restarts and signals through the agent of the node's machine. It
 //! performs only actions that the command line names.
 
+use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
-use cassandra::StatementGate;
 use host::process::Identity;
 use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
 use std::sync::Arc;
@@ -16,8 +16,10 @@ pub struct NodeService {
     pub agent: Arc<Agent>,
     /// Name of the machine.
     pub host: String,
-    pub(crate) service: Service,
-    pub(crate) door: Option<StatementGate>,
+    /// How its agent finds, stops and starts the node.
+    pub service: Service,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
 }
 
 impl NodeService {
@@ -74,7 +76,7 @@ impl NodeService {
 ///
 /// # Errors
 /// The action is not permitted. The message names the option that would permit it.
-pub(crate) fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
+pub fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
     match door {
         Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
         _ => Ok(()),
@@ -82,7 +84,7 @@ pub(crate) fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Res
 }
 
 /// Returns the actions that must be permitted for this kind of break.
-pub(crate) fn acts(how: ServiceBreak) -> &'static [NodeAct] {
+pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     match how {
         ServiceBreak::Pause => &[NodeAct::Signal],
         ServiceBreak::Stop => &[NodeAct::Restart],

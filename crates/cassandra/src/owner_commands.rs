@@ -5,8 +5,10 @@
 //! All parameters are in one argument. It gives the location of a secret, but never contains the
 //! secret.
 
+use crate::address_map::NodeAddressMap;
+use crate::jolokia::Jolokia;
+use crate::mbeans;
 use anyhow::{Context, Result, bail};
-use cassandra::{Jolokia, NodeAddressMap, mbeans};
 use host::{Broken, Injection};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -20,12 +22,12 @@ const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
 /// Path of this program for the process that starts it, even if the file has been replaced.
-pub(crate) const OURSELVES: &str = "/proc/self/exe";
+pub const OURSELVES: &str = "/proc/self/exe";
 
 /// Operation on the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Act {
+pub enum Act {
     /// Disables compactions of tables.
     NoCompactions,
     /// Takes a snapshot of tables with this name. Undoing removes the snapshot.
@@ -47,7 +49,7 @@ impl Act {
 
 /// An operation, its nodes, and the access to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub struct Order {
     act: Act,
     keyspace: String,
     /// Addresses of the nodes' agents, with the tables on each.
@@ -198,7 +200,7 @@ impl Order {
 
 /// An operation that is in effect until it is undone.
 #[derive(Debug)]
-pub(crate) struct GivenOrder {
+pub struct GivenOrder {
     agent: Arc<host::Agent>,
     by: Broken,
 }
@@ -214,7 +216,7 @@ impl GivenOrder {
 }
 
 /// Performs the operation that this process was started for. Returns `None` otherwise.
-pub(crate) fn answer() -> Option<Result<()>> {
+pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, order] = &words[..] else {
         return None;

@@ -1,8 +1,8 @@
 //! Long-running operations that a node performs through its MBeans.
 
 use crate::fault_handle::NodeControl;
+use crate::mbeans::{self, STORAGE};
 use anyhow::{Context, Result, bail};
-use cassandra::mbeans::{self, STORAGE};
 use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
