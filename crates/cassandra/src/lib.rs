@@ -27,6 +27,7 @@ mod operation;
 pub mod owner_commands;
 mod permission_gate;
 mod pod;
+pub mod probe;
 pub mod process_tags;
 mod ring_members;
 mod service;

@@ -23,7 +23,7 @@ mod missing_logs;
 mod node_files;
 mod other_clients;
 mod page_cache;
-pub mod probe;
+mod probe;
 mod refused_requests;
 mod ring;
 mod server_counts;

@@ -1,6 +1,6 @@
 //! Keeps the readings for rules and costs in constant memory: a day has a million of them.
 
-use cluster::probe::Reading;
+use cassandra::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
 

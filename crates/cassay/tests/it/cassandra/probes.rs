@@ -3,9 +3,11 @@
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
-use ::cassandra::Permit;
+use ::cassandra::{
+    Permit,
+    probe::{ProbeSpec, Reading},
+};
 use cluster::Cluster;
-use cluster::probe::{ProbeSpec, Reading};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;

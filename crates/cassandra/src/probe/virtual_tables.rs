@@ -9,8 +9,9 @@
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
+use crate::credentials::Access;
+use crate::session::{QueryResult, RepeatedQuery, Session};
 use anyhow::Result;
-use cassandra::{Access, QueryResult, RepeatedQuery, Session};
 use cql::value::Value;
 use host::probe::{Out, SampledSource};
 use measure::clock;

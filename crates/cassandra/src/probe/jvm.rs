@@ -1,8 +1,8 @@
 //! Probe of a node's JVM: heap, pools, collections, threads, CPU, classes, buffers.
 
 use super::beans::{BeanAttribute, Beans, Conversion, Series};
+use crate::jolokia::Jolokia;
 use anyhow::Result;
-use cassandra::Jolokia;
 use host::probe::{Out, SampledSource};
 
 const MEMORY: &str = "java.lang:type=Memory";

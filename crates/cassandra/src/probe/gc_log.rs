@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Probe of one node's collector log.
-pub(super) struct GcLog {
+pub struct GcLog {
     host: Arc<Agent>,
     folder: PathBuf,
     place: String,
@@ -38,7 +38,7 @@ pub(super) struct GcLog {
 impl GcLog {
     /// Creates a probe for the node `place`, whose logs are `gc-<something>.log` in `folder` of its
     /// host.
-    pub(super) fn new(host: &Arc<Agent>, folder: &Path, place: &str) -> GcLog {
+    pub fn new(host: &Arc<Agent>, folder: &Path, place: &str) -> GcLog {
         GcLog {
             host: Arc::clone(host),
             folder: folder.to_path_buf(),
@@ -52,7 +52,7 @@ impl GcLog {
     }
 
     /// Marks the node as being on another machine.
-    pub(super) fn elsewhere(self) -> GcLog {
+    pub fn elsewhere(self) -> GcLog {
         GcLog {
             is_elsewhere: true,
             ..self

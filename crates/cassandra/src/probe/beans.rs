@@ -5,8 +5,8 @@
 //! at the time of the second one, so that the integral equals the count. A decrease means that the
 //! node has restarted and that the counter starts again.
 
+use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
-use cassandra::{Ask, Metrics};
 use host::probe::Out;
 use measure::clock::{self, SECOND_NS};
 use serde_json::Value;
@@ -287,7 +287,7 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cassandra::Jolokia;
+    use crate::jolokia::Jolokia;
     use serde_json::json;
     use std::net::SocketAddr;
 

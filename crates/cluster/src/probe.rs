@@ -1,38 +1,18 @@
-//! Probes: metrics of machine, hosts, processes and database while work is running. Probes of
-//! machine, hosts and processes, and the sampling threads, are in [`host::probe`] and run in the
-//! host's agent. This module has the probes of the database, which use the network, and assigns
-//! probes to the parts of a cluster.
-
-mod beans;
-mod cassandra;
-mod gc_log;
-mod jvm;
-mod probe_choice;
-mod virtual_tables;
-
-pub use host::probe::{ProbeCost, Probes, Reading};
+//! Assigns probes to the parts of a cluster: metrics of machine, hosts, processes and database while
+//! work is running. Probes of machine, hosts and processes, and the sampling threads, are in
+//! [`host::probe`] and run in the host's agent. The probes of a node are in [`cassandra::probe`].
 
 use crate::cluster::Cluster;
-use crate::local::Nodes;
+use crate::local::{LocalNode, Nodes};
 use anyhow::Result;
-use host::probe::Sampler;
+use cassandra::{
+    NodeInfo,
+    probe::{BY_AGENT, GcLog, NO_METRICS, ONLY_BY_MBEANS, ProbeSpec},
+};
+use host::probe::{Probes, Sampler};
 use host::{Hosts, Watch};
-use std::time::Duration;
-
-/// Probes to run, each with its sampling interval. `None` disables a probe.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProbeSpec {
-    /// Machine and simulated hosts: CPUs, memory, devices, network, pressure.
-    pub hosts: Option<Duration>,
-    /// Processes of the nodes and this one.
-    pub processes: Option<Duration>,
-    /// JVMs of the nodes.
-    pub jvm: Option<Duration>,
-    /// Cassandra's own metrics.
-    pub cassandra: Option<Duration>,
-    /// Pauses from the collectors' logs.
-    pub gc_log: Option<Duration>,
-}
+use std::collections::BTreeMap;
+use target_spec::Capability;
 
 impl Cluster {
     /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
@@ -42,7 +22,10 @@ impl Cluster {
     /// probe are no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
-        samplers.extend(probe_choice::samplers(self, spec, keyspace, tables));
+        for (index, node) in self.nodes().iter().enumerate() {
+            let log = gc_log(self, index, &node.name);
+            samplers.push(self.node(node).sampler(spec, log, keyspace, tables));
+        }
         Probes::start(samplers)
     }
 
@@ -50,7 +33,7 @@ impl Cluster {
     /// to enable it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
-        unseen.extend(probe_choice::unseen(self, spec));
+        unseen.extend(unseen_by_nodes(self, spec));
         unseen
     }
 }
@@ -152,6 +135,68 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     }
     if spec.hosts.is_some() {
         unseen.extend(host::probe::unseen().map(|what| format!("hosts: {what}")));
+    }
+    unseen
+}
+
+/// Returns the probe of a node's collector log, if it is accessible.
+fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
+    if let Some(local) = cluster.local() {
+        let LocalNode { host, layout, .. } = local.node(index);
+        return Some(GcLog::new(host, &layout.logs(), name));
+    }
+    let hosts = cluster.attached_hosts()?;
+    let (folder, _) = hosts.logs(index)?.ok()?;
+    Some(GcLog::new(&hosts.for_node(index)?.agent, folder, name).elsewhere())
+}
+
+/// Returns the series that the probes of the nodes cannot read: the nodes, the reason and the way
+/// to enable them. Also names the nodes whose metrics come from tables.
+fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
+    let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
+    for node in cluster.nodes() {
+        if let Err(reason) = cluster.agent(&node.name) {
+            without.entry(reason).or_default().push(node);
+        }
+    }
+    let mut unseen = Vec::new();
+    for (reason, nodes) in &without {
+        let names = |nodes: &[&NodeInfo]| {
+            let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+            names.join(", ")
+        };
+        if spec.jvm.is_some() {
+            unseen.push(format!(
+                "jvm: heap, collections, threads and CPU of {}: {reason}; {BY_AGENT}",
+                names(nodes)
+            ));
+        }
+        if spec.cassandra.is_none() {
+            continue;
+        }
+        let by_tables = |node: &&NodeInfo| cluster.node(node).metrics().is_ok();
+        let (tabled, hidden): (Vec<_>, Vec<_>) = nodes.iter().copied().partition(by_tables);
+        if !tabled.is_empty() {
+            unseen.push(format!(
+                "cassandra: the metrics of {} are read over CQL, from system_metrics and \
+                 system_views; {NO_METRICS}: {reason}; {BY_AGENT}",
+                names(&tabled)
+            ));
+        }
+        if !hidden.is_empty() {
+            unseen.push(format!(
+                "cassandra: {ONLY_BY_MBEANS} of {}: {reason}; {BY_AGENT}",
+                names(&hidden)
+            ));
+        }
+    }
+    if spec.gc_log.is_some() && cluster.local().is_none() {
+        let without = Capability::GcLog;
+        let why = cluster
+            .capabilities()
+            .iter()
+            .find(|one| one.capability == without && !one.present);
+        unseen.extend(why.map(|one| format!("gc_log: pauses and safepoints: {}", one.detail)));
     }
     unseen
 }

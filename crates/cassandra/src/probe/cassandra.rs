@@ -9,8 +9,9 @@
 //! `client_request.*` counts the requests that this node coordinated, in all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Conversion, Series};
+use crate::mbeans::METRICS;
+use crate::metrics::Metrics;
 use anyhow::Result;
-use cassandra::{Metrics, mbeans::METRICS};
 use host::probe::{Out, SampledSource};
 
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
