@@ -35,6 +35,14 @@ impl<'a> Node<'a> {
         Release::built(&self.info.version).map(|release| release.line())
     }
 
+    /// Returns its MBeans.
+    ///
+    /// # Errors
+    /// They are not accessible, for this reason.
+    pub fn agent(&self) -> Result<&'a Jolokia> {
+        self.mbeans.clone().map_err(anyhow::Error::msg)
+    }
+
     /// Opens a control session. If the node has moved, the other nodes give its current address.
     ///
     /// # Errors

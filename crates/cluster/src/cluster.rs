@@ -146,7 +146,7 @@ impl Cluster {
     /// # Errors
     /// See [`Session::open`].
     pub fn session(&self) -> Result<Session> {
-        self.session_to(self.nodes.first().context("the cluster has no node")?)
+        self.first()?.session()
     }
 
     /// Opens a control session with `node`. If the node has moved, the other nodes give its current
@@ -166,6 +166,16 @@ impl Cluster {
             access: &self.access,
             mbeans: self.agent(&info.name),
         }
+    }
+
+    /// Returns all nodes of this cluster, with cassay's access to them.
+    pub(crate) fn all(&self) -> Vec<Node<'_>> {
+        self.nodes.iter().map(|info| self.node(info)).collect()
+    }
+
+    /// Returns the first node, which answers for the whole cluster.
+    pub(crate) fn first(&self) -> Result<Node<'_>> {
+        Ok(self.node(self.nodes.first().context("the cluster has no node")?))
     }
 
     /// Queries the first node that answers for the current addresses of attached nodes, and records

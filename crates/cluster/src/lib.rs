@@ -11,31 +11,24 @@ mod capability;
 mod cluster;
 mod data_use;
 mod dirs;
-mod exceptions_and_metadata;
 mod expected_capabilities;
 pub mod kept_cluster;
 pub mod leftovers;
 mod local;
-mod log_position;
+mod log_causes;
 mod logs;
 pub mod machines;
 mod missing_logs;
-mod node_files;
-mod other_clients;
+mod overview;
 mod page_cache;
 mod probe;
-mod refused_requests;
-mod ring;
-mod server_counts;
+mod readings;
 mod settle;
 mod snapshot;
-mod status;
-mod table_storage;
 
 pub use cluster::Cluster;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
-pub use exceptions_and_metadata::{ReportedChanges, SelfReport};
 pub use expected_capabilities::{capabilities_of, capabilities_there};
 pub use host::VolumeUse;
 pub use local::{
@@ -44,17 +37,11 @@ pub use local::{
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use missing_logs::Gap;
-pub use other_clients::{Estimate, OtherClients, OtherConnection};
-pub use refused_requests::LogMarks;
-pub use ring::{Replication, Ring};
-pub use server_counts::OperationCounts;
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
     ComparedTable, Comparison, Export, ExportedNode, Fingerprint, ImportResult, NodeContents,
     NodeSnapshot, RestoreHow, RestoreResult, Snapshot, SstableIdentity, TableContents, TableLayout,
 };
-pub use status::{NodeState, Overview};
-pub use table_storage::TableStorage;
 use target_spec::{AttachSpec, Target};
 
 use anyhow::Context;

@@ -2,8 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
-use crate::log_position::Marks;
-use cassandra::NodeInfo;
+use cassandra::{NodeInfo, log_position::Marks};
 use std::path::PathBuf;
 
 /// Data of a node that was lost, or was never reachable.

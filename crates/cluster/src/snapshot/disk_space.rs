@@ -4,9 +4,8 @@
 //! and the server's own tables and commit log grow. On a full volume that fails halfway: the node
 //! goes down, and some replicas are empty.
 
-use crate::node_files::NodeFiles;
 use anyhow::{Result, bail};
-use cassandra::mbeans;
+use cassandra::{NodeFiles, mbeans};
 use host::VolumeUse;
 use measure::number::bytes;
 

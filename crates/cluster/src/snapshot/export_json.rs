@@ -9,10 +9,9 @@ use super::contents::{NodeContents, format_of};
 use super::manifest::{Manifest, TableRecord, check_name};
 use super::sstables::{DATA, DIGEST, File};
 use super::table_definitions;
-use crate::ring::Replication;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cassandra::{
-    NodeInfo,
+    NodeInfo, Replication,
     statement_change::{Change, Sort, changes},
 };
 use cql::tokens::{CqlMistake, Token, TokenKind};

@@ -4,8 +4,8 @@
 //! is complete. A node's manifest is self-contained: it includes the table definitions.
 
 use super::sstables::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
-use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::NodeFiles;
 use host::{Agent, Entry, FileStep};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

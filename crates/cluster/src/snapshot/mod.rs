@@ -41,8 +41,8 @@ pub use export_json::{Export, ExportedNode};
 pub use import::ImportResult;
 pub use sstables::{Fingerprint, SstableIdentity, TableLayout};
 
-use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, anyhow};
+use cassandra::NodeFiles;
 use std::collections::BTreeMap;
 
 /// Description of a snapshot.

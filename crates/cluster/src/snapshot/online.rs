@@ -11,10 +11,11 @@ use super::manifest::{self, Manifest};
 use super::table_definitions::Tables;
 use super::{RestoreHow, RestoreResult, checksums, disk_space, on_all, table_definitions};
 use crate::local::Nodes;
-use crate::node_files::NodeFiles;
-use crate::refused_requests::{self, LogMarks};
 use anyhow::{Context, Result, anyhow, bail};
-use cassandra::{Metrics, Session, mbeans};
+use cassandra::{
+    Metrics, NodeFiles, Session, mbeans,
+    refused_requests::{self, LogMarks},
+};
 use measure::clock::{self, Deadline};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -7,8 +7,8 @@ use super::manifest::{self, check_name};
 use super::{contents, export, hard_links, on_each, table_definitions};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
-use crate::node_files::NodeFiles;
 use anyhow::{Context, Result};
+use cassandra::NodeFiles;
 use std::path::Path;
 
 /// Reason for refusing export and import on an attached cluster.

@@ -2,8 +2,9 @@
 
 use crate::args::Common;
 use crate::terminal;
+use ::cluster::Cluster;
 use ::cluster::kept_cluster::{KeptCluster, Login};
-use ::cluster::{Cluster, NodeState, Overview};
+use cassandra::{NodeState, Overview};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -8,11 +8,13 @@
 
 mod gossip;
 
-use crate::cluster::Cluster;
-use crate::kept_cluster::KeptCluster;
+use crate::joined_nodes::joined_nodes;
+use crate::jolokia::Jolokia;
+use crate::node::Node;
+use crate::node_info::NodeInfo;
 use crate::ring::{Replication, Ring};
+use crate::session::Session;
 use anyhow::{Context, Result};
-use cassandra::{Access, Jolokia, NodeInfo, Session, joined_nodes};
 use cql::value::Value;
 use gossip::{Gossip, Mode};
 use std::collections::BTreeMap;
@@ -63,107 +65,10 @@ pub struct Overview {
     pub problems: Vec<String>,
 }
 
-impl Cluster {
-    /// Returns the state of every node.
-    ///
-    /// # Errors
-    /// No node answers.
-    pub fn states(&self) -> Result<Vec<NodeState>> {
-        states(self)
-    }
-
-    /// Returns each node's share of `keyspace`, where 1.0 is a whole copy. `nodetool status` calls
-    /// it effective ownership.
-    ///
-    /// # Errors
-    /// The first node does not answer, the keyspace does not exist, or its replication strategy is
-    /// unknown.
-    pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
-        ownership(self, keyspace)
-    }
-
-    /// Returns the indices of the nodes that hold a partition of `keyspace` with this token, its
-    /// owner first.
-    ///
-    /// # Errors
-    /// As [`Cluster::ownership`].
-    pub fn replicas(&self, keyspace: &str, token: i64) -> Result<Vec<usize>> {
-        replicas(self, keyspace, token)
-    }
-
-    /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
-    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
-        overview(self.nodes(), look_at(self), keyspace)
-    }
-}
-
-/// Implements [`Cluster::states`].
-fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
-    let states = look_at(cluster).states;
-    let any = states.iter().any(|state| state.answers);
-    anyhow::ensure!(any, "no node of the target answers CQL");
-    Ok(states)
-}
-
-/// Returns the members of the ring, and the replication of a keyspace.
-fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replication)> {
-    let mut session = cluster.session()?;
-    let ring = joined_nodes(&mut session)?;
-    let keyspaces = replications(&mut session)?;
-    let replication = keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
-    let replication = Replication::parse(replication)
-        .with_context(|| format!("read the owners of {keyspace}"))?;
-    Ok((ring, replication))
-}
-
-/// Implements [`Cluster::replicas`].
-fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<Vec<usize>> {
-    let (members, replication) = owners(cluster, keyspace)?;
-    let nodes = cluster.nodes().iter();
-    let index_of = |member: usize| {
-        let address = members[member].address;
-        nodes.clone().position(|node| node.address == address)
-    };
-    let replicas = Ring::new(&members).replicas_of(token, &replication);
-    Ok(replicas.into_iter().filter_map(index_of).collect())
-}
-
-/// Implements [`Cluster::ownership`].
-fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
-    let (ring, replication) = owners(cluster, keyspace)?;
-    Ok(shares(cluster.nodes(), &ring, |ring| {
-        ring.shares(&replication)
-    }))
-}
-
-fn look_at(cluster: &Cluster) -> StatusView {
-    let nodes = cluster.nodes().iter();
-    let agents: Vec<_> = nodes.map(|node| cluster.agent(&node.name).ok()).collect();
-    look(cluster.nodes(), cluster.access(), &agents)
-}
-
-impl KeptCluster {
-    /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
-    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
-        let info = |node: &crate::kept_cluster::KeptNode| NodeInfo {
-            name: node.name.clone(),
-            host: node.host.clone(),
-            address: node.address,
-            datacenter: self.datacenter.clone(),
-            rack: node.rack.clone(),
-            tokens: Vec::new(),
-            pid: node.pid,
-            version: self.version.clone(),
-        };
-        let nodes: Vec<NodeInfo> = self.nodes.iter().map(info).collect();
-        let looked = look(&nodes, &self.access, &vec![None; nodes.len()]);
-        overview(&nodes, looked, keyspace)
-    }
-}
-
 /// Data of a cluster at one moment.
-struct StatusView {
-    states: Vec<NodeState>,
+pub struct StatusView {
+    /// States of the nodes, in their order.
+    pub states: Vec<NodeState>,
     /// Ring, as the first node that answers knows it.
     ring: Vec<NodeInfo>,
     /// Replication of every keyspace, as reported by that node.
@@ -171,8 +76,9 @@ struct StatusView {
     problems: Vec<String>,
 }
 
-fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> StatusView {
-    let mut sessions = open_all(nodes, access);
+/// Asks all nodes for their state, and the first one that answers for the ring.
+pub fn look(nodes: &[Node<'_>]) -> StatusView {
+    let mut sessions = open_all(nodes);
     let mut looked = StatusView {
         states: Vec::with_capacity(nodes.len()),
         ring: Vec::new(),
@@ -186,39 +92,37 @@ fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Sta
         let mut learn = || -> Result<()> {
             looked.ring = joined_nodes(session)?;
             looked.keyspaces = replications(session)?;
-            gossip = gossip::read(session, agents.get(first).copied().flatten())?;
+            gossip = gossip::read(session, nodes[first].mbeans.as_ref().ok().copied())?;
             Ok(())
         };
         if let Err(error) = learn() {
-            let name = &nodes[first].name;
+            let name = nodes[first].name();
             let problem = format!("{name} does not report the state of the cluster: {error:#}");
             looked.problems.push(problem);
         }
     }
-    for (index, node) in nodes.iter().enumerate() {
-        let agent = agents.get(index).copied().flatten();
-        let session = sessions[index].as_mut();
-        match (session.is_some(), gossip.is_live(node.address)) {
+    for (node, session) in nodes.iter().zip(&mut sessions) {
+        let session = session.as_mut();
+        match (session.is_some(), gossip.is_live(node.info.address)) {
             (true, Some(false)) => looked.problems.push(format!(
                 "{} answers CQL, but the other nodes consider it down",
-                node.name
+                node.name()
             )),
             (false, Some(true)) => looked.problems.push(format!(
                 "{} is up for the other nodes, but does not answer CQL",
-                node.name
+                node.name()
             )),
             _ => {}
         }
-        let state = state_of(node, session, agent, &gossip, &looked.ring);
-        looked.states.push(state);
+        looked.states.push(node.state(session, &gossip, &looked.ring));
     }
     looked
 }
 
 /// Opens a session with every node that answers, all at the same time.
-fn open_all(nodes: &[NodeInfo], access: &Access) -> Vec<Option<Session>> {
-    let open = |node: &NodeInfo| {
-        let mut session = Session::open(node.address, access, LIMIT).ok()?;
+fn open_all(nodes: &[Node<'_>]) -> Vec<Option<Session>> {
+    let open = |node: &Node<'_>| {
+        let mut session = Session::open(node.info.address, node.access, LIMIT).ok()?;
         session.query("SELECT key FROM system.local").ok()?;
         Some(session)
     };
@@ -229,33 +133,55 @@ fn open_all(nodes: &[NodeInfo], access: &Access) -> Vec<Option<Session>> {
     })
 }
 
-fn state_of(
-    node: &NodeInfo,
-    session: Option<&mut Session>,
-    agent: Option<&Jolokia>,
-    gossip: &Gossip,
-    ring: &[NodeInfo],
-) -> NodeState {
-    let answers = session.is_some();
-    let in_ring = ring.iter().find(|other| other.address == node.address);
-    let up = if gossip.is_live(node.address).unwrap_or(answers) {
-        'U'
-    } else {
-        'D'
-    };
-    let mode = match (gossip.mode(node.address), in_ring) {
-        (Some(mode), _) => mode.letter(),
-        // A node has tokens in its peers' tables once it has joined.
-        (None, Some(_)) => Mode::Normal.letter(),
-        (None, None) => '?',
-    };
-    let load = agent.and_then(load_by_agent).or_else(|| gossip.load_bytes(node.address));
-    NodeState {
-        node: node.name.clone(),
-        state: format!("{up}{mode}"),
-        answers,
-        load_bytes: load.or_else(|| load_by_tables(session?)),
-        tokens: in_ring.map(|found| found.tokens.len()),
+impl Node<'_> {
+    /// Returns its state, from its own answers and from those of the node that was asked first.
+    fn state(
+        &self,
+        session: Option<&mut Session>,
+        gossip: &Gossip,
+        ring: &[NodeInfo],
+    ) -> NodeState {
+        let address = self.info.address;
+        let answers = session.is_some();
+        let in_ring = ring.iter().find(|other| other.address == address);
+        let up = if gossip.is_live(address).unwrap_or(answers) {
+            'U'
+        } else {
+            'D'
+        };
+        let mode = match (gossip.mode(address), in_ring) {
+            (Some(mode), _) => mode.letter(),
+            // A node has tokens in its peers' tables once it has joined.
+            (None, Some(_)) => Mode::Normal.letter(),
+            (None, None) => '?',
+        };
+        let agent = self.mbeans.as_ref().ok();
+        let load = agent
+            .and_then(|agent| load_by_agent(agent))
+            .or_else(|| gossip.load_bytes(address));
+        NodeState {
+            node: self.name().to_owned(),
+            state: format!("{up}{mode}"),
+            answers,
+            load_bytes: load.or_else(|| load_by_tables(session?)),
+            tokens: in_ring.map(|found| found.tokens.len()),
+        }
+    }
+
+    /// Asks for the members of the ring, and the replication of a keyspace.
+    ///
+    /// # Errors
+    /// The node does not answer, the keyspace does not exist, or its replication strategy is
+    /// unknown.
+    pub fn owners(&self, keyspace: &str) -> Result<(Vec<NodeInfo>, Replication)> {
+        let mut session = self.session()?;
+        let ring = joined_nodes(&mut session)?;
+        let keyspaces = replications(&mut session)?;
+        let replication =
+            keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
+        let replication = Replication::parse(replication)
+            .with_context(|| format!("read the owners of {keyspace}"))?;
+        Ok((ring, replication))
     }
 }
 
@@ -274,7 +200,8 @@ fn load_by_tables(session: &mut Session) -> Option<u64> {
     u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
 }
 
-fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> Overview {
+/// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
+pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> Overview {
     let mut overview = Overview {
         nodes: looked.states,
         primary: shares(nodes, &looked.ring, Ring::primary_shares),
@@ -306,7 +233,7 @@ fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> O
 }
 
 /// Returns the shares by the names of `nodes`. The ring may have more nodes than these.
-fn shares(
+pub fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],
     of: impl Fn(&Ring) -> Vec<f64>,
@@ -331,9 +258,10 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
 }
 
 /// Returns the replication map of every keyspace.
-pub(crate) fn replications(
-    session: &mut Session,
-) -> Result<BTreeMap<String, BTreeMap<String, String>>> {
+///
+/// # Errors
+/// The node does not answer.
+pub fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<String, String>>> {
     let cql = "SELECT keyspace_name, replication FROM system_schema.keyspaces";
     let found = session.query(cql).context("read the keyspaces")?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();

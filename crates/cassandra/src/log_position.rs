@@ -8,7 +8,7 @@ const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
 /// Lengths of the files in a folder at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Marks(Vec<(FileId, u64)>);
+pub struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
     /// Returns the current lengths. An unreadable folder has no files.
@@ -42,7 +42,7 @@ fn is_same(id: &FileId, entry: &Entry) -> bool {
 }
 
 /// Returns true if a file in an attached node's log folder is a log to keep.
-pub(crate) fn is_log(entry: &Entry) -> bool {
+pub fn is_log(entry: &Entry) -> bool {
     let is_packed = PACKED.iter().any(|end| entry.name.ends_with(end));
     !entry.is_folder && entry.name.contains("log") && !is_packed
 }

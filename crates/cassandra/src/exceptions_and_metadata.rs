@@ -5,9 +5,10 @@
 //! Older nodes have a metric without names, if MBeans are accessible. 6.0 describes its metadata by
 //! an epoch and a log of changes. Older nodes describe it by the schema version alone.
 
-use crate::cluster::Cluster;
+use crate::mbeans::METRICS;
+use crate::node::Node;
+use crate::session::Session;
 use anyhow::{Context, Result};
-use cassandra::{NodeInfo, Session, mbeans::METRICS};
 use cql::Value;
 use std::collections::BTreeMap;
 
@@ -48,32 +49,12 @@ pub struct ReportedChanges {
 /// Number of characters of an exception's message that the report repeats.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
-impl Cluster {
-    /// Asks all nodes for their report. Values that a node does not report are left out.
-    pub fn query_reports(&self) -> SelfReport {
-        let mut told = SelfReport::default();
-        for node in self.nodes() {
-            let mut session = self.session_to(node).ok();
-            if let Some(exceptions) = exceptions(self, node, session.as_mut()) {
-                told.exceptions.insert(node.name.clone(), exceptions);
-            }
-            if told.metadata.is_none() {
-                told.metadata = session.and_then(|mut session| metadata(&mut session).ok());
-            }
-        }
-        told
-    }
-}
-
-fn exceptions(
-    cluster: &Cluster,
-    node: &NodeInfo,
-    session: Option<&mut Session>,
-) -> Option<BTreeMap<Exception, u64>> {
+/// Asks a node for its uncaught exceptions. `None` if it does not report them.
+fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap<Exception, u64>> {
     let table = session.and_then(|session| by_table(session).ok().flatten());
     table.or_else(|| {
         let mbean = format!("{METRICS}:type=Storage,name=Exceptions");
-        let answers = cluster.node(node).metrics().ok()?.read(&[(&mbean, "Count")]).ok()?;
+        let answers = node.metrics().ok()?.read(&[(&mbean, "Count")]).ok()?;
         let count = answers.first()?.as_ref()?.as_u64()?;
         Some(BTreeMap::from([(Exception::default(), count)]))
     })
@@ -120,6 +101,18 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
 }
 
 impl SelfReport {
+    /// Adds the report of a node. Values that the node does not report are left out, and metadata
+    /// that another node has reported.
+    pub fn add(&mut self, node: &Node<'_>) {
+        let mut session = node.session().ok();
+        if let Some(exceptions) = exceptions(node, session.as_mut()) {
+            self.exceptions.insert(node.name().to_owned(), exceptions);
+        }
+        if self.metadata.is_none() {
+            self.metadata = session.and_then(|mut session| metadata(&mut session).ok());
+        }
+    }
+
     /// Returns the differences since `before`.
     pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self

@@ -4,7 +4,6 @@
 //! is shutting down, which a client sees as "overloaded". So this module looks for the cause in the
 //! node's log and on its volume before cassay tells the user to lower the load.
 
-use crate::cluster::Cluster;
 use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::{Agent, From, VolumeUse};
@@ -68,72 +67,46 @@ const SIGNS: [(&[&str], &str); 6] = [
 pub struct LogMarks(Vec<u64>);
 
 impl LogMarks {
-    /// Reads the current lengths.
-    pub(crate) fn read(places: &[NodeFiles<'_>]) -> LogMarks {
+    /// Reads the current lengths of the logs of managed nodes.
+    pub fn read(places: &[NodeFiles<'_>]) -> LogMarks {
         let marks = places.iter().map(|place| size(place.host, &place.log()));
         LogMarks(marks.map(|size| size.unwrap_or(0)).collect())
     }
-}
 
-impl Cluster {
-    /// Returns the current lengths of the nodes' logs. On an attached cluster, only readable logs
-    /// count.
-    pub fn log_marks(&self) -> LogMarks {
-        match self.local() {
-            Some(nodes) => LogMarks::read(&nodes.files()),
-            None => {
-                let logs = self.attached_logs();
-                let sizes = logs.iter().map(|one| size(one.host, &one.log).unwrap_or(0));
-                LogMarks(sizes.collect())
-            }
-        }
+    /// Reads the current lengths of these logs.
+    pub fn read_logs(logs: &[ServerLog<'_>]) -> LogMarks {
+        let sizes = logs.iter().map(|one| size(one.host, &one.path).unwrap_or(0));
+        LogMarks(sizes.collect())
     }
 
-    /// Returns a sentence for each node with a known cause: the state of its volume, and the first
-    /// log line since `marks` that names the reason.
-    pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
-        match self.local() {
-            Some(nodes) => causes(&nodes.files(), marks),
-            None => {
-                let logs = self.attached_logs().into_iter().enumerate();
-                let cause = |(index, one): (usize, AttachedLog<'_>)| {
-                    let mark = marks.0.get(index).copied().unwrap_or(0);
-                    node_cause(one.node, None, &log_since(one.host, &one.log, mark))
-                };
-                logs.filter_map(cause).collect()
-            }
-        }
-    }
-
-    /// Returns the server logs of attached nodes that are reachable.
-    fn attached_logs(&self) -> Vec<AttachedLog<'_>> {
-        let hosts = self.attached_hosts();
-        let nodes = self.nodes().iter().enumerate();
-        nodes
-            .filter_map(|(index, node)| {
-                let hosts = hosts?;
-                let (folder, _) = hosts.logs(index)?.ok()?;
-                Some(AttachedLog {
-                    node: &node.name,
-                    host: &hosts.for_node(index)?.agent,
-                    log: folder.join("system.log"),
-                })
-            })
-            .collect()
+    /// Returns the length of a node's log, by the position of the node. 0 if it was not read.
+    pub fn length(&self, index: usize) -> u64 {
+        self.0.get(index).copied().unwrap_or(0)
     }
 }
 
-/// Server log of an attached node.
-struct AttachedLog<'a> {
-    node: &'a str,
-    host: &'a Agent,
-    log: PathBuf,
+/// Server log of a node.
+pub struct ServerLog<'a> {
+    /// Name of the node.
+    pub node: &'a str,
+    /// Agent through which the log is read.
+    pub host: &'a Agent,
+    /// Path of the log on its host.
+    pub path: PathBuf,
 }
 
-/// Implements [`Cluster::causes`].
-pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
+impl ServerLog<'_> {
+    /// Returns the cause that the log names after the first `mark` bytes. `None` if it names none.
+    pub fn cause(&self, mark: u64) -> Option<String> {
+        node_cause(self.node, None, &log_since(self.host, &self.path, mark))
+    }
+}
+
+/// Returns a sentence for each node with a known cause: the state of its volume, and the first log
+/// line since `marks` that names the reason.
+pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
-        let mark = marks.0.get(index).copied().unwrap_or(0);
+        let mark = marks.length(index);
         let volume = place.host.space(place.folder).ok();
         node_cause(
             place.name,
@@ -162,7 +135,7 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
 }
 
 /// Returns the deepest cause that a log names, with the first line that names it.
-pub(crate) fn sign(log: &str) -> Option<(&'static str, &str)> {
+pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     SIGNS.iter().find_map(|(texts, what)| {
         let says = |line: &&str| texts.iter().any(|text| line.contains(text));
         Some((*what, log.lines().find(says)?))

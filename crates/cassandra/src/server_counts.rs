@@ -22,11 +22,13 @@
 //! conditional write as a write. So the counts are useless for a keyspace with a table of this
 //! kind.
 
-use crate::capability::COUNTS_SOURCE;
-use crate::cluster::Cluster;
+use crate::node::Node;
+use crate::session::Session;
 use anyhow::{Context, Result};
-use cassandra::Session;
 use cql::tokens::transactional_mode;
+
+/// Source of the server's operation counts, as capabilities and reports name it.
+pub const COUNTS_SOURCE: &str = "system_views.coordinator_{write,read,scan}_latency, column count";
 
 /// Client operations that the coordinators have counted since their start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,61 +43,47 @@ pub struct OperationCounts {
     pub incomplete: Option<String>,
 }
 
-impl OperationCounts {
-    pub(crate) fn from_null(counts: &null_server::NullCounts) -> OperationCounts {
-        OperationCounts {
-            source: "the null target".to_owned(),
-            reads: counts.reads,
-            writes: counts.writes,
-            incomplete: None,
-        }
-    }
-}
-
-impl Cluster {
-    /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes
-    /// since they started. `None` if the server keeps none. Compare two readings.
+impl Node<'_> {
+    /// Returns the node's exact counts of client operations on `keyspace` since it started. `None`
+    /// if it keeps none. The counts of Accord's tables are missing, see [`Node::uncounted`].
     ///
     /// # Errors
-    /// A node does not answer.
+    /// The node does not answer.
     pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
-        match self.null_server() {
-            Some(server) => Ok(Some(OperationCounts::from_null(&server.counts()))),
-            None => read(self, keyspace),
-        }
-    }
-}
-
-fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
-    let (mut writes, mut reads) = (0, 0);
-    for node in cluster.nodes() {
-        let mut session = cluster.session_to(node)?;
+        let mut session = self.session()?;
         let mut of = |table: &str| {
             keyspace_sum(&mut session, table, keyspace)
-                .with_context(|| format!("read the operation counts of {}", node.name))
+                .with_context(|| format!("read the operation counts of {}", self.name()))
         };
         let tables = (
             of("coordinator_write_latency")?,
             of("coordinator_read_latency")?,
             of("coordinator_scan_latency")?,
         );
-        let (Some(written), Some(read), Some(scanned)) = tables else {
+        let (Some(writes), Some(read), Some(scanned)) = tables else {
             return Ok(None);
         };
-        writes += written;
-        reads += read + scanned;
+        Ok(Some(OperationCounts {
+            source: COUNTS_SOURCE.to_string(),
+            reads: read + scanned,
+            writes,
+            incomplete: None,
+        }))
     }
-    Ok(Some(OperationCounts {
-        source: COUNTS_SOURCE.to_string(),
-        reads,
-        writes,
-        incomplete: accord_table(&mut cluster.session()?, keyspace)?.map(|table| {
+
+    /// Returns the reason why the counts lack operations of the keyspace, if they do.
+    ///
+    /// # Errors
+    /// The node does not answer.
+    pub fn uncounted(&self, keyspace: &str) -> Result<Option<String>> {
+        let table = accord_table(&mut self.session()?, keyspace)?;
+        Ok(table.map(|table| {
             format!(
                 "{keyspace}.{table} is a table of Accord, whose requests Cassandra does not count \
                  by table"
             )
-        }),
-    }))
+        }))
+    }
 }
 
 /// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2, only DESCRIBE

@@ -1,7 +1,8 @@
 //! Gossip state of one node: which nodes join or leave, and how much data each has.
 
+use crate::jolokia::Jolokia;
+use crate::session::Session;
 use anyhow::Result;
-use cassandra::{Jolokia, Session};
 use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

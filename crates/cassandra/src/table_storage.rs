@@ -1,12 +1,12 @@
 //! Size of tables on the nodes' disks, and bytes written, as Cassandra counts them.
 
-use crate::cluster::Cluster;
+use crate::jolokia::Jolokia;
+use crate::mbeans;
+use crate::node::Node;
 use anyhow::{Context, Result};
-use cassandra::{Jolokia, NodeInfo, data_file, mbeans};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
-/// Storage of some tables, summed over all nodes.
+/// Storage of some tables, on one node or summed over nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableStorage {
     /// Number of live SSTables.
@@ -30,73 +30,33 @@ const ASKED: [(&str, &str); 5] = [
     ("CompactionBytesWritten", "Count"),
 ];
 
-impl Cluster {
-    /// Flushes tables of managed nodes and reads their storage. `None` for attached nodes, which
-    /// cassay must not flush without permission.
+impl Node<'_> {
+    /// Flushes the memtables of tables, and returns when they are on disk.
     ///
     /// # Errors
-    /// A node does not answer, or does not report it.
-    pub fn flushed_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
-        if self.local().is_none() {
-            return Ok(None);
-        }
-        for node in self.nodes() {
-            mbeans::flush(self.agent_of(node)?, keyspace, tables)?;
-        }
-        self.storage(keyspace, tables).map(Some)
+    /// The node does not answer, or refuses.
+    pub fn flush(&self, keyspace: &str, tables: &[&str]) -> Result<()> {
+        mbeans::flush(self.agent()?, keyspace, tables)
     }
 
-    /// Reads the storage of tables on managed nodes. Memtables do not count. `None` for attached
-    /// nodes.
+    /// Reads the storage of tables. Memtables do not count.
     ///
     /// # Errors
-    /// As [`Cluster::flushed_storage`].
-    pub fn table_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
-        self.local().map(|_| self.storage(keyspace, tables)).transpose()
-    }
-
-    /// Returns the number of SSTables of these tables by format version, as in the file names.
-    /// `None` for attached nodes.
-    ///
-    /// # Errors
-    /// Their folders cannot be listed.
-    pub fn sstable_formats(
-        &self,
-        keyspace: &str,
-        tables: &[&str],
-    ) -> Result<Option<BTreeMap<String, u64>>> {
-        let Some(nodes) = self.local() else {
-            return Ok(None);
-        };
-        let mut formats = BTreeMap::new();
-        for place in nodes.files() {
-            let files = data_file::all(place.host, place.folder, &[keyspace.to_owned()], None)?;
-            for file in files.iter().filter(|file| tables.iter().any(|table| file.is_of(table))) {
-                *formats.entry(file.format().to_owned()).or_default() += 1;
-            }
-        }
-        Ok(Some(formats))
-    }
-
-    fn storage(&self, keyspace: &str, tables: &[&str]) -> Result<TableStorage> {
+    /// The node does not answer, or does not report it.
+    pub fn table_storage(&self, keyspace: &str, tables: &[&str]) -> Result<TableStorage> {
+        let agent = self.agent()?;
         let mut sum = TableStorage::default();
-        for node in self.nodes() {
-            let agent = self.agent_of(node)?;
-            for table in tables {
-                let read = read(agent, keyspace, table);
-                sum.add(&read.with_context(|| format!("ask {} for {table}", node.name))?);
-            }
+        for table in tables {
+            let read = read(agent, keyspace, table);
+            sum.add(&read.with_context(|| format!("ask {} for {table}", self.name()))?);
         }
         Ok(sum)
-    }
-
-    fn agent_of(&self, node: &NodeInfo) -> Result<&Jolokia> {
-        self.agent(&node.name).map_err(anyhow::Error::msg)
     }
 }
 
 impl TableStorage {
-    fn add(&mut self, other: &TableStorage) {
+    /// Adds the storage of another node or table.
+    pub fn add(&mut self, other: &TableStorage) {
         self.sstables += other.sstables;
         self.live_bytes += other.live_bytes;
         self.uncompressed_bytes += other.uncompressed_bytes;

@@ -1,8 +1,8 @@
 //! Other clients of a cluster, and the sizes of its tables. Both show if it is safe to offer load.
 
-use crate::cluster::Cluster;
+use crate::node::Node;
+use crate::session::{QueryResult, Session};
 use anyhow::{Context, Result};
-use cassandra::{NodeInfo, QueryResult, Session};
 use cql::Value;
 use std::collections::BTreeMap;
 
@@ -62,59 +62,62 @@ pub struct Estimate {
     pub bytes: u64,
 }
 
-impl Cluster {
-    /// Returns the connections of other clients. `None` if a node does not show them to this user,
-    /// or is older than Cassandra 4.0.
+impl Node<'_> {
+    /// Returns the connections of other clients with this node. `None` if it does not show them to
+    /// this user, or is older than Cassandra 4.0.
     ///
     /// # Errors
-    /// A node cannot be queried.
-    pub fn other_clients(&self) -> Result<Option<OtherClients>> {
-        let mut others = Vec::new();
-        for node in self.nodes() {
-            let mut session = self.session_to(node)?;
-            let found = session.query_if_shown("SELECT * FROM system_views.clients");
-            let Some(found) = found.with_context(|| ask(node, "its clients"))? else {
-                return Ok(None);
-            };
-            others.extend(other_connections(&node.name, &found, &session)?);
-        }
-        others.sort();
-        Ok(Some(OtherClients(others)))
+    /// The node cannot be queried.
+    pub fn other_clients(&self) -> Result<Option<Vec<OtherConnection>>> {
+        let mut session = self.session()?;
+        let found = session.query_if_shown("SELECT * FROM system_views.clients");
+        let Some(found) = found.with_context(|| ask(self.name(), "its clients"))? else {
+            return Ok(None);
+        };
+        other_connections(self.name(), &found, &session).map(Some)
     }
 
-    /// Returns the estimated size of each table in a keyspace. `None` if a node does not show it to
-    /// this user.
+    /// Returns the estimated size of this node's part of each table in a keyspace. `None` if the
+    /// node does not show it to this user.
     ///
     /// # Errors
-    /// A node cannot be queried.
+    /// The node cannot be queried.
     pub fn estimates(&self, keyspace: &str) -> Result<Option<BTreeMap<String, Estimate>>> {
-        let mut all: BTreeMap<String, Estimate> = BTreeMap::new();
         let named = cql::tokens::literal(keyspace);
-        for node in self.nodes() {
-            let found = self.session_to(node)?.query_if_shown(&format!(
-                "SELECT table_name, partitions_count, mean_partition_size FROM \
-                 system.size_estimates WHERE keyspace_name = {named}"
-            ));
-            let Some(found) = found.with_context(|| ask(node, "its estimates"))? else {
-                return Ok(None);
+        let found = self.session()?.query_if_shown(&format!(
+            "SELECT table_name, partitions_count, mean_partition_size FROM \
+             system.size_estimates WHERE keyspace_name = {named}"
+        ));
+        let Some(found) = found.with_context(|| ask(self.name(), "its estimates"))? else {
+            return Ok(None);
+        };
+        let mut all: BTreeMap<String, Estimate> = BTreeMap::new();
+        for row in &found.rows {
+            let [Value::Text(table), count, mean] = &row[..] else {
+                continue;
             };
-            for row in &found.rows {
-                let [Value::Text(table), count, mean] = &row[..] else {
-                    continue;
-                };
-                let whole = |cell: &Value| cell.as_i64().and_then(|n| u64::try_from(n).ok());
-                let (count, mean) = (whole(count).unwrap_or(0), whole(mean).unwrap_or(0));
-                let estimate = all.entry(table.clone()).or_default();
-                estimate.partitions += count;
-                estimate.bytes += count.saturating_mul(mean);
-            }
+            let whole = |cell: &Value| cell.as_i64().and_then(|n| u64::try_from(n).ok());
+            let (count, mean) = (whole(count).unwrap_or(0), whole(mean).unwrap_or(0));
+            let bytes = count.saturating_mul(mean);
+            all.entry(table.clone()).or_default().add(Estimate {
+                partitions: count,
+                bytes,
+            });
         }
         Ok(Some(all))
     }
 }
 
-fn ask(node: &NodeInfo, what: &str) -> String {
-    format!("ask {} for {what}", node.name)
+impl Estimate {
+    /// Adds the estimate of other ranges or of another node.
+    pub fn add(&mut self, other: Estimate) {
+        self.partitions += other.partitions;
+        self.bytes += other.bytes;
+    }
+}
+
+fn ask(node: &str, what: &str) -> String {
+    format!("ask {node} for {what}")
 }
 
 /// Returns the connections of other programs. Another cassay on this machine counts as this one.

@@ -11,8 +11,8 @@
 //! Invariants: shares are exact fractions of 2^64 until the last division. If there are enough
 //! nodes, the shares of a keyspace add up to its number of copies.
 
+use crate::node_info::NodeInfo;
 use anyhow::{Context, Result, bail};
-use cassandra::NodeInfo;
 use std::collections::BTreeMap;
 
 /// Positions on the ring: Murmur3 tokens have 64 bits, and the ring wraps around.
