@@ -41,6 +41,7 @@ mod ring_members;
 mod server_counts;
 mod service;
 mod session;
+pub mod snapshot;
 pub mod statement_change;
 pub mod status;
 mod table_comment;
@@ -80,6 +81,8 @@ pub use service::{NodeService, may};
 pub use session::{
     CONTROL_TIMEOUT, DescribedRow, NoPassword, QueryResult, RepeatedQuery, ServerError, Session,
 };
+pub use snapshot::contents::{NodeContents, TableContents};
+pub use snapshot::sstables::{Fingerprint, SstableIdentity, TableLayout};
 pub use status::{NodeState, Overview};
 pub use table_comment::{Mark, MarkedTable, OwnRuns};
 pub use table_storage::TableStorage;

@@ -54,9 +54,9 @@ impl<'a> NodeFiles<'a> {
     }
 }
 
+#[cfg(test)]
 impl<'a> NodeFiles<'a> {
-    /// Returns the files of a node in a test.
-    pub fn for_test(host: &'a Agent, folder: &'a Path) -> NodeFiles<'a> {
+    pub(crate) fn for_test(host: &'a Agent, folder: &'a Path) -> NodeFiles<'a> {
         NodeFiles {
             name: "node1",
             host,

@@ -1,9 +1,8 @@
 //! Amount of data: bytes in the tables of each node, and use of the volume that holds them.
 
 use crate::cluster::Cluster;
-use crate::snapshot::table_definitions;
 use anyhow::Result;
-use cassandra::NodeInfo;
+use cassandra::{NodeInfo, snapshot::table_definitions};
 use host::{Host, VolumeUse};
 
 /// Bytes of a keyspace on one node.

@@ -39,8 +39,8 @@ pub use logs::{LogsTaken, LogsUntil};
 pub use missing_logs::Gap;
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
-    ComparedTable, Comparison, Export, ExportedNode, Fingerprint, ImportResult, NodeContents,
-    NodeSnapshot, RestoreHow, RestoreResult, Snapshot, SstableIdentity, TableContents, TableLayout,
+    ComparedTable, Comparison, Export, ExportedNode, ImportResult, NodeSnapshot, RestoreHow,
+    RestoreResult, Snapshot,
 };
 use target_spec::{AttachSpec, Target};
 

@@ -12,9 +12,8 @@
 
 use crate::cluster::Cluster;
 use crate::data_use;
-use crate::snapshot::table_definitions;
 use anyhow::{Context, Result, ensure};
-use cassandra::{CompactionSample, Jolokia, Node, mbeans};
+use cassandra::{CompactionSample, Jolokia, Node, mbeans, snapshot::table_definitions};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 

@@ -8,15 +8,15 @@
 //! itself ignores hints older than a TRUNCATE). Compactions that an operator has disabled stay
 //! disabled.
 
-use super::table_definitions::Tables;
-use super::{
-    Fingerprint, NodeSnapshot, RestoreHow, RestoreResult, Snapshot, TableLayout, online,
-    table_definitions,
-};
+use super::{NodeSnapshot, RestoreHow, RestoreResult, Snapshot, online};
 use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cassandra::{Jolokia, Metrics, NodeInfo, Session, mbeans, owner_commands::Act};
+use cassandra::{
+    Fingerprint, Jolokia, Metrics, NodeInfo, Session, TableLayout, mbeans,
+    owner_commands::Act,
+    snapshot::table_definitions::{self, Tables},
+};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

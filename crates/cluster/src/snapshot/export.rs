@@ -4,16 +4,20 @@
 //! during the transfer. A mismatch ends the export. The folder gets its final name once everything
 //! is on disk, so a folder with that name is complete.
 
-use super::contents;
 use super::export_json::{Export, ExportedNode, FILE};
-use super::manifest::{self, Manifest, TableRecord};
 use super::progress::{Counter, with_progress};
-use super::sstables::{DATA, File};
 use super::unfinished_folder::Making;
-use super::{hard_links, on_each};
+use super::{all_parts, on_each};
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, bail, ensure};
-use cassandra::{NodeFiles, NodeInfo, Session, joined_nodes};
+use cassandra::{
+    NodeFiles, NodeInfo, Session, joined_nodes,
+    snapshot::{
+        contents,
+        manifest::{self, Manifest, TableRecord},
+        sstables::{DATA, File},
+    },
+};
 use foreign::FileKind;
 use measure::number::{bytes, counted};
 use std::io::{Read, Write};
@@ -37,7 +41,7 @@ pub(super) fn export(
     to: &Path,
     say: &mut dyn FnMut(&str),
 ) -> Result<Export> {
-    let manifests = hard_links::read(places, name)?;
+    let manifests = all_parts::read(places, name)?;
     let above = above(to)?;
     // This comes first, because removing leftovers frees space.
     let making = Making::within(&above, say)?;

@@ -5,13 +5,15 @@
 //! before [`Export::check`] has passed. Then each name is a plain name and occurs only once, and
 //! the statements only create tables of the export's keyspace.
 
-use super::contents::{NodeContents, format_of};
-use super::manifest::{Manifest, TableRecord, check_name};
-use super::sstables::{DATA, DIGEST, File};
-use super::table_definitions;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cassandra::{
     NodeInfo, Replication,
+    snapshot::{
+        contents::{NodeContents, format_of},
+        manifest::{Manifest, TableRecord, check_name},
+        sstables::{DATA, DIGEST, File},
+        table_definitions,
+    },
     statement_change::{Change, Sort, changes},
 };
 use cql::tokens::{CqlMistake, Token, TokenKind};
@@ -65,7 +67,7 @@ pub struct ExportedNode {
     pub rack: String,
     /// Its tokens, ascending.
     pub tokens: Vec<i64>,
-    /// Its layout, in the form of [`super::Fingerprint`].
+    /// Its layout, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
     /// Its contents, by table.
     pub contents: NodeContents,

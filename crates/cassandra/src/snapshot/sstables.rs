@@ -14,10 +14,10 @@ use std::fmt;
 use std::path::Path;
 
 /// Component with the rows.
-pub(super) const DATA: &str = "Data.db";
+pub const DATA: &str = "Data.db";
 
 /// Component with the decimal CRC-32 of [`DATA`].
-pub(super) const DIGEST: &str = "Digest.crc32";
+pub const DIGEST: &str = "Digest.crc32";
 
 /// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
 /// of any laboratory.
@@ -81,7 +81,8 @@ impl Fingerprint {
 }
 
 impl TableLayout {
-    pub(super) fn difference(&self, wanted: &TableLayout) -> Option<String> {
+    /// Describes the difference to the wanted layout. `None` if there is none.
+    pub fn difference(&self, wanted: &TableLayout) -> Option<String> {
         if self.sstables != wanted.sstables {
             return Some(format!(
                 "has {} SSTables instead of {}",
@@ -140,9 +141,10 @@ impl fmt::Display for Fingerprint {
 
 /// SSTable as files of one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sstable {
+pub struct Sstable {
     /// Prefix of its file names: `nb-10-big-`.
     pub prefix: String,
+    /// Identity, which a rename does not change.
     pub identity: SstableIdentity,
     /// Files by name.
     pub files: Vec<File>,
@@ -150,9 +152,10 @@ pub(super) struct Sstable {
 
 /// File below a table's folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct File {
+pub struct File {
     /// File name, or `.index/name` for a file in an index folder.
     pub name: String,
+    /// Size in bytes.
     pub bytes: u64,
     /// CRC-32 of its bytes when the snapshot was taken. Absent for live files, and in older
     /// snapshots.
@@ -162,7 +165,7 @@ pub(super) struct File {
 
 /// Contents of a table's folder, or of the folder of its snapshot.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TableFiles {
+pub struct TableFiles {
     /// Complete SSTables, by name.
     pub sstables: Vec<Sstable>,
     /// SSTables of indexes in folders of their own (`.index/`).
@@ -174,6 +177,7 @@ pub(super) struct TableFiles {
 }
 
 impl TableFiles {
+    /// Returns the layout of these files, with the SSTables by level.
     pub fn layout(&self, levels: Option<Vec<u64>>) -> TableLayout {
         let mut identities: Vec<_> = self.sstables.iter().map(|one| one.identity).collect();
         identities.sort_unstable();
@@ -198,7 +202,7 @@ impl TableFiles {
 ///
 /// # Errors
 /// The folder or a digest cannot be read.
-pub(super) fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
+pub fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
     let mut found = TableFiles::default();
     let mut groups: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     for (name, entry) in entries(host, folder)? {
@@ -223,7 +227,7 @@ pub(super) fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
 ///
 /// # Errors
 /// The folder cannot be read.
-pub(super) fn entries(host: &Agent, folder: &Path) -> Result<BTreeMap<String, Entry>> {
+pub fn entries(host: &Agent, folder: &Path) -> Result<BTreeMap<String, Entry>> {
     let mut found = BTreeMap::new();
     let in_folder = |folder: &Path| -> Result<Vec<Entry>> {
         let entries = host.list(folder, Some(DIGEST))?;
@@ -276,7 +280,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
 ///
 /// # Errors
 /// The file has other content.
-pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
+pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
     let text = file.text.as_deref().map(str::trim).unwrap_or("?");
     if text.is_empty() {
         return Ok(None);

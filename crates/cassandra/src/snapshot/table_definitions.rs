@@ -1,21 +1,21 @@
 //! Table definitions of a snapshot, and the current tables.
 
+use crate::session::Session;
 use anyhow::{Context, Result, bail};
-use cassandra::Session;
 use cql::Value;
 use cql::tokens::literal;
 use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 
 /// Table ids by table name.
-pub(crate) type Tables = BTreeMap<String, String>;
+pub type Tables = BTreeMap<String, String>;
 
 /// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` ones, or all.
 ///
 /// # Errors
 /// A name is not a valid Cassandra name, or the table does not exist. The message lists the
 /// existing ones.
-pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
+pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
         bail!("there is no keyspace {keyspace} with a table in it");
@@ -39,7 +39,7 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
 ///
 /// # Errors
 /// There is a view; the message names it and its table.
-pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
+pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
          {}",
@@ -62,7 +62,7 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
 ///
 /// # Errors
 /// The node does not answer.
-pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
+pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
     check_keyspace(keyspace)?;
     let cql = format!(
         "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = {}",
@@ -80,7 +80,10 @@ pub(super) fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tabl
 }
 
 /// Refuses invalid keyspace names, because names become part of statements, MBean names and paths.
-pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
+///
+/// # Errors
+/// The name is not valid, or belongs to the server.
+pub fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
         bail!("{keyspace:?} is not a keyspace: names have only letters, digits and '_'");
@@ -95,11 +98,7 @@ pub(super) fn check_keyspace(keyspace: &str) -> Result<()> {
 ///
 /// # Errors
 /// The node does not answer, or does not support DESCRIBE (before 4.0).
-pub(super) fn describe(
-    session: &mut Session,
-    keyspace: &str,
-    tables: &Tables,
-) -> Result<Vec<String>> {
+pub fn describe(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<Vec<String>> {
     let cql = format!("DESCRIBE KEYSPACE \"{keyspace}\" WITH INTERNALS");
     let described = session.query(&cql).with_context(|| format!("describe {keyspace}"))?;
     let mut statements = Vec::new();
@@ -134,7 +133,7 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
 ///
 /// # Errors
 /// A statement is refused.
-pub(super) fn make_again(
+pub fn make_again(
     session: &mut Session,
     keyspace: &str,
     tables: &[&str],
@@ -157,11 +156,7 @@ pub(super) fn make_again(
 ///
 /// # Errors
 /// The node does not answer.
-pub(crate) fn compacting(
-    session: &mut Session,
-    keyspace: &str,
-    tables: &[&str],
-) -> Result<Vec<String>> {
+pub fn compacting(session: &mut Session, keyspace: &str, tables: &[&str]) -> Result<Vec<String>> {
     let cql = format!(
         "SELECT table_name, compaction FROM system_schema.tables WHERE keyspace_name = {}",
         literal(keyspace)

@@ -4,8 +4,8 @@
 //! is complete. A node's manifest is self-contained: it includes the table definitions.
 
 use super::sstables::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
+use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, bail, ensure};
-use cassandra::NodeFiles;
 use host::{Agent, Entry, FileStep};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -24,26 +24,34 @@ const NAME_CHARS_MAX: usize = 80;
 
 /// A node's part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub struct Manifest {
+    /// Format number of the file.
     pub format: u32,
+    /// Name of the snapshot.
     pub name: String,
+    /// Keyspace of its tables.
     pub keyspace: String,
+    /// Creation time in nanoseconds since 1970.
     pub created_unix_ns: u64,
     /// Version of Cassandra that wrote the files.
     pub version: String,
     /// Statements that create the keyspace and its tables.
     pub schema: Vec<String>,
+    /// Its tables.
     pub tables: Vec<TableRecord>,
 }
 
 /// A table in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct TableRecord {
+pub struct TableRecord {
+    /// Name of the table.
     pub name: String,
     /// Table id at the time of the snapshot, 32 hexadecimal digits.
     pub id: String,
+    /// SSTables by level, if its strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
+    /// Its SSTables.
     pub sstables: Vec<SstableRecord>,
     /// Files of indexes in folders of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,14 +60,19 @@ pub(super) struct TableRecord {
 
 /// An SSTable in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SstableRecord {
+pub struct SstableRecord {
+    /// Common start of its file names.
     pub prefix: String,
+    /// CRC-32 of its data.
     pub digest: u32,
+    /// Size of its data file.
     pub data_bytes: u64,
+    /// Its files.
     pub files: Vec<File>,
 }
 
 impl TableRecord {
+    /// Describes a table by its files.
     pub fn new(name: String, id: String, levels: Option<Vec<u64>>, files: TableFiles) -> Self {
         let record = |one: Sstable| SstableRecord {
             prefix: one.prefix,
@@ -76,6 +89,7 @@ impl TableRecord {
         }
     }
 
+    /// Returns the files of the table.
     pub fn files(&self) -> TableFiles {
         let sstable = |one: &SstableRecord| Sstable {
             prefix: one.prefix.clone(),
@@ -94,6 +108,7 @@ impl TableRecord {
 }
 
 impl Manifest {
+    /// Describes a snapshot that has no tables yet.
     pub fn new(name: &str, keyspace: &str, version: &str, schema: Vec<String>) -> Manifest {
         Manifest {
             format: FORMAT,
@@ -106,6 +121,7 @@ impl Manifest {
         }
     }
 
+    /// Returns the layout of its tables.
     pub fn fingerprint(&self) -> Fingerprint {
         let layout = |table: &TableRecord| {
             let layout = table.files().layout(table.levels.clone());
@@ -116,12 +132,16 @@ impl Manifest {
         }
     }
 
+    /// Returns the number of its files.
     pub fn files_count(&self) -> u64 {
         let count = |table: &TableRecord| table.files().all().count() as u64;
         self.tables.iter().map(count).sum()
     }
 
     /// Returns the step that writes the manifest to a snapshot's folder.
+    ///
+    /// # Errors
+    /// The manifest cannot be encoded.
     pub fn write(&self, snapshot: &Path) -> Result<FileStep> {
         let text = serde_json::to_vec_pretty(self).context("write the manifest")?;
         Ok(FileStep::write(snapshot.join(FILE), text))
@@ -154,22 +174,22 @@ impl Manifest {
 }
 
 /// Returns the folder of all snapshots of a node.
-pub(super) fn snapshots_folder(node: &Path) -> PathBuf {
+pub fn snapshots_folder(node: &Path) -> PathBuf {
     node.join(FOLDER)
 }
 
 /// Returns the folder of one snapshot of a node.
-pub(super) fn folder(node: &Path, name: &str) -> PathBuf {
+pub fn folder(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(name)
 }
 
 /// Returns the folder of a snapshot under construction, whose name is invalid for snapshots.
-pub(super) fn folder_in_making(node: &Path, name: &str) -> PathBuf {
+pub fn folder_in_making(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(format!(".making-{name}"))
 }
 
 /// Returns the folder of a table's files in a snapshot's folder.
-pub(super) fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> PathBuf {
+pub fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> PathBuf {
     snapshot.join(keyspace).join(table)
 }
 
@@ -177,7 +197,7 @@ pub(super) fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> Path
 ///
 /// # Errors
 /// The folder cannot be read.
-pub(super) fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
+pub fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     let folder = snapshots_folder(place.folder);
     let entries = place.host.list(&folder, None)?.unwrap_or_default();
     let mut names = Vec::new();
@@ -195,7 +215,7 @@ pub(super) fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The message describes the valid names.
-pub(crate) fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {
         bail!(

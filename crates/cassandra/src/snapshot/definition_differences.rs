@@ -6,8 +6,8 @@
 //! version.
 
 use super::table_definitions;
+use crate::session::Session;
 use anyhow::{Result, bail};
-use cassandra::Session;
 use cql::tokens::{Token, TokenKind};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Definition {
 ///
 /// # Errors
 /// The differing table with the difference, or the node does not answer.
-pub(super) fn refuse_different(
+pub fn refuse_different(
     session: &mut Session,
     keyspace: &str,
     tables: &[&str],

@@ -38,7 +38,7 @@ static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::defaul
 
 /// Files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub enum Reading {
     /// Files that were not yet verified, or have changed since.
     Once,
     /// Every file, even if it was already verified.
@@ -49,7 +49,7 @@ pub(super) enum Reading {
 ///
 /// # Errors
 /// A file cannot be read, or a `Data.db` does not match its own digest.
-pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
+pub fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
     let names: Vec<String> = files.all().map(|file| file.name.clone()).collect();
     let mut sums = host.sums(folder, &names)?.into_iter();
     let mut problems = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Resul
 ///
 /// # Errors
 /// The names of missing or changed files.
-pub(super) fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
+pub fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     let manifest = Manifest::read(host, folder)?;
     let mut problems = Vec::new();
     for table in &manifest.tables {
@@ -163,7 +163,7 @@ fn compare(
 }
 
 /// Forgets all verified files, so that the next check reads all files again.
-pub(super) fn doubt() {
+pub fn doubt() {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 

@@ -7,7 +7,7 @@
 
 /// Counts in a `Statistics.db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Counts {
+pub struct Counts {
     /// Partitions, including deleted ones.
     pub partitions: u64,
     /// Rows. Rows of a partition in several SSTables count in each of them. `None` if the number
@@ -23,7 +23,7 @@ const STATS: u32 = 2;
 const ITEMS_MAX: u32 = 1 << 16;
 
 /// Parses a `Statistics.db` of a format such as `nb`.
-pub(super) fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
+pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut contents = Reader(bytes);
     let components = contents.count()?;
     if has_checksums(format) {
@@ -46,7 +46,7 @@ pub(super) fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
 }
 
 /// Returns the bytes before compression from a `CompressionInfo.db`.
-pub(super) fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
+pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;
     for _ in 0..info.count()? {

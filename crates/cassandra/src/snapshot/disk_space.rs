@@ -4,8 +4,9 @@
 //! and the server's own tables and commit log grow. On a full volume that fails halfway: the node
 //! goes down, and some replicas are empty.
 
+use crate::mbeans;
+use crate::node_files::NodeFiles;
 use anyhow::{Result, bail};
-use cassandra::{NodeFiles, mbeans};
 use host::VolumeUse;
 use measure::number::bytes;
 
@@ -19,7 +20,7 @@ const HEADROOM_BYTES: u64 = 80 * MIB;
 ///
 /// # Errors
 /// The volume is too small. The message has both numbers and a remedy. Nothing has changed.
-pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
+pub fn check(place: &NodeFiles<'_>) -> Result<()> {
     // A node that does not report its memtables needs only the general reserve.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
     judge(place, &place.host.space(place.folder)?, memtables)

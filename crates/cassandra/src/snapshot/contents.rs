@@ -1,9 +1,9 @@
 //! Contents of tables in comparable numbers: rows, bytes per row, SSTables per level, compression
 //! ratio, format versions.
 //!
-//! A fingerprint ([`super::Fingerprint`]) proves that two nodes have the same SSTables. These
-//! numbers show the size of a difference. The numbers come from the SSTables themselves, so a
-//! snapshot that no server has loaded has them too.
+//! A fingerprint ([`super::sstables::Fingerprint`]) proves that two nodes have the same SSTables.
+//! These numbers show the size of a difference. The numbers come from the SSTables themselves, so
+//! a snapshot that no server has loaded has them too.
 
 use super::hard_links::TableNow;
 use super::manifest::{self, Manifest};
@@ -70,7 +70,7 @@ impl TableContents {
 pub type NodeContents = BTreeMap<String, TableContents>;
 
 /// Returns the format version from the prefix of an SSTable's file names: `nb` of `nb-10-big-`.
-pub(super) fn format_of(prefix: &str) -> &str {
+pub fn format_of(prefix: &str) -> &str {
     prefix.split('-').next().unwrap_or_default()
 }
 
@@ -78,7 +78,7 @@ pub(super) fn format_of(prefix: &str) -> &str {
 ///
 /// # Errors
 /// A file cannot be read. If a file can be read but not parsed, only its number is absent.
-pub(super) fn read_table(
+pub fn read_table(
     host: &Agent,
     folder: &Path,
     files: &TableFiles,
@@ -137,11 +137,7 @@ fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<
 ///
 /// # Errors
 /// A file cannot be read.
-pub(super) fn read_snapshot(
-    host: &Agent,
-    folder: &Path,
-    manifest: &Manifest,
-) -> Result<NodeContents> {
+pub fn read_snapshot(host: &Agent, folder: &Path, manifest: &Manifest) -> Result<NodeContents> {
     let of = |table: &manifest::TableRecord| {
         let at = manifest::table_folder(folder, &manifest.keyspace, &table.name);
         let contents = read_table(host, &at, &table.files(), table.levels.clone())?;
@@ -154,7 +150,7 @@ pub(super) fn read_snapshot(
 ///
 /// # Errors
 /// A file cannot be read.
-pub(super) fn read_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeContents> {
+pub fn read_tables(host: &Agent, tables: &[TableNow]) -> Result<NodeContents> {
     let of = |table: &TableNow| {
         let contents = read_table(host, &table.folder, &table.files, table.levels.clone())?;
         Ok((table.name.clone(), contents))
