@@ -41,6 +41,7 @@ mod ring_members;
 mod server_counts;
 mod service;
 mod session;
+pub mod settings;
 pub mod snapshot;
 pub mod statement_change;
 pub mod status;
@@ -81,6 +82,7 @@ pub use service::{NodeService, may};
 pub use session::{
     CONTROL_TIMEOUT, DescribedRow, NoPassword, QueryResult, RepeatedQuery, ServerError, Session,
 };
+pub use settings::{Effect, NodeConfiguration, NodeReport, Proof, SchemaOption};
 pub use snapshot::contents::{NodeContents, TableContents};
 pub use snapshot::sstables::{Fingerprint, SstableIdentity, TableLayout};
 pub use status::{NodeState, Overview};

@@ -32,8 +32,7 @@ pub use dirs::Dirs;
 pub use expected_capabilities::{capabilities_of, capabilities_there};
 pub use host::VolumeUse;
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, NodeDied, NodePlace, NodeReports, Proof, SchemaOption,
-    free_disk_bytes, not_startable, unplaceable,
+    HostInfo, NodeDied, NodePlace, NodeReports, free_disk_bytes, not_startable, unplaceable,
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use missing_logs::Gap;

@@ -11,7 +11,8 @@ mod rules;
 pub use finding::{Finding, Severity};
 
 use anyhow::{Context, Result};
-use cluster::{Cluster, NodeConfiguration};
+use cassandra::NodeConfiguration;
+use cluster::Cluster;
 use host::Agent;
 use host::settings::{HostSettings, Question};
 use std::net::{IpAddr, UdpSocket};

@@ -14,7 +14,7 @@ use store::record::SettingVerdict;
 use super::probe_collector;
 use super::running_target::Running;
 use anyhow::Result;
-use cluster::{Effect, NodeConfiguration, Proof};
+use cassandra::{Effect, NodeConfiguration, Proof};
 use doctor::{HostExamination, Severity};
 use std::collections::BTreeMap;
 use store::record::{

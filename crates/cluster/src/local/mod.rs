@@ -8,7 +8,6 @@
 mod added_node;
 pub(crate) mod assign_hosts;
 mod class_archive;
-mod compare_settings;
 mod fault_handles;
 mod host_info;
 mod host_layout;
@@ -40,6 +39,6 @@ pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
 #[cfg(test)]
 pub(crate) use settings::ring as ring_of_test;
-pub use settings_check::{Effect, NodeConfiguration, NodePlace, NodeReports, Proof, SchemaOption};
+pub use settings_check::{NodePlace, NodeReports};
 pub(crate) use start::start;
 pub use start_check::{free_disk_bytes, not_startable};

@@ -3,9 +3,8 @@
 use super::{LOAD_USER, USER, access};
 use crate::local::node_process::LocalNode;
 use crate::local::ready;
-use crate::local::settings_check::{Effect, Proof};
 use anyhow::{Context, Result, bail};
-use cassandra::{Access, Credentials, ServerError, Session};
+use cassandra::{Access, Credentials, Effect, Proof, ServerError, Session};
 use cql::response::ErrorCode;
 use measure::clock::Deadline;
 use std::cell::Cell;

@@ -1,8 +1,8 @@
 //! Verifies the complete replication of a keyspace. Copies in an additional data center are also a
 //! difference.
 
-use super::super::{Effect, Proof};
-use crate::local::compare_settings::plain;
+use crate::settings::compare_settings::plain;
+use crate::settings::outcome::{Effect, Proof};
 use cql::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;

@@ -1,15 +1,13 @@
 //! Report of a node, queried once: settings from the server's virtual table; flags, properties and
 //! machine size from the JVM. Also contains the proofs that follow from the report.
 
+use super::compare_settings::{self, Flag, JvmOption, SettingPair};
 use super::outcome::{Effect, Proof};
-use crate::local::class_archive;
-use crate::local::compare_settings::{self, Flag, JvmOption, SettingPair};
-use crate::local::node_process::LocalNode;
+use crate::jolokia::Jolokia;
+use crate::node::Node;
 use anyhow::{Context, Result};
-use cassandra::{Access, Jolokia, Session};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use target_spec::{Collector, LocalSpec, redact};
 use versions::{Line, Release};
 
@@ -86,45 +84,61 @@ const SETTINGS: &str = "system_views.settings";
 const FLAGS: &str = "VM.flags";
 const PROPERTIES: &str = "VM.system_properties";
 const ARGUMENTS: &str = "Runtime.InputArguments";
-pub(super) const CONTAINER: &str = "VM.info";
+/// Source of facts about the JVM's container.
+pub const CONTAINER: &str = "VM.info";
 const MAPPED: &str = "VM.info";
-pub(super) const JVM: &str = "JVM";
+/// Source of facts about the JVM itself.
+pub const JVM: &str = "JVM";
 /// JVM fact with the mapped class data archives.
 const ARCHIVES: &str = "class_archives";
 /// Displayed value of a missing option.
 const ABSENT: &str = "absent";
-pub(super) const NO_AGENT: &str = "the JVM cannot be asked: no agent";
+/// Reason for the absence of all facts about the JVM.
+pub const NO_AGENT: &str = "the JVM cannot be asked: no agent";
 
-/// Time limit for reading the settings.
-const LIMIT: Duration = Duration::from_secs(30);
+/// Prefix of an archive's name, by which it is recognised among a JVM's mappings.
+pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 
 /// Report of a node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NodeReport {
-    settings: BTreeMap<String, String>,
+pub struct NodeReport {
+    /// Rows of `system_views.settings`.
+    pub settings: BTreeMap<String, String>,
     /// JVM part of the report. `None` without an agent.
-    pub(super) jvm: Option<Jvm>,
+    pub jvm: Option<Jvm>,
 }
 
+/// Part of a report that comes from the JVM.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Jvm {
+pub struct Jvm {
     /// All flags by name.
-    flags: BTreeMap<String, Flag>,
-    properties: BTreeMap<String, String>,
-    arguments: Vec<String>,
-    pub(super) facts: BTreeMap<String, String>,
+    pub flags: BTreeMap<String, Flag>,
+    /// System properties.
+    pub properties: BTreeMap<String, String>,
+    /// Arguments of its command line.
+    pub arguments: Vec<String>,
+    /// Facts, as [`NodeConfiguration::jvm`] has them.
+    pub facts: BTreeMap<String, String>,
 }
 
-pub(super) fn see(node: &LocalNode, access: &Access) -> Result<NodeReport> {
-    let name = &node.layout.name;
-    let settings = Session::open(node.cql_address(), access, LIMIT)
-        .and_then(|mut session| session.pairs("SELECT name, value FROM system_views.settings"))
-        .with_context(|| format!("read the settings of {name}"))?;
-    let jvm = node.jolokia.as_ref().map(see_jvm).transpose();
-    Ok(NodeReport {
-        settings,
-        jvm: jvm.with_context(|| format!("ask the JVM of {name}"))?,
-    })
+impl Node<'_> {
+    /// Asks the node for its settings, and its JVM for flags, properties and machine size. Without
+    /// MBeans, the JVM's part is absent.
+    ///
+    /// # Errors
+    /// The node or its JVM does not answer.
+    pub fn report(&self) -> Result<NodeReport> {
+        let name = self.name();
+        let settings = self
+            .session()
+            .and_then(|mut session| session.pairs("SELECT name, value FROM system_views.settings"))
+            .with_context(|| format!("read the settings of {name}"))?;
+        let jvm = self.mbeans.as_ref().ok().map(|agent| see_jvm(agent)).transpose();
+        Ok(NodeReport {
+            settings,
+            jvm: jvm.with_context(|| format!("ask the JVM of {name}"))?,
+        })
+    }
 }
 
 const RUNTIME: &str = "java.lang:type=Runtime";
@@ -134,7 +148,7 @@ const SYSTEM: &str = "java.lang:type=OperatingSystem";
 ///
 /// # Errors
 /// The agent does not answer.
-pub(super) fn java_of(jolokia: &Jolokia) -> Result<BTreeMap<String, String>> {
+pub fn java_of(jolokia: &Jolokia) -> Result<BTreeMap<String, String>> {
     let attributes = [
         (RUNTIME, "SpecVersion", "java"),
         (RUNTIME, "VmName", "name"),
@@ -181,7 +195,8 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
 }
 
 impl NodeReport {
-    pub(super) fn configuration(self, node: &str, release: &Release) -> NodeConfiguration {
+    /// Returns the part of the report that a record keeps.
+    pub fn configuration(self, node: &str, release: &Release) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
             // The JVM derives this flag from its CPUs, but reports its origin as default.
@@ -197,7 +212,8 @@ impl NodeReport {
         }
     }
 
-    pub(super) fn proofs(&self, spec: &LocalSpec, node: &str) -> Vec<Proof> {
+    /// Compares the requested settings of a managed node with the report.
+    pub fn proofs(&self, spec: &LocalSpec, node: &str) -> Vec<Proof> {
         let mut proofs = Vec::new();
         let heap_is_ours =
             |option: &&str| !spec.jvm_options.iter().any(|one| one.starts_with(*option));
@@ -257,7 +273,7 @@ impl NodeReport {
     fn sharing_proof(&self, node: &str) -> Proof {
         let judged = self.jvm.as_ref().map(|jvm| {
             let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
-            if mapped.contains(class_archive::PREFIX) {
+            if mapped.contains(ARCHIVE_PREFIX) {
                 ("true".to_string(), true)
             } else {
                 (format!("false (mapped: {mapped})"), false)
@@ -273,7 +289,7 @@ impl NodeReport {
     }
 
     /// Verifies one JVM option.
-    pub(super) fn option(&self, option: &str, node: &str) -> Proof {
+    pub fn option(&self, option: &str, node: &str) -> Proof {
         let (key, wanted, parsed) = jvm_key(option);
         let (shown, source) = match &self.jvm {
             None => (None, JVM),
@@ -359,7 +375,7 @@ type ShownSetting = (String, bool, &'static str);
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::local::settings_check) fn report(facts: &[(&str, &str)]) -> NodeReport {
+    pub(in crate::settings) fn report(facts: &[(&str, &str)]) -> NodeReport {
         let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let text = "bool UseZGC = true {product} {command line}\n\
                     size_t MaxHeapSize = 536870912 {product} {command line}\n";
@@ -375,7 +391,7 @@ pub(super) mod tests {
     }
 
     /// Formats proofs as `key: value yes`, one line each.
-    pub(in crate::local::settings_check) fn brief(proofs: &[Proof]) -> Vec<String> {
+    pub(in crate::settings) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),
             Effect::NotInEffect(shown) => format!("{}: {shown} no", one.key),

@@ -3,23 +3,25 @@
 
 mod java_text;
 
-use super::settings_check::Effect;
+use super::outcome::Effect;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use target_spec::jvm_size;
 
 /// Requested value of a yaml key, and the server's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SettingPair {
+pub struct SettingPair {
     /// Key, with dots where the server flattens it.
     pub key: String,
+    /// Requested value.
     pub wanted: String,
+    /// Result of the comparison.
     pub effect: Effect,
 }
 
 /// Looks up a key of `cassandra.yaml` in `system_views.settings`. The server flattens most nested
 /// keys with dots, and shows some as one text.
-pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
+pub fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
     if let Some(row) = rows.get(key) {
         return vec![SettingPair {
             key: key.to_string(),
@@ -49,7 +51,7 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
 /// Returns a value as text, without JSON quotes.
-pub(super) fn plain(value: &Value) -> String {
+pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -79,7 +81,7 @@ fn effect(value: &Value, row: &str) -> Effect {
 }
 
 /// Returns true if two texts of a setting mean the same value.
-pub(super) fn same(wanted: &str, shown: &str) -> bool {
+pub fn same(wanted: &str, shown: &str) -> bool {
     let (wanted, shown) = (wanted.trim(), shown.trim());
     if wanted.eq_ignore_ascii_case(shown) {
         return true;
@@ -129,7 +131,8 @@ fn quantity(text: &str) -> Option<(&'static str, f64)> {
 
 /// JVM flag in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Flag {
+pub struct Flag {
+    /// Value of the flag.
     pub value: String,
     /// Origin of the value: `command line`, `ergonomic`, `default` …
     pub origin: String,
@@ -147,7 +150,7 @@ impl Flag {
 }
 
 /// Parses the output of `VM.flags -all`: `uintx MaxHeapSize = 1073741824 {product} {command line}`.
-pub(super) fn flags(text: &str) -> BTreeMap<String, Flag> {
+pub fn flags(text: &str) -> BTreeMap<String, Flag> {
     let flag = |line: &str| -> Option<(String, Flag)> {
         let (name, rest) = line.split_once('=')?;
         let name = name.split_ascii_whitespace().nth(1)?;
@@ -166,7 +169,7 @@ pub(super) fn flags(text: &str) -> BTreeMap<String, Flag> {
 
 /// Parsed JVM option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum JvmOption<'a> {
+pub enum JvmOption<'a> {
     /// Flag with name and value.
     Flag(&'a str, String),
     /// System property with name and value.
@@ -184,7 +187,7 @@ const SHORT: [(&str, &str); 4] = [
 ];
 
 /// Parses one option.
-pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
+pub fn jvm_option(option: &str) -> JvmOption<'_> {
     if let Some(flag) = option.strip_prefix("-XX:") {
         if let Some(name) = flag.strip_prefix('+') {
             return JvmOption::Flag(name, "true".to_string());
@@ -216,7 +219,7 @@ pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
 
 /// Returns true if a flag has the requested value. The JVM rounds sizes up to the heap's
 /// granularity, which is at most the largest G1 region, 32 MiB.
-pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
+pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {
         return true;
@@ -230,7 +233,7 @@ pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
 
 /// Parses what `VM.info` reports about the container that the JVM detects. Empty outside a
 /// container.
-pub(super) fn container(text: &str) -> BTreeMap<String, String> {
+pub fn container(text: &str) -> BTreeMap<String, String> {
     let section = text
         .lines()
         .skip_while(|line| !line.starts_with("container (cgroup) information:"))
@@ -248,7 +251,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
 }
 
 /// Returns the distinct names of class data archives among the mappings in `VM.info`.
-pub(super) fn archives(text: &str) -> Vec<String> {
+pub fn archives(text: &str) -> Vec<String> {
     let mapped = text.lines().skip_while(|line| !line.starts_with("Dynamic libraries:"));
     let mut names: Vec<String> = mapped
         .filter_map(|line| line.split_ascii_whitespace().last()?.rsplit('/').next())
@@ -261,12 +264,12 @@ pub(super) fn archives(text: &str) -> Vec<String> {
 }
 
 /// Parses a size in `VM.info`: `3145728 k`, or a plain number of bytes.
-pub(super) fn container_bytes(text: &str) -> Option<u64> {
+pub fn container_bytes(text: &str) -> Option<u64> {
     jvm_size(&text.replace(' ', ""))
 }
 
 /// Parses a Java properties file, as `VM.system_properties` prints it.
-pub(super) fn properties(text: &str) -> BTreeMap<String, String> {
+pub fn properties(text: &str) -> BTreeMap<String, String> {
     let pair = |line: &str| -> Option<(String, String)> {
         if line.starts_with('#') {
             return None;

@@ -2,11 +2,11 @@
 
 mod replication;
 
+use super::compare_settings::{plain, same};
 use super::outcome::{Effect, Proof};
-use crate::cluster::Cluster;
-use crate::local::compare_settings::{plain, same};
+use crate::node::Node;
+use crate::session::Session;
 use anyhow::{Context, Result};
-use cassandra::Session;
 use cql::Value;
 use cql::tokens::literal;
 use serde_json::Value as Json;
@@ -27,75 +27,56 @@ pub struct SchemaOption {
     pub value: Json,
 }
 
-impl Cluster {
-    /// Compares the requested options of each table, by table name, with every node's schema.
+/// Query for options: name of the table or keyspace, schema table, condition for its rows, and
+/// requested options.
+type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
+
+impl Node<'_> {
+    /// Compares the requested options of each table, by table name, with the node's schema.
     ///
     /// # Errors
-    /// A node does not answer, or has no such table.
+    /// The node does not answer, or has no such table.
     pub fn table_proofs(
         &self,
         keyspace: &str,
         tables: &BTreeMap<String, Vec<SchemaOption>>,
     ) -> Result<Vec<Proof>> {
-        compare_tables(self, keyspace, tables)
+        let keyspace = literal(keyspace);
+        let mut rows: Vec<OptionRows<'_>> = Vec::new();
+        for (table, options) in tables {
+            let name = literal(table);
+            let is_it = format!("keyspace_name = {keyspace} AND table_name = {name}");
+            rows.push((table, TABLES, is_it, options));
+        }
+        self.option_proofs(&rows)
     }
 
-    /// Compares the requested options of a keyspace with every node's schema.
+    /// Compares the requested options of a keyspace with the node's schema.
     ///
     /// # Errors
-    /// As [`Cluster::table_proofs`].
+    /// As [`Node::table_proofs`].
     pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
-        compare_keyspace(self, keyspace, options)
+        let is_it = format!("keyspace_name = {}", literal(keyspace));
+        self.option_proofs(&[(keyspace, KEYSPACES, is_it, options)])
     }
-}
 
-/// Implements [`Cluster::table_proofs`].
-fn compare_tables(
-    cluster: &Cluster,
-    keyspace: &str,
-    tables: &BTreeMap<String, Vec<SchemaOption>>,
-) -> Result<Vec<Proof>> {
-    let keyspace = literal(keyspace);
-    let mut rows: Vec<OptionRows<'_>> = Vec::new();
-    for (table, options) in tables {
-        let name = literal(table);
-        let is_it = format!("keyspace_name = {keyspace} AND table_name = {name}");
-        rows.push((table, TABLES, is_it, options));
-    }
-    proofs(cluster, &rows)
-}
-
-/// Implements [`Cluster::keyspace_proofs`].
-fn compare_keyspace(
-    cluster: &Cluster,
-    keyspace: &str,
-    options: &[SchemaOption],
-) -> Result<Vec<Proof>> {
-    let is_it = format!("keyspace_name = {}", literal(keyspace));
-    proofs(cluster, &[(keyspace, KEYSPACES, is_it, options)])
-}
-
-/// Query for options: name of the table or keyspace, schema table, condition for its rows, and
-/// requested options.
-type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
-
-fn proofs(cluster: &Cluster, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
-    let asked = || rows.iter().filter(|(.., options)| !options.is_empty());
-    if asked().next().is_none() {
-        return Ok(Vec::new());
-    }
-    let mut proofs = Vec::new();
-    for node in cluster.nodes() {
-        let mut session = cluster.session_to(node)?;
+    fn option_proofs(&self, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
+        let asked = || rows.iter().filter(|(.., options)| !options.is_empty());
+        if asked().next().is_none() {
+            return Ok(Vec::new());
+        }
+        let node = self.name();
+        let mut proofs = Vec::new();
+        let mut session = self.session()?;
         for (name, source, is_it, options) in asked() {
             let columns = columns(&mut session, source, is_it)
-                .with_context(|| format!("ask {} for the options of {name}", node.name))?;
+                .with_context(|| format!("ask {node} for the options of {name}"))?;
             for option in *options {
-                proofs.extend(option_proofs(&node.name, (name, source), option, &columns));
+                proofs.extend(option_proofs(node, (name, source), option, &columns));
             }
         }
+        Ok(proofs)
     }
-    Ok(proofs)
 }
 
 fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> {

@@ -33,7 +33,7 @@ pub enum Effect {
 impl Effect {
     /// Converts a shown value, with the result of the comparison. `None` means that the value is
     /// not visible, for the reason `why`.
-    pub(in crate::local) fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
+    pub fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
             Some((shown, false)) => Effect::NotInEffect(shown),
