@@ -2,7 +2,8 @@
 
 use crate::cluster::Cluster;
 use anyhow::Result;
-use cassandra::{NodeInfo, snapshot::table_definitions};
+use cassandra::NodeInfo;
+use cassandra::snapshot::table_definitions;
 use host::{Host, VolumeUse};
 
 /// Bytes of a keyspace on one node.

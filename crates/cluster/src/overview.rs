@@ -3,10 +3,8 @@
 use crate::cluster::Cluster;
 use crate::kept_cluster::{KeptCluster, KeptNode};
 use anyhow::Result;
-use cassandra::{
-    Node, NodeInfo, NodeState, Overview, Ring,
-    status::{look, overview, shares},
-};
+use cassandra::status::{look, overview, shares};
+use cassandra::{Node, NodeInfo, NodeState, Overview, Ring};
 use std::collections::BTreeMap;
 
 impl Cluster {

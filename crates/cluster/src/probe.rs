@@ -1,14 +1,12 @@
-//! Assigns probes to the parts of a cluster: metrics of machine, hosts, processes and database while
-//! work is running. Probes of machine, hosts and processes, and the sampling threads, are in
+//! Assigns probes to the parts of a cluster: metrics of machine, hosts, processes and database
+//! while work is running. Probes of machine, hosts and processes, and the sampling threads, are in
 //! [`host::probe`] and run in the host's agent. The probes of a node are in [`cassandra::probe`].
 
 use crate::cluster::Cluster;
 use crate::local::{LocalNode, Nodes};
 use anyhow::Result;
-use cassandra::{
-    NodeInfo,
-    probe::{BY_AGENT, GcLog, NO_METRICS, ONLY_BY_MBEANS, ProbeSpec},
-};
+use cassandra::NodeInfo;
+use cassandra::probe::{BY_AGENT, GcLog, NO_METRICS, ONLY_BY_MBEANS, ProbeSpec};
 use host::probe::{Probes, Sampler};
 use host::{Hosts, Watch};
 use std::collections::BTreeMap;

@@ -13,7 +13,8 @@
 use crate::cluster::Cluster;
 use crate::data_use;
 use anyhow::{Context, Result, ensure};
-use cassandra::{CompactionSample, Jolokia, Node, mbeans, snapshot::table_definitions};
+use cassandra::snapshot::table_definitions;
+use cassandra::{CompactionSample, Jolokia, Node, mbeans};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 

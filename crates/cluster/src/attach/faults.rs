@@ -3,10 +3,10 @@
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use anyhow::{Context, Result};
+use cassandra::owner_commands::{Act, GivenOrder, Order};
 use cassandra::{
     Access, CONTROL_TIMEOUT, Handles, HostHandle, Jolokia, NodeAddressMap, NodeControl, NodeHandle,
     NodeInfo, NodeService, OperatorHandle, PodHandle, Session, addresses_of,
-    owner_commands::{Act, GivenOrder, Order},
 };
 use cql::value::Value;
 use host::process::Identity;

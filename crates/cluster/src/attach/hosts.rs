@@ -4,7 +4,8 @@
 //! It changes nothing there, and the agents' own files disappear with the agents.
 
 use anyhow::{Context, Result, bail};
-use cassandra::{NodeInfo, log_position::Marks};
+use cassandra::NodeInfo;
+use cassandra::log_position::Marks;
 use host::process::Identity;
 use host::{Agent, Destination, Service};
 use std::collections::BTreeSet;

@@ -13,10 +13,8 @@ use super::node_process::gc_log_name;
 use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
 use anyhow::{Result, bail};
-use cassandra::{
-    RestartMode,
-    process_tags::{mark, mark_of_node},
-};
+use cassandra::RestartMode;
+use cassandra::process_tags::{mark, mark_of_node};
 use std::process::Command;
 use target_spec::{Collector, LocalSpec};
 

@@ -133,13 +133,9 @@ impl Nodes {
 
 #[cfg(test)]
 mod report_of_test {
-    use cassandra::{
-        Effect, Proof,
-        settings::{
-            compare_settings,
-            node_report::{Jvm, NodeReport},
-        },
-    };
+    use cassandra::settings::compare_settings;
+    use cassandra::settings::node_report::{Jvm, NodeReport};
+    use cassandra::{Effect, Proof};
 
     pub(super) fn report(facts: &[(&str, &str)]) -> NodeReport {
         let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());

@@ -3,16 +3,12 @@
 use super::{NodeSnapshot, Snapshot, on_all};
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, bail};
-use cassandra::{
-    NodeFiles,
-    snapshot::{
-        checksums::{self, Reading},
-        hard_links,
-        manifest::{self, Manifest},
-        sstables::Fingerprint,
-        table_definitions::{self, Tables},
-    },
-};
+use cassandra::NodeFiles;
+use cassandra::snapshot::checksums::{self, Reading};
+use cassandra::snapshot::hard_links;
+use cassandra::snapshot::manifest::{self, Manifest};
+use cassandra::snapshot::sstables::Fingerprint;
+use cassandra::snapshot::table_definitions::{self, Tables};
 use std::collections::BTreeMap;
 
 pub(crate) fn create(

@@ -12,11 +12,9 @@ use super::{NodeSnapshot, RestoreHow, RestoreResult, Snapshot, online};
 use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cassandra::{
-    Fingerprint, Jolokia, Metrics, NodeInfo, Session, TableLayout, mbeans,
-    owner_commands::Act,
-    snapshot::table_definitions::{self, Tables},
-};
+use cassandra::owner_commands::Act;
+use cassandra::snapshot::table_definitions::{self, Tables};
+use cassandra::{Fingerprint, Jolokia, Metrics, NodeInfo, Session, TableLayout, mbeans};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

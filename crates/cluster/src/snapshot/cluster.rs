@@ -4,10 +4,9 @@
 use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
 use crate::cluster::Cluster;
 use anyhow::{Result, bail};
-use cassandra::{
-    Fingerprint,
-    snapshot::{manifest::check_name, table_definitions},
-};
+use cassandra::Fingerprint;
+use cassandra::snapshot::manifest::check_name;
+use cassandra::snapshot::table_definitions;
 use std::collections::BTreeMap;
 
 impl Cluster {

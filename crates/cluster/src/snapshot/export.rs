@@ -10,14 +10,10 @@ use super::unfinished_folder::Making;
 use super::{all_parts, on_each};
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, bail, ensure};
-use cassandra::{
-    NodeFiles, NodeInfo, Session, joined_nodes,
-    snapshot::{
-        contents,
-        manifest::{self, Manifest, TableRecord},
-        sstables::{DATA, File},
-    },
-};
+use cassandra::snapshot::contents;
+use cassandra::snapshot::manifest::{self, Manifest, TableRecord};
+use cassandra::snapshot::sstables::{DATA, File};
+use cassandra::{NodeFiles, NodeInfo, Session, joined_nodes};
 use foreign::FileKind;
 use measure::number::{bytes, counted};
 use std::io::{Read, Write};

@@ -6,16 +6,12 @@
 //! the statements only create tables of the export's keyspace.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use cassandra::{
-    NodeInfo, Replication,
-    snapshot::{
-        contents::{NodeContents, format_of},
-        manifest::{Manifest, TableRecord, check_name},
-        sstables::{DATA, DIGEST, File},
-        table_definitions,
-    },
-    statement_change::{Change, Sort, changes},
-};
+use cassandra::snapshot::contents::{NodeContents, format_of};
+use cassandra::snapshot::manifest::{Manifest, TableRecord, check_name};
+use cassandra::snapshot::sstables::{DATA, DIGEST, File};
+use cassandra::snapshot::table_definitions;
+use cassandra::statement_change::{Change, Sort, changes};
+use cassandra::{NodeInfo, Replication};
 use cql::tokens::{CqlMistake, Token, TokenKind};
 use foreign::FileKind;
 use serde::{Deserialize, Serialize};

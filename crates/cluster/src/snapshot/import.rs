@@ -14,16 +14,12 @@ use super::progress::{Counter, with_progress};
 use super::{on_all, on_each};
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, bail, ensure};
-use cassandra::{
-    NodeFiles, Replication,
-    snapshot::{
-        checksums::{self, Reading},
-        contents, definition_differences, hard_links,
-        manifest::{self, Manifest, TableRecord, check_name},
-        sstables::File,
-    },
-    status::replications,
-};
+use cassandra::snapshot::checksums::{self, Reading};
+use cassandra::snapshot::manifest::{self, Manifest, TableRecord, check_name};
+use cassandra::snapshot::sstables::File;
+use cassandra::snapshot::{contents, definition_differences, hard_links};
+use cassandra::status::replications;
+use cassandra::{NodeFiles, Replication};
 use host::{Bytes, FileStep};
 use measure::number::{bytes, counted};
 use rustix::fd::OwnedFd;

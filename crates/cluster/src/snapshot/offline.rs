@@ -9,15 +9,11 @@ use super::online::{self, seconds_since};
 use super::{RestoreHow, RestoreResult, on_all};
 use crate::local::{LocalNode, Nodes};
 use anyhow::{Context, Result, anyhow, bail};
-use cassandra::{
-    CONTROL_TIMEOUT, NodeFiles, Session, mbeans,
-    snapshot::{
-        checksums, import_files,
-        manifest::Manifest,
-        swap_files::swap,
-        table_definitions::{self, Tables},
-    },
-};
+use cassandra::snapshot::manifest::Manifest;
+use cassandra::snapshot::swap_files::swap;
+use cassandra::snapshot::table_definitions::{self, Tables};
+use cassandra::snapshot::{checksums, import_files};
+use cassandra::{CONTROL_TIMEOUT, NodeFiles, Session, mbeans};
 use measure::clock;
 
 pub(crate) fn restore(

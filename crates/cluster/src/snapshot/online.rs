@@ -9,15 +9,11 @@
 use super::{RestoreHow, RestoreResult, all_parts, on_all};
 use crate::local::Nodes;
 use anyhow::{Context, Result, anyhow, bail};
-use cassandra::{
-    NodeFiles, Session, mbeans,
-    refused_requests::{self, LogMarks},
-    snapshot::{
-        checksums, disk_space, import_files,
-        manifest::Manifest,
-        table_definitions::{self, Tables},
-    },
-};
+use cassandra::refused_requests::{self, LogMarks};
+use cassandra::snapshot::manifest::Manifest;
+use cassandra::snapshot::table_definitions::{self, Tables};
+use cassandra::snapshot::{checksums, disk_space, import_files};
+use cassandra::{NodeFiles, Session, mbeans};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -7,14 +7,9 @@ use super::{all_parts, export, on_each};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 use anyhow::{Context, Result};
-use cassandra::{
-    NodeFiles,
-    snapshot::{
-        contents, hard_links,
-        manifest::{self, check_name},
-        table_definitions,
-    },
-};
+use cassandra::NodeFiles;
+use cassandra::snapshot::manifest::{self, check_name};
+use cassandra::snapshot::{contents, hard_links, table_definitions};
 use std::path::Path;
 
 /// Reason for refusing export and import on an attached cluster.

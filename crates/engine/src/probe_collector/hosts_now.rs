@@ -2,7 +2,8 @@
 
 use super::readings_buffer::is_passed_on;
 use crate::event::{HostCpu, HostNow};
-use cassandra::{NodeInfo, probe::Reading};
+use cassandra::NodeInfo;
+use cassandra::probe::Reading;
 use cluster::Cluster;
 use std::collections::BTreeMap;
 use target_spec::HostKind;

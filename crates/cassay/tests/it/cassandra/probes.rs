@@ -3,10 +3,8 @@
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
-use ::cassandra::{
-    Permit,
-    probe::{ProbeSpec, Reading},
-};
+use ::cassandra::Permit;
+use ::cassandra::probe::{ProbeSpec, Reading};
 use cluster::Cluster;
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;

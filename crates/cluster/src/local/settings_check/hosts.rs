@@ -3,13 +3,9 @@
 
 use crate::local::node_process::LocalNode;
 use anyhow::Result;
-use cassandra::{
-    Effect, Proof,
-    settings::{
-        compare_settings,
-        node_report::{CONTAINER, NO_AGENT, NodeReport},
-    },
-};
+use cassandra::settings::compare_settings;
+use cassandra::settings::node_report::{CONTAINER, NO_AGENT, NodeReport};
+use cassandra::{Effect, Proof};
 use host::{CpuSet, Host};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -6,10 +6,8 @@ use crate::local::Nodes;
 use crate::local::node_process::LocalNode;
 use crate::local::placement::Placement;
 use anyhow::{Context, Result};
-use cassandra::{
-    Effect, NodeInfo, Proof,
-    settings::node_report::{JVM, NO_AGENT, NodeReport},
-};
+use cassandra::settings::node_report::{JVM, NO_AGENT, NodeReport};
+use cassandra::{Effect, NodeInfo, Proof};
 use host::{EffectiveAffinity, Memory};
 use std::collections::BTreeMap;
 use topology::CpuSet;
