@@ -38,6 +38,8 @@ pub mod process_tags;
 pub mod refused_requests;
 mod ring;
 mod ring_members;
+#[cfg(test)]
+mod scripted_server;
 mod server_counts;
 mod service;
 mod session;

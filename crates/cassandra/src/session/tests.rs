@@ -2,48 +2,12 @@
 
 use super::*;
 use crate::credentials::Credentials;
+use crate::scripted_server::{error, serve, string};
 use cql::frame::{HEADER_BYTES, opcode};
 use cql::value::CqlType;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use target_spec::Secret;
-
-/// Starts a server on a free port that answers the requests of one connection with `answers`, each
-/// an opcode and a body.
-fn serve(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        for (opcode, body) in answers {
-            let mut header = [0u8; HEADER_BYTES];
-            stream.read_exact(&mut header).unwrap();
-            let header = Header::parse_request(&header).unwrap().unwrap();
-            let mut request = vec![0; header.length as usize];
-            stream.read_exact(&mut request).unwrap();
-            let mut answer = Vec::new();
-            let header = Header {
-                version: 0x84,
-                flags: 0,
-                stream: 0,
-                opcode,
-                length: body.len() as u32,
-            };
-            header.append(&mut answer);
-            answer.extend(body);
-            stream.write_all(&answer).unwrap();
-        }
-    });
-    address
-}
-
-fn string(text: &str) -> Vec<u8> {
-    [&(text.len() as u16).to_be_bytes()[..], text.as_bytes()].concat()
-}
-
-fn error(code: i32, message: &str) -> Vec<u8> {
-    [&code.to_be_bytes()[..], &string(message)].concat()
-}
 
 const LIMIT: Duration = Duration::from_secs(10);
 
