@@ -121,7 +121,7 @@ fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Adds the jar that makes a build slow.
+/// Adds the jar that slows a build down.
 fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
     std::fs::create_dir_all(work).context("make a folder for the class")?;
     let source = work.join(format!("{CLASS}.java"));

@@ -1,8 +1,8 @@
 //! Measures the cost of viewing long runs and runs of many trials: time, memory and the size of the
 //! page, compared with their limits.
 //!
-//! The example `long_run` makes the runs with the writers of the store. The measured program is the
-//! one that `./cassay` builds. It is not part of the gate, because it depends on time.
+//! The example `long_run` writes the runs with the writers of the store. The measured program is
+//! the one that `./cassay` builds. It is not part of the gate, because it depends on time.
 
 use crate::peers::sample::{now, used, wait};
 use anyhow::{Context, Result, ensure};

@@ -8,7 +8,7 @@
 //! 4. Writes medians and ranges with machine, versions and command into the document (`table`).
 //!
 //! All started processes are stopped when their guard is dropped. A failed run of a tool is
-//! reported and left out, and the others count.
+//! reported and omitted, and the others count.
 
 mod install;
 pub mod sample;

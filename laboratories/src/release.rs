@@ -194,7 +194,7 @@ fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()>
     changes::delete(&clone.folder)
 }
 
-/// Moves the packages to the folder of `dist`, replacing older ones.
+/// Moves the packages to the folder of `dist`, and replaces older packages.
 fn bring(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(to).with_context(|| format!("clear {}", to.display()))?;

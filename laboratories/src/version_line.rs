@@ -64,7 +64,7 @@ pub struct Fetched {
     work: PathBuf,
     /// Folder of the jars, with the layout of a repository.
     repository: PathBuf,
-    /// Their paths.
+    /// Paths of the jars.
     pub jars: Vec<PathBuf>,
 }
 

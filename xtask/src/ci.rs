@@ -270,7 +270,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
     Ok(folder.join(name))
 }
 
-/// Runs the long versions of the simulated studies and windows. The gate runs short ones.
+/// Runs the long versions of the simulated studies and windows. The gate runs short audits.
 pub fn audit(options: &AuditOptions) -> Result<()> {
     let variables = [
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),

@@ -156,7 +156,7 @@ fn arguments_of_laboratory(words: &[OsString]) -> Option<Vec<OsString>> {
     }
 }
 
-/// Builds the crate `laboratories`, and runs its command in place of this process.
+/// Builds the crate `laboratories`, and runs its command instead of this process.
 ///
 /// # Errors
 /// cargo cannot be started.

@@ -1,7 +1,7 @@
 //! Checks the dependencies: their licences, their sources, duplicate versions, and advisories. The
 //! rules are in `deny.toml`. [`rules`] checks all except the advisories, in a second and on any
 //! machine. Building cargo-deny would take a third of the gate's time. If cargo-deny is installed,
-//! it checks the advisories. If it is not, the output says so. See
+//! it checks the advisories. If it is not, the output reports that. See
 //! `docs/decisions/083-the-gate-checks-licences-itself.md`.
 
 mod rules;

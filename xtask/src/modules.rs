@@ -2,7 +2,7 @@
 //!
 //! The code is read as tokens, so that paths within macros also count. An arrow goes to the file
 //! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests
-//! are left out: the items under `#[cfg(test)]`, and the files of modules declared there.
+//! are omitted: the items under `#[cfg(test)]`, and the files of modules declared there.
 
 use crate::test_items::{is_cfg_test, is_item_end};
 use crate::tree::Tree;

@@ -30,7 +30,7 @@ impl Busy {
         let disk = ["--hdd", "1", "--hdd-bytes", "256M", "--temp-path"];
         let folder = folder.to_string_lossy();
         let arguments = [&arguments[..], &disk, &[&folder]].concat();
-        // An unknown argument ends it immediately, which its start does not show.
+        // The program exits immediately on an unknown argument, which its start does not show.
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;

@@ -30,7 +30,7 @@ use std::fmt;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     path: String,
-    /// Line, from 1. 0 stands for the whole file.
+    /// Line, from 1. 0 represents the whole file.
     line: usize,
     what: String,
 }

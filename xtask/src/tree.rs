@@ -30,7 +30,7 @@ impl File {
 
 /// All tracked files, in git's order.
 pub struct Tree {
-    /// The files.
+    /// Files of the tree.
     pub files: Vec<File>,
 }
 

@@ -77,7 +77,7 @@ impl Children {
     /// Checks that the agent has started this process.
     pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
-            bail!("this agent has not started process {}", process.pid);
+            bail!("this agent did not start process {}", process.pid);
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Children {
         Err(process.stuck())
     }
 
-    /// Asks all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
+    /// Tells all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
     /// it kills them immediately.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;

@@ -47,7 +47,7 @@ const WORK_MAX_BYTES: u64 = 64 << 20;
 /// # Errors
 /// The output is closed; or the amount of I/O is zero or too large.
 pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
-    let number = |text: &str| text.parse::<u64>().context("a trial needs two numbers");
+    let number = |text: &str| text.parse::<u64>().context("a disk benchmark requires two numbers");
     let work = DiskWork {
         requests: number(requests)?,
         bytes: number(bytes)?,
@@ -55,8 +55,8 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     let all_bytes = work.requests.saturating_mul(work.bytes);
     ensure!(
         (1..=WORK_MAX_BYTES).contains(&all_bytes) && work.bytes.is_multiple_of(BLOCK_BYTES),
-        "a trial of {requests} requests of {bytes} bytes: at most {WORK_MAX_BYTES} bytes in blocks \
-         of {BLOCK_BYTES}"
+        "a disk benchmark of {requests} requests of {bytes} bytes is too large: the maximum is \
+         {WORK_MAX_BYTES} bytes in blocks of {BLOCK_BYTES}"
     );
     let writing = {
         let folder = folder.to_owned();
@@ -85,7 +85,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
             file.and_then(|file| read(&File::from(file), work)),
         )?;
     }
-    let written = writing.join().ok().context("the thread that writes has failed")??;
+    let written = writing.join().ok().context("the thread that writes failed")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
         // Otherwise the test reads the file that it has just written.
@@ -149,7 +149,7 @@ fn say(what: &str, begun_ns: u64, done: Result<(), Errno>) -> Result<()> {
 fn tell(line: &str) -> Result<()> {
     let line = format!("{line}\n");
     let written = rustix::io::write(rustix::stdio::stdout(), line.as_bytes());
-    written.map(drop).context("report the result of a trial")
+    written.map(drop).context("report the result of a disk benchmark")
 }
 
 /// Tests the disk of `folder`. A part without a result within `limit` is [`Attempt::Silent`].
@@ -207,14 +207,14 @@ fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
     let mut said = Vec::new();
     let mut buffer = [0; 256];
     loop {
-        let left = Timespec::try_from(deadline.left()).context("wait for so long")?;
+        let left = Timespec::try_from(deadline.left()).context("wait for this long")?;
         let mut polled = [PollFd::new(&pipe, PollFlags::IN)];
         match poll(&mut polled, Some(&left)) {
             Ok(0) => break,
             Err(Errno::INTR) => continue,
-            ready => ready.context("wait for a trial")?,
+            ready => ready.context("wait for a disk benchmark")?,
         };
-        match pipe.read(&mut buffer).context("receive the result of a trial")? {
+        match pipe.read(&mut buffer).context("receive the result of a disk benchmark")? {
             0 => break,
             count => said.extend_from_slice(&buffer[..count]),
         }

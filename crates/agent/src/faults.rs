@@ -110,7 +110,7 @@ impl AgentState {
         // The lock is held during the healing. So the end of the agent waits for it, and nothing
         // starts afterwards.
         let mut all = self.faults.lock();
-        let state = all.get_mut(number as usize).context("there is no fault with this number")?;
+        let state = all.get_mut(number as usize).context("no fault has this number")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -161,7 +161,7 @@ impl Serve<AgentState> for Inject {
                 all.push(State::Whole(Ok(HealAnswer::default())));
                 return match undone {
                     Ok(_) => Err(error),
-                    Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
+                    Err(failed) => Err(error.context(format!("and undoing it failed: {failed:#}"))),
                 };
             }
         }
@@ -173,7 +173,7 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state = all.get_mut(number as usize).context("there is no fault with this number")?;
+        let state = all.get_mut(number as usize).context("no fault has this number")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }
@@ -193,7 +193,7 @@ impl Serve<AgentState> for StartedProcesses {
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("there is no fault with this number"),
+            None => anyhow::bail!("no fault has this number"),
         }
     }
 }

@@ -119,7 +119,7 @@ impl AgentState {
         // Reading a pipe or a device would never end.
         ensure!(
             !to.starts_with(from),
-            "the second is below the first, whose files it was to hold"
+            "the second folder is below the first, whose files it must hold"
         );
         let source = self.files.admit_to_write(from)?.folder(false)?;
         let target = self.files.admit_to_write(to)?.folder(true)?;
@@ -354,7 +354,7 @@ impl Serve<AgentState> for Space {
     fn serve(self, here: &AgentState) -> Result<VolumeUse> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let usage = folder.and_then(|folder| Ok(volume::use_of(&fstatvfs(&folder)?)));
-        usage.with_context(|| format!("ask for the free space at {}", self.0.display()))
+        usage.with_context(|| format!("get the free space at {}", self.0.display()))
     }
 }
 

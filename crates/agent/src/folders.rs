@@ -82,7 +82,7 @@ impl Folders {
         let (inside, bar) = self.find(path)?;
         ensure!(
             bar != Bar::Away,
-            "{} cannot be reached: its volume is not mounted at present",
+            "cassay cannot reach {}: its volume is not mounted at present",
             path.display()
         );
         Ok(inside)
@@ -96,7 +96,7 @@ impl Folders {
             Bar::Lent => "another program owns it, so cassay only reads it",
             Bar::None | Bar::Away => return Ok(inside),
         };
-        anyhow::bail!("{} cannot be written: {why}", path.display())
+        anyhow::bail!("cassay cannot write {}: {why}", path.display())
     }
 
     fn find<'a>(&self, path: &'a Path) -> Result<(Inside<'a>, Bar)> {
@@ -119,7 +119,7 @@ impl Folders {
                 let folders: Vec<String> =
                     all.iter().map(|folder| folder.path.display().to_string()).collect();
                 anyhow::bail!(
-                    "{} is not among the files of this agent, which are those below: {}",
+                    "{} is not a file of this agent, whose files are below: {}",
                     path.display(),
                     if folders.is_empty() {
                         "nothing".to_owned()

@@ -115,11 +115,11 @@ impl Guard {
     /// Writes the list to the pipe before the guard starts. So every guard has a list, even if the
     /// agent ends immediately.
     fn begin(self: &Arc<Guard>, state: &mut State) -> Result<()> {
-        let (reader, mut pipe) = std::io::pipe().context("make a pipe to the guard")?;
+        let (reader, mut pipe) = std::io::pipe().context("create a pipe to the guard")?;
         let mut list = Vec::new();
         frame::write(&mut list, &state.last)?;
         let (early, late) = list.split_at(list.len().min(PIPE_BYTES));
-        pipe.write_all(early).context("tell the guard")?;
+        pipe.write_all(early).context("notify the guard")?;
         let mut command = process::command(Path::new("/proc/self/exe"));
         command
             .arg0("cassay")
@@ -133,8 +133,8 @@ impl Guard {
         std::thread::Builder::new()
             .name("guard".to_owned())
             .spawn(move || guard.replace(child))
-            .context("start a thread that looks after the guard")?;
-        pipe.write_all(late).context("tell the guard")?;
+            .context("start a thread that waits for the guard")?;
+        pipe.write_all(late).context("notify the guard")?;
         state.pipe = Some(pipe);
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Guard {
 
 impl State {
     fn send(&mut self) -> Result<()> {
-        let pipe = self.pipe.as_mut().context("there is no guard")?;
+        let pipe = self.pipe.as_mut().context("the agent has no guard")?;
         frame::write(pipe, &self.last)
     }
 }

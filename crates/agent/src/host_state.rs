@@ -172,7 +172,9 @@ impl AgentState {
 
     /// Returns its volume, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
-        self.volume.get().context("this host has no separate volume; give it one")
+        self.volume
+            .get()
+            .context("this host has no separate volume: add a volume to it")
     }
 
     /// Returns the device number of its volume. `None` without a volume.

@@ -72,7 +72,7 @@ pub fn answer() -> Option<u8> {
             bytes,
         ] if is_asked_by_a_program() => disk_check::run(Path::new(folder), requests, bytes),
         [_, remote::ARGUMENT, ..] => Err(anyhow::anyhow!(
-            "cassay starts its agents itself, one on each host, so that users need not start them"
+            "cassay itself starts one agent on each host, so users need not start agents"
         )),
         _ => return None,
     };
@@ -121,7 +121,7 @@ fn run(name: &str) -> Result<()> {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 outbox.disconnect();
                 here.leave();
-                let (stream, _) = door.accept().context("await another command")?;
+                let (stream, _) = door.accept().context("wait for another command")?;
                 let other = stream.try_clone().context("answer another command")?;
                 (reader, writer) = (Box::new(stream), Box::new(other));
             }
@@ -149,7 +149,7 @@ fn begin(name: &str, begin: Begin) -> Result<AgentParts> {
     let mut private = DirBuilder::new();
     let made = private.recursive(owns).mode(0o700).create(&begin.folder);
     made.with_context(|| format!("make {}", begin.folder.display()))?;
-    let log = File::create(begin.folder.join("agent.log")).context("make the agent's log")?;
+    let log = File::create(begin.folder.join("agent.log")).context("create the agent's log")?;
     rustix::stdio::dup2_stderr(&log).context("write the agent's log")?;
     if let Some(lacking) = lacking {
         let _ = writeln!(std::io::stderr(), "{lacking}");

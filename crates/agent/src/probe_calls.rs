@@ -52,7 +52,7 @@ impl ActiveWatches {
             .all
             .get(watch)
             .map(Arc::clone)
-            .with_context(|| format!("there is no probe watch {watch}"))?;
+            .with_context(|| format!("probe watch {watch} does not exist"))?;
         let taken = lock(&one).take(*end);
         if taken.costs.is_some() {
             lock(&self.0).all.remove(watch);

@@ -41,7 +41,9 @@ impl Serve<AgentState> for Settle {
             places: Vec::new(),
             device: None,
             is_direct: true,
-            is_in_memory: is_in_memory(self.folder.parent().context("a folder in another one")?)?,
+            is_in_memory: is_in_memory(
+                self.folder.parent().context("find the parent of a folder")?,
+            )?,
         };
         let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
         let jars = supply_folder(above);
@@ -108,8 +110,8 @@ fn check_mounts() -> Result<()> {
     };
     ensure!(
         is_own,
-        "this machine does not allow separate mounts for its agent, so there can be no \
-         volume\nhint: with `sudo: true` the agent is root on it; in a container, it needs \
+        "this machine does not allow separate mounts for its agent, so cassay cannot create a \
+         volume\nhint: with `sudo: true`, the agent is root on it; in a container, it needs \
          CAP_SYS_ADMIN"
     );
     Ok(())
@@ -160,7 +162,7 @@ impl Serve<AgentState> for ClearCluster {
         );
         ensure!(
             is_one(&self.host),
-            "{:?} is not a name of a host",
+            "{:?} is not a valid host name",
             self.host
         );
         let group = host::group_name(&self.id, &self.host);

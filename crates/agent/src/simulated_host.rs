@@ -33,7 +33,7 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     };
     // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
     unsafe { unshare_unsafe(flags) }
-        .context("have a separate network and mounts (root, or CAP_SYS_ADMIN)")?;
+        .context("create a separate network and mounts (as root, or with CAP_SYS_ADMIN)")?;
     if role == Role::StandIn {
         keep_mounts()?;
     }
@@ -43,7 +43,7 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
 /// Mounts of the machine propagate to here, but mounts of the agent do not propagate back.
 fn keep_mounts() -> Result<()> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    mount_change("/", downstream).context("keep mounts to itself")
+    mount_change("/", downstream).context("make mounts private")
 }
 
 /// Gives a machine that hosts nodes its own mount namespace if permitted; otherwise the agent
@@ -78,12 +78,12 @@ impl Serve<AgentState> for RaiseUplink {
 impl Serve<AgentState> for ConnectToSwitch {
     fn serve(self, _: &AgentState) -> Result<()> {
         let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
-        anyhow::ensure!(self.process.alive(), "its agent has ended");
+        anyhow::ensure!(self.process.alive(), "its agent ended");
         let port = links::port(self.number);
         let mut inside = Netlink::open()?;
         inside
             .veth(&port, links::HOST_LINK, &host)
-            .with_context(|| format!("make the link {port}"))?;
+            .with_context(|| format!("create the link {port}"))?;
         inside.up(&port, Some(links::BRIDGE))
     }
 }

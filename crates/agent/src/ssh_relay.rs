@@ -23,8 +23,9 @@ impl<R: Read> Read for PlainReader<R> {
 /// # Errors
 /// No agent listens there.
 pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
-    let agent = host::agent::knock(folder)
-        .context("no kept agent is there: its machine was restarted, or the agent was ended")?;
+    let agent = host::agent::knock(folder).context(
+        "the machine has no kept agent: it was restarted, or another program stopped the agent",
+    )?;
     let mut to_agent = agent.try_clone().context("share a connection")?;
     std::thread::Builder::new()
         .name("relay".to_owned())

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Function that sends the list to the guard.
 type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 
-/// Undo list of an agent. The guard receives an entry before the agent makes the change.
+/// Undo list of an agent. The guard receives an entry before the agent applies the change.
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
@@ -50,7 +50,7 @@ impl UndoList {
     /// would undo the change.
     ///
     /// # Errors
-    /// The guard cannot be informed, or the entry cannot be written. Then the agent must not make
+    /// The guard cannot be informed, or the entry cannot be written. Then the agent must not apply
     /// the change.
     pub fn add_noted(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
@@ -59,7 +59,7 @@ impl UndoList {
             "this agent is ending"
         );
         let mut noted = self.noted();
-        let noted = noted.as_mut().context("no path is given for this list")?;
+        let noted = noted.as_mut().context("this list has no path")?;
         let note = Undo::Note(noted.path()?.to_owned());
         let mut all = entries.clone();
         if !all.contains(&note) {
@@ -74,7 +74,7 @@ impl UndoList {
     /// Adds an entry for a change that the agent is about to make.
     ///
     /// # Errors
-    /// The guard cannot be informed. Then the agent must not make the change.
+    /// The guard cannot be informed. Then the agent must not apply the change.
     pub fn add(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
         entries.push(undo);

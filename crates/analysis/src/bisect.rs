@@ -243,8 +243,8 @@ mod tests {
         }
     }
 
-    /// A difference of 10 % where runs differ by 4 %: four pairs detect it with an interval of 5.5
-    /// %.
+    /// One build is 10 % slower, and runs of a build differ by 4 %. Four pairs detect that with an
+    /// interval of 5.5 %.
     #[test]
     fn a_change_within_noise_is_found_in_9_of_10_rows() {
         let (mut right, mut wrong, mut comparisons) = (0, 0, 0);

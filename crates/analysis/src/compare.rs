@@ -107,9 +107,9 @@ impl Finding {
 
 /// Level of intervals, and so of equivalence.
 pub const LEVEL: f64 = 0.05;
-/// Level at which a single comparison is called different. It is stricter than the level of its
+/// Level at which a single comparison counts as different. It is stricter than the level of its
 /// interval, because people act on the word "different". At 5 %, two of forty studies without a
-/// difference would be called different, and more than two in every third set of forty
+/// difference would show one, and more than two in every third set of forty
 /// (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
 /// Share above which the smallest visible difference is not reported as a number. A comparison that
@@ -131,8 +131,7 @@ pub struct Comparison {
     pub bound: Option<Bound>,
     /// Number of blocks (pairs), or number of runs of the smaller side.
     pub blocks: usize,
-    /// Standard deviation between runs by which the interval was widened, as a share. `None` for
-    /// pairs.
+    /// Standard deviation between runs, as a share. The interval includes it. `None` for pairs.
     pub between_runs: Option<f64>,
     /// Robust ratio, if one block differs from the others. `None` for a bound, and for runs that
     /// are not paired.

@@ -50,7 +50,7 @@ pub struct Coefficients {
 /// A fitted curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usl {
-    /// Its coefficients.
+    /// Coefficients of the curve.
     pub coefficients: Coefficients,
     /// 95 % confidence intervals of σ and of κ.
     pub sigma_ci95: [f64; 2],
@@ -105,10 +105,11 @@ impl NoCurve {
                 format!("{count} usable loads; a curve of three coefficients needs {LOADS_MIN}")
             }
             NoCurve::StillGrowing => {
-                "the loads end before throughput bends: more in flight would show it".to_owned()
+                "throughput does not yet flatten at the highest load: more in flight would show it"
+                    .to_owned()
             }
             NoCurve::OffCurve(off) => format!(
-                "the points are off the best curve by {:.1} %, more than {:.0} %",
+                "the points deviate from the best curve by {:.1} %, more than {:.0} %",
                 off * 100.0,
                 OFF_MAX * 100.0
             ),

@@ -137,7 +137,7 @@ pub fn promise(of: &Configuration) -> Promise {
     let (written, read, copies) = (&of.written, &of.read, of.copies);
     if written.replicas == 0 {
         let why = format!(
-            "{} acknowledges writes that only a hint holds",
+            "{} acknowledges writes that only a hint contains",
             written.name
         );
         return Promise::None(why);
@@ -164,8 +164,8 @@ pub fn promise(of: &Configuration) -> Promise {
             Lossy::No => continue,
             Lossy::Unknown => {
                 return Promise::Unknown(format!(
-                    "{} may lose unsynced writes, and the settings of the commit log could not be \
-                     read",
+                    "{} may lose unsynced writes, and cassay could not read the settings of the \
+                     commit log",
                     blow.what
                 ));
             }
@@ -177,12 +177,13 @@ pub fn promise(of: &Configuration) -> Promise {
     let seen = left > 0 && read.replicas + left > copies;
     match (words.is_empty(), seen) {
         (true, _) => Promise::Kept(format!(
-            "{} and {} meet in one of {copies} copies, and no failure loses acknowledged writes",
+            "{} and {} overlap in at least one of {copies} copies, and no failure loses \
+             acknowledged writes",
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had each write, {} lost writes, and a read at {} uses one of \
-             the others",
+            "{} of {copies} copies had each write and {} lost writes, so a read at {} uses one of \
+             the other copies",
             written.replicas,
             nodes(hit.len()),
             read.name

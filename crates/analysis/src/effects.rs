@@ -9,7 +9,7 @@
 //! Each value of an axis is compared with the axis's first. A main effect is the ratio averaged
 //! over all values of the other axes. An interaction is how many times larger that ratio is at
 //! another value of a second axis: a ratio of ratios. A simple effect is the ratio at one value of
-//! the second axis. A block that lacks a cell is left out of the contrasts that need it. Lower
+//! the second axis. A block that lacks a cell is omitted of the contrasts that need it. Lower
 //! bounds are handled as in [`mod@crate::compare`].
 //!
 //! Interactions of three axes and more are not computed: they are averaged over.

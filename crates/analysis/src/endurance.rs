@@ -36,7 +36,7 @@ pub struct BlockedSeries {
 }
 
 /// Joins a series to at most 64 blocks. Each has at least `size_min` values, as long as that leaves
-/// [`BLOCKS`]`[0]` blocks. A remainder too short for a block is left out.
+/// [`BLOCKS`]`[0]` blocks. A remainder too short for a block is omitted.
 pub fn joined(values: &[f64], size_min: usize) -> BlockedSeries {
     let [least, most] = BLOCKS;
     let wanted = if size_min > 0 && values.len() / size_min >= least {

@@ -15,7 +15,7 @@
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
 //! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, [`capacity`] on
-//!   the value of a throughput.
+//!   the value of a throughput, [`mod@limits`] on the resource that was nearest its limit.
 //! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, [`linear`] for
 //!   the linearizability of registers.
 
@@ -29,6 +29,7 @@ pub mod effects;
 pub mod endurance;
 pub mod history;
 pub mod least_squares;
+pub mod limits;
 pub mod linearizability;
 pub mod multiple_comparisons;
 pub mod percentile_interval;

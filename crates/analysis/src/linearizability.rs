@@ -172,7 +172,7 @@ impl<'h> Search<'h> {
 
     /// Returns true if no other order covers the order in which an operation of unknown outcome
     /// takes effect now. If the next operation does not need its value, the order without it is
-    /// valid too. If two operations do the same, the search takes the one that was sent first.
+    /// valid too. If two operations have the same effect, the search takes the earlier one.
     fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(value) = self.effect(&self.unknown, place) else {
             return false;
@@ -245,7 +245,7 @@ impl<'h> Search<'h> {
                 applied,
                 instead,
             } => match (is_known, from == before) {
-                // An operation without an effect can be left out.
+                // An operation without an effect can be omitted.
                 (false, holds) => holds.then_some(to),
                 (true, true) => applied.then_some(to),
                 (true, false) => {

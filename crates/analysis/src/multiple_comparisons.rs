@@ -16,7 +16,7 @@ use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 /// Finding of one comparison, judged together with the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdjustedFinding {
-    /// The finding.
+    /// Finding of the comparison.
     pub finding: Finding,
     /// The p value. `None` with one block a side.
     pub p: Option<f64>,
@@ -31,7 +31,7 @@ pub struct AdjustedFinding {
 /// Expected number of false findings if no variants differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FalseFindings {
-    /// Number of comparisons with an interval: only these can be called different.
+    /// Number of comparisons with an interval: only these can show a difference.
     pub compared: usize,
     /// Number of primary comparisons among them.
     pub primary: usize,

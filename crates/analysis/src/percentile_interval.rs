@@ -69,7 +69,7 @@ impl Blocks {
         self.push_times(interval, &Histogram::new());
     }
 
-    /// Adds the next interval: known values, and lower bounds of unknown ones.
+    /// Adds the next interval: known values, and lower bounds of unknown values.
     pub fn push_times(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -194,7 +194,7 @@ impl Blocks {
     }
 
     /// Returns the intervals of [`QUANTILES`] in ms, as in records. Quantiles without an interval
-    /// are left out.
+    /// are omitted.
     pub fn ci95_ms(&self) -> BTreeMap<String, [f64; 2]> {
         QUANTILES
             .iter()

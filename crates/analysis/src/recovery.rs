@@ -31,7 +31,7 @@ pub const DEVIATIONS: f64 = 4.0;
 pub const FIRST: usize = 5;
 /// Minimum number of intervals for a level: the deviation of fewer intervals is almost meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Maximum number of intervals for a level, counted back from the fault: an hour ago says little
+/// Maximum number of intervals for a level, counted back from the fault: an hour ago shows little
 /// about now.
 pub const BEFORE_MAX: usize = 300;
 /// Maximum share by which single intervals may differ from a level: beyond it, noise would hide
@@ -143,7 +143,7 @@ pub struct Returns {
 pub struct FirstSymptom {
     /// Time from the injection to the end of the interval with the symptom, s: an upper limit.
     pub within_s: f64,
-    /// The symptom.
+    /// Symptom that the client saw.
     pub by: ClientSymptom,
 }
 
@@ -341,7 +341,7 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     if free.len() < BEFORE_MIN {
         return Err(format!(
             "{} intervals of the window are before the fault and without other faults, but \
-             {BEFORE_MIN} are needed: inject it later",
+             {BEFORE_MIN} are required: inject the fault later",
             free.len()
         ));
     }

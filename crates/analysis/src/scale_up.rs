@@ -141,9 +141,9 @@ pub struct PointResults {
 /// Analysis of one arm under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleUp {
-    /// The machine.
+    /// Machine of the measurement.
     pub machine: MachineSize,
-    /// The points, in the order in which they were given.
+    /// The points, in their original order.
     pub points: Vec<PointResults>,
     /// Efficiency within a socket.
     pub socket: Result<Ratio, MissingRatio>,

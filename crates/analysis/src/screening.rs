@@ -1,4 +1,4 @@
-//! Screens many settings at once to find the important ones.
+//! Screens many settings at once to find the important settings.
 //!
 //! Each setting has two values, and each run has one of them for every setting. So every run
 //! contributes to every setting: the error of an effect is that of all runs, not of two. The
@@ -64,10 +64,11 @@ impl Design {
                 "each effect is mixed with the interactions of up to three pairs of settings"
             }
             Design::Twelve => {
-                "a third of each interaction of two settings leaks into every other effect"
+                "every other effect contains a third of each interaction of two settings"
             }
             Design::Sixteen | Design::EightFolded | Design::TwelveFolded => {
-                "effects are clear of interactions of two settings, but those are mixed together"
+                "effects contain no interactions of two settings, but these interactions are mixed \
+                 together"
             }
         }
     }

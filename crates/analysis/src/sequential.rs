@@ -23,7 +23,7 @@ pub use levels::{BLOCKS_LEAST, BLOCKS_MOST, nominal_of, overall_of};
 
 use crate::autocorrelation;
 
-/// Times at which a comparison is looked at.
+/// Times at which the run evaluates a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
     /// Once, when all blocks are complete.

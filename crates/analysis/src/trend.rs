@@ -148,7 +148,7 @@ fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     (low >= 1.0).then(|| Some([at(low)?, at(high)?])).flatten()
 }
 
-/// Returns the variance of Kendall's S without a trend; equal values make it smaller.
+/// Returns the variance of Kendall's S without a trend; equal values reduce it.
 fn variance_of_s(values: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
@@ -160,8 +160,8 @@ fn variance_of_s(values: &[f64]) -> f64 {
 /// Returns the factor by which the autocorrelation of the ranks around the trend widens the
 /// variance of S; never below 1. The function derives the correlation of far lags from that of
 /// neighbours, as in an AR(1) series, because single far lags have too few pairs. The paper instead
-/// leaves out correlations that may be chance. At 60 values and a correlation of 0.3, this leaves
-/// 18 % false trends instead of 10 %.
+/// omits correlations that may be chance. At 60 values and a correlation of 0.3, this leaves 18 %
+/// false trends instead of 10 %.
 fn hamed_rao(left: &[f64]) -> f64 {
     let count = left.len();
     if count < VALUES_TO_TELL {

@@ -14,8 +14,8 @@ use ureq::unversioned::transport::NextTimeout;
 /// Default port of CQL.
 pub(crate) const CQL_PORT: u16 = 9042;
 
-/// Addresses of nodes: the first one, the one that the cluster uses now, and the one where that is
-/// reached.
+/// Addresses of nodes: the first address, the address that the cluster uses now, and the address at
+/// which clients reach that one.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
     /// For each first address, the address that the cluster uses now.

@@ -20,7 +20,7 @@ impl NodeHandle {
     /// The node is not managed, or its host fails to do it.
     pub fn keep_files(&self) -> Result<()> {
         let kept = self.agent.change(keeping(self.own()?));
-        kept.with_context(|| format!("keep the files of {}", self.name))
+        kept.with_context(|| format!("save the files of {}", self.name))
     }
 
     /// Replaces the files of the stopped node by the kept ones.
@@ -29,7 +29,7 @@ impl NodeHandle {
     /// No files were kept, the node is not managed, or its host fails to do it.
     pub fn put_files_back(&self) -> Result<()> {
         let put = put_back(&self.agent, self.own()?);
-        put.with_context(|| format!("restore the kept files of {}", self.name))
+        put.with_context(|| format!("restore the saved files of {}", self.name))
     }
 }
 

@@ -51,7 +51,7 @@ impl Node<'_> {
             .first()
             .and_then(Option::as_ref)
             .and_then(Value::as_array)
-            .context("the node does not list its compactions")?;
+            .context("the node does not report its compactions")?;
         // The node sends these numbers as texts.
         let sum = |key: &str| {
             let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();

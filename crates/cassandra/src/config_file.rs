@@ -8,7 +8,7 @@ use versions::Release;
 
 /// Writes one key per line, with values in YAML's flow style, which includes JSON.
 pub fn write_yaml(settings: &Map<String, Value>) -> String {
-    let mut text = String::from("# Written by cassay for one cluster; changes here are lost.\n");
+    let mut text = String::from("# Written by cassay for one cluster, which overwrites changes.\n");
     for (key, value) in settings {
         text.push_str(&format!("{key}: {value}\n"));
     }
@@ -58,7 +58,7 @@ pub fn change(
 ) -> Result<String> {
     refuse(of, overrides)?;
     if overrides.contains_key("num_tokens") {
-        bail!("num_tokens cannot be changed: the node has its tokens");
+        bail!("cassay cannot change num_tokens: the node already has its tokens");
     }
     let line = |line: &str| -> Result<(String, Value)> {
         let (key, value) = line.split_once(": ").context("a line without a key")?;
@@ -67,7 +67,7 @@ pub fn change(
     };
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings: Result<Map<String, Value>> = lines.map(line).collect();
-    let settings = settings.context("it is not as cassay wrote it")?;
+    let settings = settings.context("the file differs from the file that cassay wrote")?;
     Ok(write_yaml(&merge(
         settings,
         &yaml_named(of.0.line(), overrides),

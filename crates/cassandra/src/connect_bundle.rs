@@ -86,7 +86,7 @@ impl BehindProxy {
             usable(&material).with_context(|| format!("use the secure connect bundle {place}"))?;
         let url = format!("https://{}:{}/metadata", config.host, config.port);
         let metadata = ask(&url, &config, &material)
-            .with_context(|| format!("ask {url}, of the bundle {place}, for the nodes"))?;
+            .with_context(|| format!("request the nodes from {url}, of the bundle {place}"))?;
         let said = metadata.contact_info;
         if let Some(kind) = said.kind.filter(|kind| kind != "sni_proxy") {
             bail!(
@@ -95,12 +95,12 @@ impl BehindProxy {
             );
         }
         let Some(first) = said.contact_points.first() else {
-            bail!("{url} names no node");
+            bail!("{url} lists no node");
         };
         rustls::pki_types::ServerName::try_from(first.as_str())
             .with_context(|| format!("{url} names a node {first:?}"))?;
         let (_, proxies) = addresses_of(&said.sni_proxy_address)
-            .with_context(|| format!("find the proxy that {url} names"))?;
+            .with_context(|| format!("find the proxy in the response of {url}"))?;
         let proxy = *proxies.first().context("the proxy has no address")?;
         Ok(BehindProxy {
             tls,
@@ -123,14 +123,14 @@ impl BehindProxy {
 /// Reads the files of a bundle.
 fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     let file = foreign::open(FileKind::ConnectBundle, bundle)?;
-    let mut archive = zip::ZipArchive::new(file).context("it is not a zip archive")?;
+    let mut archive = zip::ZipArchive::new(file).context("the bundle is not a zip archive")?;
     let mut entry = |name: &str| -> Result<(String, Vec<u8>)> {
-        let read = || format!("it contains no readable {name}; name `{KEY}` again");
+        let read = || format!("the bundle contains no readable {name}");
         let file = archive.by_name(name).with_context(read)?;
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).with_context(read)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
-            bail!("its {name} is larger than {FILE_BYTES_MAX} bytes");
+            bail!("{name} of the bundle is larger than {FILE_BYTES_MAX} bytes");
         }
         Ok((format!("{name} of {}", bundle.display()), bytes))
     };
@@ -138,12 +138,12 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     // Errors must not contain the passwords of this file.
     let config: BundleConfig = serde_json::from_slice(&config)
         .ok()
-        .context("its config.json does not contain `host` and `port`")?;
+        .context("config.json of the bundle does not contain `host` and `port`")?;
     let material = TlsMaterial {
         roots: Some(entry("ca.crt")?),
         verify: true,
         server_name: None,
-        // The client asks the proxy for a node, but the proxy presents its own certificate.
+        // The client requests a node from the proxy, but the proxy presents its own certificate.
         certified_name: Some(config.host.clone()),
         identity: Some(ClientIdentity {
             certificates: entry("cert")?,
@@ -159,7 +159,7 @@ fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");
         let (why, _) = said.split_once("\nhint:").unwrap_or((&said, ""));
-        anyhow!("{why}\nhint: download the bundle again, and name it by `{KEY}`")
+        anyhow!("{why}\nhint: download the bundle again, and set its path in `{KEY}`")
     })
 }
 
@@ -196,8 +196,8 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
     let body = response.body_mut().with_config().limit(FILE_BYTES_MAX).read_to_string()?;
     if status != 200 {
         bail!(
-            "it answered HTTP {status}; resume a hibernating database first, and use no bundle of \
-             a deleted database"
+            "the service answered HTTP {status}: resume a hibernating database first, and use no \
+             bundle of a deleted database"
         );
     }
     serde_json::from_str(&body).context("parse its answer")

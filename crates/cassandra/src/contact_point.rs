@@ -10,7 +10,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
     let port_of = |digits: &str| -> Result<u16> {
         match digits.parse() {
             Ok(port) if port != 0 => Ok(port),
-            _ => bail!("the contact point {text:?} has no port 1 to 65535 behind its colon"),
+            _ => bail!("the contact point {text:?} has no port from 1 to 65535 after its colon"),
         }
     };
     if let Some(rest) = text.strip_prefix('[') {

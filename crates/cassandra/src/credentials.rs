@@ -41,8 +41,8 @@ impl Access {
         }
     }
 
-    /// Returns user and password of the load. If cassay made an ordinary user, the load uses that
-    /// one. So guardrails and permissions apply to the load as they do to an application.
+    /// Returns user and password of the load. If cassay created an ordinary user, the load uses
+    /// that user. So guardrails and permissions apply to the load as they do to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
@@ -187,15 +187,15 @@ where
     use rustls::{CertificateError, Error};
     let hint = match find_tls_error(&error) {
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
-            "this machine does not trust the issuer of its certificate; name the certificate \
-             authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
+            "this machine does not trust the issuer of its certificate; set a PEM file of \
+             certificate authorities in `tls: {{ca: FILE}}` of `{section}`"
         ),
         Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(
-            "the server refuses the client's certificate, or requires one: name it and its \
-             private key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{section}`"
+            "the server refuses the client's certificate, or requires one: set PEM files of the \
+             certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{section}`"
         ),
         Some(Error::InvalidMessage(_)) => format!(
-            "the server does not speak TLS: name the port that does, or leave `tls` out of \
+            "the server does not use TLS on this port: set the TLS port, or remove `tls` from \
              `{section}`"
         ),
         _ => return error.into(),
@@ -258,10 +258,7 @@ mod tests {
         let no_tls = of(Error::InvalidMessage(
             rustls::InvalidMessage::InvalidContentType,
         ));
-        assert!(
-            no_tls.to_string().contains("does not speak TLS"),
-            "{no_tls}"
-        );
+        assert!(no_tls.to_string().contains("does not use TLS"), "{no_tls}");
         let wants = of(Error::AlertReceived(
             rustls::AlertDescription::CertificateRequired,
         ));

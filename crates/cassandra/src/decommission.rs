@@ -62,7 +62,7 @@ fn leave(file: &Path) -> Result<()> {
             _ => return Ok(()),
         }
         if deadline.passed() {
-            bail!("it is {mode} after {} s", LEFT_WITHIN.as_secs());
+            bail!("the node is {mode} after {} s", LEFT_WITHIN.as_secs());
         }
     }
 }
@@ -72,7 +72,7 @@ fn control_of(text: &str) -> Result<NodeControl> {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         let found = lines.find(|(name, _)| *name == key).map(|(_, value)| value);
-        found.with_context(|| format!("it has no {key}"))
+        found.with_context(|| format!("the node reports no {key}"))
     };
     let address = format!("{}:{}", value("host")?, value("port")?);
     let address = address.parse().with_context(|| format!("read {address}"))?;
@@ -93,7 +93,7 @@ mod tests {
             ("port", whole.replace("port", "door")),
         ] {
             let said = format!("{:#}", control_of(&text).unwrap_err());
-            assert_eq!(said, format!("it has no {key}"));
+            assert_eq!(said, format!("the node reports no {key}"));
         }
         let said = control_of(&whole.replace("10.0.0.4", "ten")).unwrap_err();
         assert!(format!("{said:#}").contains("ten:8778"), "{said:#}");

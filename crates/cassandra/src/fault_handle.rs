@@ -31,7 +31,7 @@ pub struct Handles {
     pub nodes: Vec<NodeHandle>,
     /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
     pub newcomers: Vec<AddedNode>,
-    /// Isolated hosts, in order. Empty if the nodes share the machine.
+    /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
     pub hosts: Vec<HostHandle>,
     /// Agent of the switch between the hosts. `None` between machines.
     pub switch: Option<Arc<Agent>>,
@@ -274,7 +274,10 @@ impl NodeHandle {
     pub fn upgrade(&mut self, to: &Release) -> Result<Injection> {
         let of_release = |one: &mut UpgradedNode| one.own.release.0 == *to;
         let upgraded = self.upgraded.take_if(of_release).with_context(|| {
-            format!("no upgrade of {} to Cassandra {to} was prepared", self.name)
+            format!(
+                "cassay did not prepare an upgrade of {} to Cassandra {to}",
+                self.name
+            )
         })?;
         self.agent.change(upgraded.files)?;
         self.own = Some(upgraded.own);
@@ -288,7 +291,7 @@ impl NodeHandle {
     /// # Errors
     /// The node was not upgraded.
     pub fn downgrade(&mut self) -> Result<Injection> {
-        let not = || format!("{} was not upgraded", self.name);
+        let not = || format!("cassay did not upgrade {}", self.name);
         self.own = Some(self.former.take().with_context(not)?);
         self.restartable().map(Injection::Stop)
     }
@@ -412,7 +415,7 @@ impl NodeControl {
         let live = answer
             .first()
             .and_then(|value| value.as_ref()?.as_array())
-            .context("a node does not list LiveNodes")?;
+            .context("a node does not report LiveNodes")?;
         let names = live.iter().filter_map(|one| one.as_str());
         let plain = names.map(|name| name.trim_start_matches('/').to_owned());
         Ok(plain.collect())

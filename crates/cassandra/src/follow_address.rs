@@ -25,7 +25,7 @@ pub fn follow(nodes: &[NodeInfo], access: &Access) -> Vec<String> {
         let token = node.tokens.first()?;
         let now = seen.iter().find(|one| one.tokens.contains(token))?.address;
         let is_news = now != node.address && access.moves.note(node.address, now);
-        is_news.then(|| format!("{} is at {now} now", node.name))
+        is_news.then(|| format!("{} is now at {now}", node.name))
     };
     nodes.iter().filter_map(moved).collect()
 }

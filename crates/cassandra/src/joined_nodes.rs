@@ -19,7 +19,7 @@ pub fn joined_nodes(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")
-        .context("query the node about itself")?;
+        .context("query the node's own row")?;
     let mut nodes = nodes_of(&local, |_| Ok(own))?;
     let columns = "data_center, rack, tokens, release_version";
     let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
@@ -33,12 +33,12 @@ pub fn joined_nodes(session: &mut Session) -> Result<Vec<NodeInfo>> {
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
-                .context("query the node about the others")?;
+                .context("query the rows of the other nodes")?;
             nodes_of(&peers, |row| {
                 Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
             })?
         }
-        Err(error) => return Err(error.context("query the node about the others")),
+        Err(error) => return Err(error.context("query the rows of the other nodes")),
     };
     nodes.extend(peers);
     Ok(nodes)
@@ -52,12 +52,14 @@ fn nodes_behind(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
     for (address, table) in [("broadcast_address", "local"), ("peer", "peers")] {
         let found = session
             .query(&format!("SELECT {address}, {columns} FROM system.{table}"))
-            .context("ask for the nodes")?;
+            .context("request the nodes")?;
         all.extend(nodes_of(&found, |row| {
             let at = SocketAddr::new(ip_of(row.first())?, CQL_PORT);
             match row.get(1) {
                 Some(id @ Value::Uuid(_)) => proxy.note(at, &id.to_string()),
-                other => bail!("the node {at} has no id, with which it is requested: {other:?}"),
+                other => {
+                    bail!("the node {at} has no id, which cassay needs to contact it: {other:?}")
+                }
             }
             Ok(session.first_address(at))
         })?);
@@ -73,7 +75,7 @@ fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
 }
 
 /// Returns the nodes of a result with the columns data_center, rack, tokens, release_version. Peers
-/// that are still joining have no tokens and are left out.
+/// that are still joining have no tokens and are omitted.
 fn nodes_of(
     result: &QueryResult,
     address_of: impl Fn(&[Value]) -> Result<SocketAddr>,

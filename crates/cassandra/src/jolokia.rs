@@ -21,7 +21,7 @@ use ureq::unversioned::transport::DefaultConnector;
 /// Time limit of a request: flushing a whole memtable takes long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Query string that leaves out the echo of the request and stack traces. These make up most of the
+/// Query string that disables the echo of the request and stack traces. These make up most of the
 /// response for an MBean that does not exist (yet).
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
@@ -100,9 +100,9 @@ impl Jolokia {
             (Some(user), Some(source)) => Some(basic(user, credentials::read(source)?.reveal())),
             (None, None) => None,
             (Some(user), None) => bail!(
-                "the user {user} of the Jolokia agents has no password: name a file or a variable"
+                "the user {user} of the Jolokia agents has no password: set a file or a variable"
             ),
-            (None, Some(_)) => bail!("there is a password for the Jolokia agents, but no user"),
+            (None, Some(_)) => bail!("a password for the Jolokia agents is set, but no user"),
         };
         let config = ureq::Agent::config_builder()
             .proxy(None)
@@ -160,7 +160,7 @@ impl Jolokia {
         };
         if answers.len() != bulk.count {
             bail!(
-                "{} gave {} answers to {}",
+                "{} returned {} answers to {}",
                 self.url,
                 answers.len(),
                 bulk.count
@@ -189,7 +189,7 @@ impl Jolokia {
     }
 
     fn post(&self, body: &[u8]) -> Result<Value> {
-        let context = || format!("ask the MBean agent at {}", self.url);
+        let context = || format!("query the MBean agent at {}", self.url);
         let mut request = self
             .agent
             .post(format!("{}{ANSWER_BRIEFLY}", self.url))
@@ -225,8 +225,8 @@ impl Jolokia {
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
-             one of the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit one of \
+             the two",
             path.display()
         );
     }
@@ -330,7 +330,7 @@ mod tests {
         let whole = access(Some("anna"), Some(password));
         let agent = Jolokia::attached(address, &whole, &NodeAddressMap::default()).unwrap();
         assert!(!format!("{agent:?} {whole:?}").contains("hunter2"));
-        for (verify, reason) in [(true, "a file of another kind"), (false, "leave out one")] {
+        for (verify, reason) in [(true, "a file of another kind"), (false, "omit one")] {
             let tls = TlsSpec {
                 ca: Some(file.path().to_path_buf()),
                 verify,
@@ -397,7 +397,7 @@ mod tests {
             ),
             ("200 OK", "[]", "gave 0 answers to 1"),
             ("200 OK", "{}", "other data"),
-            ("200 OK", "[{\"status\"", "ask the MBean agent at"),
+            ("200 OK", "[{\"status\"", "query the MBean agent at"),
         ] {
             let error = format!("{:#}", answered(status, body).unwrap_err());
             assert!(error.contains(reason), "{error}");

@@ -17,7 +17,7 @@ impl Node<'_> {
             Ok(metrics) => by_metrics(&metrics, keyspace, tables),
             Err(_) => self.bytes_by_virtual_table(keyspace, tables),
         };
-        bytes.with_context(|| format!("ask {} for the size of {keyspace}", self.name()))
+        bytes.with_context(|| format!("request the size of {keyspace} from {}", self.name()))
     }
 
     /// Reads the virtual table of disk use, in MiB. It counts live memtables and SSTables.
@@ -33,8 +33,8 @@ impl Node<'_> {
             ));
             let found = match found {
                 Err(error) if error.downcast_ref::<ServerError>().is_some() => bail!(
-                    "{} shows no system_views.disk_usage to this user, and gives no access to \
-                     MBeans",
+                    "{} does not let this user read system_views.disk_usage, and cassay has no \
+                     access to MBeans",
                     self.name()
                 ),
                 found => found?,

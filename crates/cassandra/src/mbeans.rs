@@ -25,8 +25,8 @@ pub fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Enables compactions of tables, and makes the server check immediately if one is due. A restart
-/// of the node resets this setting.
+/// Enables compactions of tables. The server then checks immediately whether a compaction is due. A
+/// restart of the node resets this setting.
 ///
 /// # Errors
 /// As [`flush`].
@@ -69,7 +69,7 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
     let entities: Vec<String> = tables.iter().map(|t| format!("{keyspace}.{t}")).collect();
     let arguments = [json!(tag), json!({"skipFlush": "false"}), json!(entities)];
     let taken = agent.call(STORAGE, OPERATION, &arguments);
-    taken.map(drop).with_context(|| format!("take the snapshot {tag}"))
+    taken.map(drop).with_context(|| format!("create the snapshot {tag}"))
 }
 
 /// Removes the server snapshot `tag` of a keyspace. It is not an error if there is none.
@@ -79,7 +79,7 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
 pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
     const OPERATION: &str = "clearSnapshot(java.lang.String,[Ljava.lang.String;)";
     if tag.is_empty() {
-        bail!("a server that is asked to clear the snapshot without a name clears all of them");
+        bail!("without a name, a server would clear all snapshots");
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
@@ -105,7 +105,7 @@ pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     // on which the agent aborts in the middle of its response.
     let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
     let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
-    let details = answers.next().context("the node does not list its snapshots")?;
+    let details = answers.next().context("the node does not report its snapshots")?;
     let texts = details.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
     Ok(texts.flat_map(snapshots_in).collect())
 }
@@ -157,8 +157,8 @@ pub fn import(
     match refused.as_array() {
         Some(folders) if folders.is_empty() => Ok(()),
         _ => bail!(
-            "the node refused the SSTables of {folder} for {keyspace}.{table}; its log \
-             (system.log) has the reason; check the snapshot with `verify`"
+            "the node refused the SSTables of {folder} for {keyspace}.{table}. Its log \
+             (system.log) contains the reason. Check the snapshot with `verify`"
         ),
     }
 }
@@ -288,7 +288,7 @@ pub fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
         let names = answers.get(index)?.as_ref()?.as_array()?.iter();
         names.map(|name| Some(name.as_str()?.to_string())).collect()
     };
-    names(0).zip(names(1)).context("the node does not list the nodes of the ring")
+    names(0).zip(names(1)).context("the node does not report the nodes of the ring")
 }
 
 /// Returns the node's data folders, as the node names them.

@@ -82,9 +82,9 @@ impl Metrics {
         let bytes = table_metric(keyspace, table, "LiveDiskSpaceUsed");
         let answers = self.read(&[(&count, "Value"), (&bytes, "Count")])?;
         let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
-        number(0)
-            .zip(number(1))
-            .with_context(|| format!("the node does not count the SSTables of {keyspace}.{table}"))
+        number(0).zip(number(1)).with_context(|| {
+            format!("the node does not report the number of SSTables of {keyspace}.{table}")
+        })
     }
 }
 

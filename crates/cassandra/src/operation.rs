@@ -112,7 +112,7 @@ impl NodeControl {
                 })?;
                 if repaired.is_empty() {
                     bail!(
-                        "{} one replica only, so there is no other to compare with",
+                        "{} only one replica, so the node has no other replica to compare with",
                         match keyspaces.len() {
                             1 => format!("{} has", keyspaces[0]),
                             _ => format!("{} have", keyspaces.join(", ")),
@@ -134,18 +134,21 @@ impl NodeControl {
                     TAKE,
                     &[json!(tag), json!({}), json!(keyspaces)],
                 )?;
-                Ok(format!("a snapshot of {} was made", keyspaces.join(", ")))
+                Ok(format!(
+                    "the node created a snapshot of {}",
+                    keyspaces.join(", ")
+                ))
             }
             Operation::ClearSnapshot { tag, keyspaces } => {
                 let agent = self.0.with_limit(limit);
                 let mut all = keyspaces.iter();
                 all.try_for_each(|keyspace| mbeans::clear_snapshot(&agent, tag, keyspace))?;
-                Ok("it was removed".to_owned())
+                Ok("the snapshot was removed".to_owned())
             }
             Operation::Upgrade(step) => self.upgrade(step, deadline),
             Operation::Decommission => {
                 self.invoke(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;
-                Ok("it has left the ring".to_owned())
+                Ok("the node left the ring".to_owned())
             }
             Operation::RemoveNode { host_id } => {
                 const REMOVE: &str = "removeNode(java.lang.String)";
@@ -159,7 +162,7 @@ impl NodeControl {
         match step {
             UpgradeStep::Drain => {
                 self.invoke(deadline.left(), STORAGE, "drain", &[])?;
-                Ok("it has drained".to_owned())
+                Ok("the node has drained".to_owned())
             }
             UpgradeStep::Sstables { keyspaces } => {
                 const UPGRADE: &str =
@@ -193,7 +196,7 @@ impl NodeControl {
         let names = answer
             .first()
             .and_then(|value| value.as_ref()?.as_array())
-            .context("a node does not list NonLocalStrategyKeyspaces")?;
+            .context("a node does not report NonLocalStrategyKeyspaces")?;
         let names = names.iter().filter_map(|name| Some(name.as_str()?.to_owned()));
         let (own, mut others): (Vec<_>, Vec<_>) = names.partition(|name| is_own(name));
         if others.is_empty() {
@@ -212,7 +215,7 @@ impl NodeControl {
     ) -> Result<()> {
         for keyspace in keyspaces {
             if deadline.passed() {
-                bail!("there was no time left for {keyspace}");
+                bail!("no time remained for {keyspace}");
             }
             what(&KeyspaceWork {
                 control: self,
@@ -297,13 +300,13 @@ impl KeyspaceWork<'_> {
                 // The server returns the number before the repair thread registers it.
                 None if !begin.passed() => {}
                 None => bail!(
-                    "the node does not list its repair {number} of {}",
+                    "the node does not report its repair {number} of {}",
                     self.keyspace
                 ),
                 Some(Some((&"IN_PROGRESS", _))) => {}
                 Some(Some((&"COMPLETED", _))) => return Ok(true),
                 Some(_) => bail!(
-                    "the repair of {} has failed: {}",
+                    "the repair of {} failed: {}",
                     self.keyspace,
                     words.unwrap_or_default().join(": ")
                 ),

@@ -117,7 +117,7 @@ impl Estimate {
 }
 
 fn ask(node: &str, what: &str) -> String {
-    format!("ask {node} for {what}")
+    format!("request {what} from {node}")
 }
 
 /// Returns the connections of other programs. Another cassay on this machine counts as this one.

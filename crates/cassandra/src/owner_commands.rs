@@ -100,7 +100,7 @@ impl Order {
             Some(SecretSource::File(path)) => Some(PasswordPlace::File(absolute(path)?)),
             Some(SecretSource::Env(name)) => Some(PasswordPlace::Env(name.clone())),
             Some(SecretSource::Named(_) | SecretSource::Held(_)) => {
-                bail!("the password of the Jolokia agents is in no file and no variable")
+                bail!("the password of the Jolokia agents has no source: set a file or a variable")
             }
         };
         let tls = |tls: &TlsSpec| -> Result<TlsWords> {
@@ -209,7 +209,7 @@ impl GivenOrder {
     /// Undoes the operation.
     ///
     /// # Errors
-    /// A node does not answer. The agent tries again when it ends.
+    /// A node does not answer. The agent retries when it ends.
     pub fn take_back(self) -> Result<()> {
         self.agent.heal(self.by).map(drop)
     }
@@ -256,6 +256,6 @@ mod tests {
         assert!(said.contains("10.0.0.1:8778"), "{said}");
         access.password = Some(SecretSource::Held(Secret::new("hunter2".to_owned())));
         let said = Order::build(Act::NoCompactions, "k", &nodes, &access).unwrap_err().to_string();
-        assert!(said.contains("in no file and no variable"), "{said}");
+        assert!(said.contains("has no source"), "{said}");
     }
 }

@@ -242,7 +242,7 @@ impl StatementGate {
 
 fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     anyhow!(
-        "a statement cannot be read as Cassandra would read it, and is not sent: {}: {cql}",
+        "cassay cannot parse a statement as Cassandra would, and does not send it: {}: {cql}",
         fault.describe(cql)
     )
 }
@@ -328,7 +328,9 @@ fn refusal(
             "the comment of {object} on {node} states that cassay created it in the run \
              \"{mark}\", which is neither in this results folder nor of this study"
         ),
-        (_, None) => format!("{object} was on {node}, which cassay did not start, before this run"),
+        (_, None) => {
+            format!("{object} existed on {node}, which cassay did not start, before this run")
+        }
     };
     let done = match act {
         Act::Create => "cassay creates no objects in it",
@@ -338,7 +340,7 @@ fn refusal(
         Act::Drop => "cassay drops no objects in it",
     };
     format!(
-        "{why}, and {done} unless the command line names it. The statement would be: {cql}\nhint: \
+        "{why}, and {done} unless the command line allows it. The statement would be: {cql}\nhint: \
          if that is intended, add --allow {}={object}",
         act.word()
     )

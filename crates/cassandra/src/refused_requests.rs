@@ -38,7 +38,7 @@ const SIGNS: [(&[&str], &str); 6] = [
     ),
     (
         &["java.lang.OutOfMemoryError", "Out of memory"],
-        "it ran out of memory",
+        "the node ran out of memory",
     ),
     (
         &["CorruptSSTableException", "CorruptBlockException"],
@@ -50,7 +50,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "disk failure policy",
             "Stopping gossiper by",
         ],
-        "it has stopped itself",
+        "the node stopped itself",
     ),
     (
         &[
@@ -58,7 +58,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "DRAINING",
             "Stop listening for CQL clients",
         ],
-        "it was shut down",
+        "another program shut the node down",
     ),
 ];
 
@@ -122,7 +122,7 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
         parts.push(format!(
-            "its data volume is full ({} of {} are free)",
+            "its data volume is full ({} of {} free)",
             number::bytes(volume.available_bytes),
             number::bytes(volume.total_bytes)
         ));
@@ -180,10 +180,10 @@ mod tests {
             "{said}"
         );
         let memory = "java.lang.OutOfMemoryError: Java heap space\nAnnouncing shutdown";
-        assert_eq!(sign(memory).unwrap().0, "it ran out of memory");
+        assert_eq!(sign(memory).unwrap().0, "the node ran out of memory");
         assert_eq!(
             sign("INFO Announcing shutdown").unwrap().0,
-            "it was shut down"
+            "another program shut the node down"
         );
         let corrupt = "ERROR [ReadStage-2] FileUtils.java:74 - org.apache.cassandra.io.sstable.\
                        CorruptSSTableException: Corrupted: nb-2-big-Data.db";
@@ -203,7 +203,7 @@ mod tests {
         let said = node_cause("node2", volume(MIB / 2), "").unwrap();
         assert_eq!(
             said,
-            "node2: its data volume is full (512 KiB of 1 GiB are free)"
+            "node2: its data volume is full (512 KiB of 1 GiB free)"
         );
         assert_eq!(node_cause("node2", volume(ROOM_BYTES_MIN), ""), None);
     }

@@ -42,13 +42,13 @@ impl Replication {
             // `3/1` means three copies. One of them is transient, but still holds its range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
-            number.with_context(|| format!("replication states {text:?} copies for {name:?}"))
+            number.with_context(|| format!("the replication has {text:?} copies for {name:?}"))
         };
         match class.rsplit('.').next().unwrap_or_default() {
             "SimpleStrategy" => {
                 let found = options.get_key_value("replication_factor");
                 Ok(Replication::Simple(copies(found.context(
-                    "SimpleStrategy has no replication_factor, which states the number of copies",
+                    "SimpleStrategy lacks replication_factor, the number of copies",
                 )?)?))
             }
             "NetworkTopologyStrategy" => {

@@ -71,7 +71,7 @@ impl MemberStatus {
 }
 
 impl NodeControl {
-    /// Asks the node for the members of the ring.
+    /// Requests the members of the ring from the node.
     ///
     /// # Errors
     /// The node does not answer within `limit`.

@@ -80,7 +80,7 @@ impl Node<'_> {
         Ok(table.map(|table| {
             format!(
                 "{keyspace}.{table} is a table of Accord, whose requests Cassandra does not count \
-                 by table"
+                 per table"
             )
         }))
     }
@@ -119,6 +119,6 @@ fn keyspace_sum(session: &mut Session, table: &str, keyspace: &str) -> Result<Op
     let column = result.column("count")?;
     let count = |row: &Vec<cql::Value>| row[column].as_i64().and_then(|n| u64::try_from(n).ok());
     let counts: Option<Vec<u64>> = result.rows.iter().map(count).collect();
-    let counts = counts.with_context(|| format!("a count of {table} is not a number"))?;
+    let counts = counts.with_context(|| format!("a counter of {table} is not a number"))?;
     Ok(Some(counts.iter().sum()))
 }

@@ -95,14 +95,14 @@ pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
 /// Returns the reason why an action on `node` is refused, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
-        NodeAct::Restart => "is not stopped and started",
-        NodeAct::Signal => "is not controlled by signals",
-        NodeAct::Network => "loses no packets and connections",
-        NodeAct::Pods => "keeps its pod",
+        NodeAct::Restart => "does not stop and start it",
+        NodeAct::Signal => "sends no signals to it",
+        NodeAct::Network => "drops none of its packets and connections",
+        NodeAct::Pods => "does not delete its pod",
     };
     format!(
-        "{node} was not started by cassay, and {what} unless the command line allows it\nhint: if \
-         that is intended, add --allow {}",
+        "cassay did not start {node}, and {what} unless the command line allows it\nhint: if that \
+         is intended, add --allow {}",
         act.name()
     )
 }

@@ -124,11 +124,11 @@ fn defining(text: &str) -> Vec<&str> {
     all.into_iter().map(|(_, statement)| statement).collect()
 }
 
-/// The node requires authentication, and no credentials were given.
+/// The node requires authentication, but the session has no credentials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{node} requires a user and password ({class}), but none are given\nhint: write `user: NAME` \
-     and `password: {{secret: db}}` below `target.attach`, and add --secret db=file:PATH"
+    "{node} requires a user and password ({class}), but the study has none\nhint: write `user: \
+     NAME` and `password: {{secret: db}}` below `target.attach`, and add --secret db=file:PATH"
 )]
 pub struct NoPassword {
     node: SocketAddr,
@@ -323,8 +323,8 @@ impl Session {
         }
         bail!(
             "{node} supports none of the versions of the native protocol that cassay supports:\n  \
-             {}\nhint: Cassandra since 2.1 supports one of them; is this another port, or another \
-             server?",
+             {}\nhint: Cassandra since 2.1 supports one of these versions, so check the port and \
+             the server",
             refusals.join("\n  ")
         )
     }
@@ -594,7 +594,7 @@ impl Session {
         }
         let all: Vec<String> = all.into_iter().collect();
         anyhow!(
-            "{error:#}\nhint: its datacenters are called {}: name those in `keyspace.replication`",
+            "{error:#}\nhint: its datacenters are {}: use these names in `keyspace.replication`",
             all.join(", ")
         )
     }
@@ -699,7 +699,7 @@ impl Session {
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
-                "the session with {} has failed before; open another",
+                "the session with {} has already failed; open another session",
                 self.node
             );
         }
@@ -758,12 +758,12 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         );
     match tls {
         None if error.is::<ConnectionClosed>() => {
-            anyhow!("{error:#}\nhint: if it requires TLS, write `tls: {{}}` in `{SECTION}`")
+            anyhow!("{error:#}\nhint: if the server requires TLS, write `tls: {{}}` in `{SECTION}`")
         }
         // The node's explanation may be lost with the connection.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
-            "{error:#}\nhint: if it requires a certificate of its clients, name the certificate \
-             and its private key, PEM files, by `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
+            "{error:#}\nhint: if the server requires client certificates, set PEM files of the \
+             certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
         ),
         _ => error,
     }
@@ -849,7 +849,7 @@ fn name_of(header: &Header) -> String {
 
 fn unreadable(fault: &CqlMistake, cql: &str, shown: &str) -> anyhow::Error {
     let (at, shown) = (fault.describe(cql), shorten(shown));
-    anyhow!("a statement cannot be read as Cassandra would read it: {at} (statement: {shown})")
+    anyhow!("cassay cannot parse a statement as Cassandra would: {at} (statement: {shown})")
 }
 
 /// Shortens a statement to one line for an error.

@@ -30,7 +30,7 @@ pub enum Sort {
     Type,
     /// A materialized view.
     View,
-    /// Index of this name on the table. An unnamed one cannot be looked up.
+    /// Index of this name on the table. A lookup of an unnamed one is impossible.
     Index(Option<String>),
 }
 

@@ -4,7 +4,7 @@
 //! All information comes over CQL: availability, the ring of `system.local` and `system.peers_v2`,
 //! and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. If MBeans are
 //! accessible, the failure detector's verdict and the exact load come from them. Unknown values are
-//! absent, and a node that is down never makes the whole query fail.
+//! absent, and the query never fails because a node is down.
 
 mod gossip;
 
@@ -41,7 +41,7 @@ pub struct NodeState {
     /// Name of the node.
     pub node: String,
     /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`. `?`
-    /// stands for an unknown part.
+    /// represents an unknown part.
     pub state: String,
     /// True if it answers CQL.
     pub answers: bool,
@@ -109,7 +109,7 @@ pub fn look(nodes: &[Node<'_>]) -> StatusView {
                 node.name()
             )),
             (false, Some(true)) => looked.problems.push(format!(
-                "{} is up for the other nodes, but does not answer CQL",
+                "the other nodes consider {} up, but it does not answer CQL",
                 node.name()
             )),
             _ => {}
@@ -251,10 +251,10 @@ fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> 
     let is_own = |name: &&str| !SYSTEM_KEYSPACES.contains(name);
     let known: Vec<&str> = all.keys().map(String::as_str).filter(is_own).collect();
     let known = match known.as_slice() {
-        [] => "none except Cassandra's own".to_string(),
+        [] => "only Cassandra's own".to_string(),
         known => known.join(", "),
     };
-    format!("there is no keyspace {name}; the keyspaces are: {known}")
+    format!("keyspace {name} does not exist; the keyspaces are: {known}")
 }
 
 /// Returns the replication map of every keyspace.

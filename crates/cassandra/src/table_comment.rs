@@ -43,7 +43,7 @@ impl OwnRuns {
     }
 }
 
-/// Run that made a table, according to the table's comment.
+/// Run that created a table, according to the table's comment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(String);
 

@@ -19,8 +19,8 @@ use target_spec::TlsSpec;
 pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: leave out \
-             one of the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit one of \
+             the two",
             path.display()
         );
     }
@@ -52,8 +52,8 @@ pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & OF_OTHERS != 0).then(|| {
         format!(
-            "the private key {path} may be read by other users of this machine (mode {mode:03o}); \
-             chmod 600 {path} keeps it to you",
+            "other users of this machine can read the private key {path} (mode {mode:03o}); `chmod \
+             600 {path}` restricts it to you",
             path = path.display()
         )
     })
@@ -76,7 +76,7 @@ impl ClientIdentity {
                 certificate.display()
             ),
             (None, Some(key)) => bail!(
-                "TLS with `key: {}` needs the certificate that it belongs to: add `cert: FILE`",
+                "TLS with `key: {}` needs the certificate of this key: add `cert: FILE`",
                 key.display()
             ),
         }
@@ -189,7 +189,7 @@ impl OneName {
         Ok(Arc::new(OneName {
             usual: usual.context("use the authorities")?,
             name: ServerName::try_from(name.to_owned())
-                .with_context(|| format!("use {name:?} as the name of a server"))?,
+                .with_context(|| format!("use {name:?} as a server name"))?,
         }))
     }
 }
@@ -290,7 +290,7 @@ mod tests {
         let error = tls_of(&with(true)).unwrap_err().to_string();
         assert!(error.contains("an empty file"), "{error}");
         let error = tls_of(&with(false)).unwrap_err().to_string();
-        assert!(error.contains("leave out one"), "{error}");
+        assert!(error.contains("omit one"), "{error}");
     }
 
     /// Returns a self-signed certificate and its key, as PEM.

@@ -62,8 +62,8 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
     match all.ok().as_deref_mut() {
         Some([key]) => Ok(key.clone_key()),
         Some([_, _, ..]) => bail!(
-            "{place} has several private keys, but only one is allowed\nhint: `openssl pkey -in \
-             {} -out key.pem` writes the first one; to use another, copy its PEM block into a \
+            "{place} has several private keys, but only one is allowed\nhint: `openssl pkey -in {} \
+             -out key.pem` writes the first key; to use another key, copy its PEM block into a \
              separate file",
             shell_word(place)
         ),
@@ -78,9 +78,9 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
 pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
     match position {
         Some(position) => anyhow!(
-            "the private key {key} belongs to certificate {position} of {certificate}, and servers \
-             expect it to belong to the first\nhint: move that PEM block to the beginning of the \
-             file"
+            "the private key {key} belongs to certificate {position} of {certificate}, but servers \
+             expect the key of the first certificate\nhint: move that PEM block to the beginning \
+             of the file"
         ),
         None => anyhow!(
             "the private key {key} does not belong to the certificate {certificate}: their public \
@@ -98,7 +98,7 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     let way = match form.way(role) {
         Way::Command(command) => {
             let command = command.replace("FILE", &shell_word(place));
-            format!("this command writes a file that can be used: {command}")
+            format!("this command writes a file that cassay can use: {command}")
         }
         Way::Advice(advice) => advice.to_owned(),
     };

@@ -80,12 +80,12 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure one Cassandra node on this machine and name the report.
+    /// Measure one Cassandra node on this machine, and print the path of the report.
     ///
     /// Writes the study to first-look.yaml and the results to `results`. Needs Java 17 and a few
     /// minutes; --target null needs no Java and takes one minute.
     Demo(DemoArgs),
-    /// Write a study from a template: asks a few questions, writes a file with comments.
+    /// Write a study from a template: asks a few questions, then writes a file with comments.
     New(NewArgs),
     /// List or copy the studies and workload files that the program contains.
     #[command(subcommand)]
@@ -94,8 +94,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run a study.
     Run(RunArgs),
-    /// Find the first build in a list that is worse than the good one. Each step is a study that
-    /// compares one build with the good one.
+    /// Find the first build in a list that is worse than the good build. Each step is a study that
+    /// compares one build with the good build.
     Bisect(BisectArgs),
     /// Continue an interrupted run, repeat trials with damaged files, or add blocks.
     Resume(ResumeArgs),
@@ -103,7 +103,7 @@ pub enum Command {
     Confirm(ConfirmArgs),
     /// List all runs.
     List,
-    /// Name a run, so that later runs can be compared with it; list all names.
+    /// Name a run, so that you can compare later runs with it; list all names.
     Tag(TagArgs),
     /// Delete runs from the results folder.
     ///
@@ -111,7 +111,7 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Show the results of a run.
     Show(ShowArgs),
-    /// Show the results of a study over its runs: when and with which settings they changed.
+    /// Show the results of a study over all its runs: when they changed, and with which settings.
     History(HistoryArgs),
     /// Compare runs with a baseline run, point by point.
     Compare(CompareArgs),
@@ -136,14 +136,14 @@ pub enum Command {
     /// List, test and inject faults on a running cluster.
     #[command(subcommand)]
     Fault(FaultCommand),
-    /// Download, list, export and import the jars that nodes are started from.
+    /// Download, list, export and import the jars that cassay starts nodes from.
     #[command(subcommand)]
     Supply(SupplyCommand),
     /// Check host settings that affect Cassandra. Shows the recommended value, the reason and the
     /// command that sets it; changes no setting.
     ///
     /// A warning costs performance or stability. Advice applies to some workloads. Settings that
-    /// cannot be read are listed with the reason.
+    /// cassay cannot read are listed with the reason.
     Doctor(DoctorArgs),
     /// Check, benchmark and clean the machines that nodes will run on.
     #[command(subcommand)]
@@ -162,7 +162,7 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Write the manual pages.
     Man(ManArgs),
-    /// Serve CQL with immediate answers until Ctrl-C, to measure a client.
+    /// Answer CQL immediately until Ctrl-C, to measure a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.
     #[command(subcommand)]
@@ -277,7 +277,7 @@ pub struct TrustArgs {
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct AllowArgs {
     /// Allow changes to a cluster that cassay did not start. Reading needs no permission, nor do
-    /// changes to objects that the run itself created. Repeatable; commas separate several.
+    /// changes to objects that the run itself created. Repeatable, or separated by commas.
     ///
     /// Data: ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
     ///
@@ -349,7 +349,7 @@ pub struct ConfirmArgs {
     pub shown: ShownArgs,
 }
 
-/// Command line of another tool. cassay's own options may appear anywhere in it.
+/// Command line of another tool. cassay's own options may appear anywhere in the command line.
 #[derive(Debug, ClapArgs)]
 pub struct ImportArgs {
     #[command(flatten)]
@@ -369,13 +369,13 @@ pub struct ImportOptions {
     /// Print in the tool's own output format. The results folder is unchanged.
     #[arg(long)]
     pub compat: bool,
-    /// Show the plan, and the options that are refused or behave differently. Runs nothing.
+    /// Show the plan, and the options that cassay refuses or that behave differently. Runs nothing.
     #[arg(long)]
     pub check: bool,
     /// Print the first operations of each step: statements with values. Sends nothing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub sample: Option<u64>,
-    /// Change one setting of the study that cassay makes from the command line. Repeatable.
+    /// Change one setting of the study that cassay writes from the command line. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Seed of all random values.
@@ -391,7 +391,7 @@ pub struct ImportOptions {
 pub struct ShowArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Show only the trials, each with its figures and all reasons for its verdict.
+    /// Show only the trials, each with its figures and all reasons for the verdict.
     #[arg(long)]
     pub trials: bool,
 }
@@ -405,9 +405,9 @@ pub struct RunName {
 
 #[derive(Debug, ClapArgs)]
 pub struct HistoryArgs {
-    /// Name of the study, which is the folder of its runs.
+    /// Name of the study, which is also the name of its folder of runs.
     pub study: String,
-    /// Exit with 4 if a change for the worse persists.
+    /// Exit with 4 if the results became worse and stayed worse.
     #[arg(long)]
     pub fail_on_regression: bool,
     /// Write an HTML page to this file, and its figure as SVG to the same folder.
@@ -482,7 +482,7 @@ pub struct ExportRunArgs {
 pub enum FigureFormat {
     /// Self-contained vector image on a light background.
     Svg,
-    /// The same at 2 pixels per unit.
+    /// The same image with 2 pixels per unit.
     Png,
 }
 
@@ -492,7 +492,7 @@ pub struct ImportFileArgs {
     pub run: String,
     /// File to read, or a folder of scrapes.
     pub file: PathBuf,
-    /// Only columns or metrics whose names contain this; `*` matches any text. Repeatable.
+    /// Only columns or metrics whose names contain this text; `*` matches any text. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub column: Vec<String>,
 }
@@ -506,7 +506,7 @@ pub enum TargetCommand {
     /// State is Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool. Ownership
     /// counts replicas: 100 % is one full copy of the keyspace.
     Status(StatusArgs),
-    /// List the capabilities of a target, and how to get the missing ones.
+    /// List the capabilities of a target, and how to get the missing capabilities.
     #[command(name = "abilities")]
     Capabilities(CapabilitiesArgs),
     /// Stop one kept cluster, or all, and delete the data.
@@ -541,17 +541,17 @@ pub struct DoctorArgs {
     pub way_in: WayInArgs,
     #[command(flatten)]
     pub cluster: ClusterName,
-    /// Show all settings, including correct ones.
+    /// Show all settings, including correct settings.
     #[arg(long)]
     pub all: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct StatusArgs {
-    /// Show the ownership of this keyspace. Default: all except Cassandra's own.
+    /// Show the ownership of this keyspace. Default: all keyspaces except Cassandra's own.
     #[arg(long, value_name = "NAME")]
     pub keyspace: Option<String>,
-    /// Show another cluster instead of those on this machine.
+    /// Show another cluster instead of the clusters on this machine.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
     pub target: Option<String>,
 }
@@ -562,7 +562,7 @@ pub enum SnapshotCommand {
     Create(SnapshotCreateArgs),
     /// List the snapshots.
     List(ClusterName),
-    /// Restore a snapshot. Later writes are lost.
+    /// Restore a snapshot. The cluster loses later writes.
     Restore(SnapshotRestoreArgs),
     /// Read all files of a snapshot and compare their checksums.
     Verify(SnapshotName),
@@ -578,7 +578,7 @@ pub enum SnapshotCommand {
 pub struct SnapshotExportArgs {
     #[command(flatten)]
     pub snapshot: SnapshotName,
-    /// Output folder. It must not exist.
+    /// Output folder, which must not exist.
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
 }
@@ -627,26 +627,26 @@ pub struct SnapshotName {
 
 #[derive(Debug, ClapArgs)]
 pub struct ClusterName {
-    /// Kept cluster, as shown by `target status`. Required if there are several.
+    /// Kept cluster, as shown by `target status`. Required if several clusters run.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum FaultCommand {
-    /// List all faults, and which of them a kept cluster supports. Without a kept cluster: the
+    /// List all faults, and show which faults a kept cluster supports. Without a kept cluster: the
     /// hosts of this machine.
     List(ClusterName),
     /// Test faults on an idle cluster: injects, observes, heals and checks each of them.
     Test(FaultTestArgs),
-    /// Inject one fault for a time. Ctrl-C heals it at once; if this command is killed, the agents
-    /// of the hosts heal it in time.
+    /// Inject one fault for a limited time. Ctrl-C heals the fault at once. If this command is
+    /// killed, the agents of the hosts heal it at the end of that time.
     Run(Box<FaultRunArgs>),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct FaultTestArgs {
-    /// Faults to test. Default: all that the cluster supports.
+    /// Faults to test. Default: all faults that the cluster supports.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
     pub kinds: Vec<target_spec::fault::FaultKind>,
     #[command(flatten)]
@@ -667,7 +667,7 @@ pub struct FaultRunArgs {
     /// Numbers of the hosts to cut off, such as 1,2.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     pub hosts: Vec<usize>,
-    /// Numbers of the hosts to cut them off from. Default: all others.
+    /// Numbers of the hosts from which to cut them off. Default: all other hosts.
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -675,7 +675,7 @@ pub struct FaultRunArgs {
         requires = "hosts"
     )]
     pub from: Vec<usize>,
-    /// Duration of the fault, or time limit of a fault that ends by itself.
+    /// Duration of the fault, or time limit for a fault that ends by itself.
     #[arg(long = "for", value_name = "TIME", default_value = "30s",
           value_parser = study::units::parse_duration_ns)]
     pub for_ns: u64,
@@ -715,7 +715,7 @@ pub struct FaultKnobs {
     /// Delay until the nodes of a stopped host start on another host.
     #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub ha_after: Option<u64>,
-    /// Number of that other host, from 1. Default: the next one.
+    /// Number of that other host, from 1. Default: the next host.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
     pub ha_on: Option<NonZeroUsize>,
     /// Setting of cassandra.yaml that a rolling change applies, such as concurrent_reads=64;
@@ -729,7 +729,7 @@ fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
     target_spec::fault::FaultKind::find(text).ok_or_else(|| {
         let names = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
-        format!("there is no such kind: see `cassay fault list`; {hint}")
+        format!("no such kind of fault exists: `cassay fault list` shows all kinds. {hint}")
     })
 }
 
@@ -742,7 +742,7 @@ pub struct UpArgs {
     /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or that of --like.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
-    /// Major version of the Java for nodes, which must be installed. Default: 17, or one that fits.
+    /// Java of the nodes: an installed major version. Default: 17, or one that Cassandra supports.
     #[arg(long, value_name = "MAJOR")]
     pub java: Option<u32>,
     /// Match an exported snapshot: number of nodes, tokens, racks, data center and version of
@@ -760,27 +760,27 @@ pub struct UpArgs {
     /// Needs no --trust, so check settings that you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
-    /// JVM option of each node, placed after cassay's own, so that it wins. Repeatable. Needs no
-    /// --trust, so check options that you copy from others: they can run programs.
+    /// JVM option of each node, after cassay's own options, so that it takes precedence.
+    /// Repeatable. Needs no --trust, so check options that you copy: they can run programs.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub jvm: Vec<String>,
-    /// Map the server's classes from an archive that is created once: nodes start sooner.
+    /// Share class data: nodes map the server's classes from an archive, so they start faster.
     #[arg(long)]
     pub class_sharing: bool,
-    /// Time limit until all nodes answer.
+    /// Maximum time to wait until all nodes answer.
     #[arg(long, value_name = "TIME", default_value = "3m",
           value_parser = study::units::parse_duration_ns)]
     pub start_timeout: u64,
-    /// Require a password from clients. cassay generates it and keeps it in a file of the cluster's
-    /// folder that only you can read. Without it, every user of this machine can connect.
+    /// Require a password from clients. cassay writes it to a file in the cluster's folder that
+    /// only you can read. Without a password, every user of this machine can connect.
     #[arg(long)]
     pub authentication: bool,
-    /// Put the nodes on this many hosts, each in its own rack. As root, each gets a network, limits
-    /// and a volume where the machine supports it; otherwise only addresses.
+    /// Put the nodes on this many hosts, each in its own rack. As root, each host gets a network,
+    /// limits and a volume if the machine supports them. Otherwise, each host gets only addresses.
     #[arg(long, value_name = "COUNT")]
     pub hosts: Option<usize>,
     /// Run the nodes on remote machines, over ssh. The file has a list `machines` of `{ssh: HOST,
-    /// folder: PATH}`; uses the first --hosts of them, or all.
+    /// folder: PATH}`; cassay uses the first --hosts machines, or all.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
     /// Nodes on each host.
@@ -800,7 +800,7 @@ pub struct UpArgs {
 /// Resource limits of each host.
 #[derive(Debug, ClapArgs)]
 pub struct HostArgs {
-    /// Isolation of hosts: auto, hosts (fails where not supported) or loopback.
+    /// Isolation of hosts: auto, hosts (fails if the machine does not support it) or loopback.
     #[arg(long, value_name = "auto|hosts|loopback", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
     pub isolation: target_spec::Isolation,
@@ -836,18 +836,18 @@ pub struct HostArgs {
 /// Parses the name of an isolation.
 fn isolation(text: &str) -> Result<target_spec::Isolation, String> {
     target_spec::Isolation::from_name(text)
-        .ok_or_else(|| "it is auto, hosts or loopback".to_string())
+        .ok_or_else(|| "write auto, hosts or loopback".to_string())
 }
 
 /// Parses the name of a garbage collector.
 fn collector(text: &str) -> Result<target_spec::Collector, String> {
     let known = || target_spec::Collector::ALL.map(target_spec::Collector::name).join(", ");
-    target_spec::Collector::from_name(text).ok_or_else(|| format!("it is one of {}", known()))
+    target_spec::Collector::from_name(text).ok_or_else(|| format!("write one of {}", known()))
 }
 
 /// Parses a key of cassandra.yaml with its value, which is JSON or else plain text.
 fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
-    let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     let (key, value) = (key.trim(), value.trim());
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if key.is_empty() || !key.chars().all(is_plain) {
@@ -869,11 +869,11 @@ fn cores(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct NullArgs {
-    /// Port to listen on; 0 picks a free one.
+    /// Port to listen on; 0 selects a free port.
     #[arg(long, default_value_t = 9042)]
     pub port: u16,
-    /// Address to listen on. Clients on other machines need one that they can reach; anyone who
-    /// reaches it can connect.
+    /// Address to listen on. Clients on other machines need an address that they can reach. Anyone
+    /// who can reach the address can connect.
     #[arg(long, default_value_t = std::net::Ipv4Addr::LOCALHOST)]
     pub address: std::net::Ipv4Addr,
     /// Latency added to every answer.
@@ -900,13 +900,13 @@ pub struct NullArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct TagArgs {
-    /// Name: letters, digits, `-`, `_` and `.`. It moves from the run that had it.
+    /// Name: letters, digits, `-`, `_` and `.`. cassay removes it from any other run.
     #[arg(value_name = "TAG")]
     pub name: Option<String>,
     /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of one.
     #[arg(default_value = "latest", requires = "name")]
     pub run: String,
-    /// Remove the name.
+    /// Remove the name from its run.
     #[arg(long, requires = "name")]
     pub remove: bool,
 }

@@ -40,7 +40,7 @@ impl Exit {
             Exit::Error => "error",
             Exit::Usage => "usage or mistakes in the study",
             Exit::Invalid => "the run is invalid",
-            Exit::Missed => "a stated requirement was missed",
+            Exit::Missed => "the run missed a requirement",
             Exit::Damaged => "files of a run are damaged",
             Exit::Interrupted => "interrupted",
         }

@@ -1,6 +1,6 @@
-//! Handles Ctrl-C: the first asks the run to end with full cleanup; the second ends the process at
-//! once. SIGTERM does the same, and so does SIGHUP, which a closed terminal sends. Before that, a
-//! full screen is restored.
+//! Handles Ctrl-C. The first requests the end of the run, with full cleanup. The second ends the
+//! process at once. SIGTERM does the same, and so does SIGHUP, which a closed terminal sends.
+//! Before that, a full screen is restored.
 
 use crate::terminal;
 use anyhow::{Context, Result};

@@ -62,7 +62,7 @@ pub struct Show {
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
-    /// Message about the last trial that was left out.
+    /// Message about the last trial that was omitted.
     left_out: String,
 }
 
@@ -76,8 +76,8 @@ struct Shared {
 }
 
 impl Show {
-    /// Creates a display without events. `interrupt` becomes true once the user asks the run to
-    /// end.
+    /// Creates a display without events. `interrupt` becomes true when the user requests the end of
+    /// the run.
     pub fn new(mode: ViewMode, interrupt: Arc<AtomicBool>) -> Show {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -140,8 +140,7 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // When a search has ended, it leaves out all its remaining points with the same
-                // message.
+                // When a search has ended, it omits all its remaining points with the same message.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;

@@ -50,7 +50,7 @@ fn render(diagnostics: &Diagnostics) -> String {
     }
     let count = diagnostics.list.len();
     let noun = if count == 1 { "mistake" } else { "mistakes" };
-    text + &format!("{count} {noun}; the run was not started\n")
+    text + &format!("{count} {noun}: cassay did not start the run\n")
 }
 
 /// Formats mistakes for `--json`.
@@ -76,10 +76,9 @@ fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<G
         // The message names a line with a secret, but does not show it.
         Some(source) if diagnostic.secret => {
             let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
-            groups.push(title.element(Level::NOTE.message(format!(
-                "in {place}, which is not shown \
-                                                                   here"
-            ))));
+            groups.push(title.element(
+                Level::NOTE.message(format!("in {place}, which this message does not show")),
+            ));
         }
         Some(source) => {
             let span = diagnostic.place.span.clone();
@@ -159,7 +158,7 @@ mod tests {
             expect![[r#"
                 error: `target.attach.password` does not name the source of the secret
                  |
-                 = note: in s.yaml:5:49, which is not shown here
+                 = note: in s.yaml:5:49, which this message does not show
                 help: write `target.attach.password: {secret: NAME}`, pass --secret NAME=file:PATH
             "#]],
         );

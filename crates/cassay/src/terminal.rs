@@ -124,7 +124,7 @@ pub fn end(exit: Exit) -> Exit {
         return exit;
     };
     say(&format!(
-        "error: write to stdout: {why}; the output is incomplete\nhint: the results of a run are \
+        "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
          in its folder: cassay show"
     ));
     // A command that has failed has already printed its error.

@@ -97,7 +97,7 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
             }
         }
         Err(error) => say(&format!(
-            "changes of an earlier command could not be undone: {error:#}"
+            "cassay could not undo changes of an earlier command: {error:#}"
         )),
     }
 }
@@ -181,11 +181,14 @@ fn agents_of(
         let agent = Jolokia::attached(address, access, moves).context("use the Jolokia agents")?;
         let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
-            Ok(_) => Err(format!("{address} shows no MBeans of Cassandra")),
+            Ok(_) => Err(format!("{address} provides no MBeans of Cassandra")),
             Err(error) => Err(format!("{error:#}")),
         };
         if let Err(reason) = &agent {
-            say(&format!("{} has no MBeans for us: {reason}", node.name));
+            say(&format!(
+                "{} provides no MBeans to cassay: {reason}",
+                node.name
+            ));
         }
         agents.push(agent);
     }
@@ -199,8 +202,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
             password: credentials::read(source)?,
         }),
         (None, None) => None,
-        (Some(user), None) => bail!("user {user} has no password: name a file or a variable"),
-        (None, Some(_)) => bail!("there is a password, but no user"),
+        (Some(user), None) => bail!("user {user} has no password: set a file or a variable"),
+        (None, Some(_)) => bail!("a password is set, but no user"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access {
@@ -241,7 +244,7 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     let found: Vec<NodeInfo> = nodes.into_iter().filter(of_wanted).collect();
     if found.is_empty() {
         bail!(
-            "no node is in data center {wanted:?}; there are {}",
+            "no node is in data center {wanted:?}; the data centers are {}",
             names.join(", ")
         );
     }
@@ -282,11 +285,11 @@ fn capabilities(
 }
 
 /// Reason why metrics cannot be read by CQL.
-pub(crate) const NO_METRICS: &str = "metrics are tables from Cassandra 6.0 on";
+pub(crate) const NO_METRICS: &str = "Cassandra provides metrics as tables since 6.0";
 
 /// Reason why MBeans are not available, and the way to enable them.
-pub(crate) const NO_AGENTS: &str = "no MBeans: the study gives no access to Jolokia agents; \
-                                    `attach: {jolokia: {port: 8778}}` would give it";
+pub(crate) const NO_AGENTS: &str =
+    "no MBeans: the study does not configure Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
 /// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
 /// the way to enable them.
@@ -303,8 +306,8 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
         Ok("MBeans by the Jolokia agent of every node".to_string())
     } else {
         Err(format!(
-            "no MBeans of every node: {}; `jolokia` must have the port, user and password of the \
-             agents",
+            "not all nodes provide MBeans: {}; `jolokia` must contain the port, user and password \
+             of the agents",
             missing.join("; ")
         ))
     }

@@ -20,7 +20,7 @@ pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
 /// Reason for missing host capabilities if the target has no hosts.
 pub(crate) const NO_HOSTS: &str =
-    "the nodes share this machine; `target: {local: {hosts: 3}}` would give them separate hosts";
+    "the nodes share this machine; `target: {local: {hosts: 3}}` gives them separate hosts";
 
 /// Reason for missing host capabilities if the hosts have no isolation.
 pub(crate) const LOOPBACK: &str =
@@ -47,30 +47,30 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         ),
         Capability::Snapshot => by_mbeans(
             "hard links on the nodes' own volumes, and import by MBeans",
-            "memtables cannot be flushed, and nothing can be imported",
+            "cassay cannot flush memtables or import files",
         ),
         Capability::OfflineRestore => by_mbeans(
-            "files are swapped while the node is stopped",
-            "there are no snapshots without them",
+            "cassay swaps files while the node is stopped",
+            "snapshots require them",
         ),
         Capability::DropPageCache => match host_capability(hosts, capability) {
             Ok(how) => Ok(format!("of a whole host: {how}")),
-            Err(_) => ok("file by file: the kernel is informed that the pages are not needed"),
+            Err(_) => ok("file by file: cassay tells the kernel that it does not need the pages"),
         },
         Capability::Mbeans => mbeans.clone(),
         Capability::JvmMetrics => by_mbeans(
             "the JVM's own MBeans over the Jolokia agent",
-            "the log of the collector remains",
+            "only the log of the collector is available",
         ),
-        Capability::GcLog => ok("each node writes one, on this machine"),
+        Capability::GcLog => ok("each node writes a log on this machine"),
         Capability::ProcessStatistics => ok("processes of this machine"),
         Capability::HostMetrics => ok("/proc and /sys of this machine"),
         Capability::Logs => ok("files of this machine"),
         Capability::Settings => ok("system_views.settings"),
-        Capability::NodeSignals | Capability::NodeControl => ok("processes of our agents"),
+        Capability::NodeSignals | Capability::NodeControl => ok("processes of cassay's agents"),
         Capability::PodControl => Err(
-            "cassay's own pods only wait, and only cassay would start a node in another one; pods \
-             of an attached cluster (`attach: {kubernetes: …}`) can be deleted"
+            "cassay's own pods only wait, and no operator would start a node in a new pod. cassay \
+             can delete pods of an attached cluster (`attach: {kubernetes: …}`)"
                 .to_owned(),
         ),
         Capability::NetworkPolicy => {
@@ -83,7 +83,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
 }
 
 fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
-    let unasked = || Err("this machine was not asked".to_string());
+    let unasked = || Err("cassay did not check this machine".to_string());
     let answers = hosts.as_ref().map_err(String::clone)?;
     answers.get(&capability).cloned().unwrap_or_else(unasked)
 }
@@ -132,11 +132,11 @@ impl OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
             figures: no(
-                "cassay reads only this machine, where the client runs; it can import data that \
+                "cassay reads only this machine, on which the client runs; it can import data that \
                  the hosts export (`probes: {import: …}`)",
             ),
-            processes: no("the processes are out of sight over CQL"),
-            logs: no("log files are out of sight over CQL"),
+            processes: no("CQL does not show processes"),
+            logs: no("CQL does not show log files"),
             signals: no("cassay did not start the processes"),
             control: no("cassay did not start the nodes"),
             network: BTreeMap::new(),
@@ -145,7 +145,7 @@ impl OnMachines {
 }
 
 /// Hint on how to get access to the machines of an attached cluster.
-const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` would add the nodes' machines";
+const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` adds the nodes' machines";
 
 /// Data that attached nodes reveal to any client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,13 +159,12 @@ pub(crate) struct Sources {
 }
 
 /// Limits of watching compactions without MBeans and metrics.
-const WITHOUT_MBEANS: &str = "without them, running compactions are visible in virtual tables, \
-                              but memtables are not flushed, and before Cassandra 6.0 pending \
-                              compactions are unknown";
+const WITHOUT_MBEANS: &str = "without MBeans, virtual tables show running compactions, but cassay \
+     cannot flush memtables, and before Cassandra 6.0 it cannot see pending compactions";
 
 /// Way to watch compactions if metrics are in tables.
-pub(crate) const BY_METRICS: &str = "system_metrics and system_views: running and pending \
-                                     compactions; memtables are not flushed";
+pub(crate) const BY_METRICS: &str =
+    "system_metrics and system_views: running and pending compactions, but no flush of memtables";
 
 /// Capabilities of an attached cluster: virtual tables if its version has them, MBeans if agents
 /// are accessible, and machines if they are reachable.
@@ -195,18 +194,15 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
             let unseen = |why: &String| format!("{why}; {WITHOUT_MBEANS}");
             mbeans.clone().or_else(|why| shown.metrics.clone().map_err(|_| unseen(&why)))
         }
-        Capability::JvmMetrics => mbeans.clone().map_err(|why| {
-            format!(
-                "no JVM can be reached: \
-                                                                        {why}"
-            )
-        }),
+        Capability::JvmMetrics => {
+            mbeans.clone().map_err(|why| format!("cassay can reach no JVM: {why}"))
+        }
         Capability::Snapshot => {
-            let how = "the server's own snapshots, taken and imported by MBeans";
+            let how = "the server's own snapshots, created and imported by MBeans";
             mbeans.clone().map(|_| how.to_owned())
         }
         Capability::OfflineRestore => no("cassay did not start the processes of the nodes"),
-        Capability::DropPageCache => no("the nodes' machines are unreachable"),
+        Capability::DropPageCache => no("cassay cannot reach the nodes' machines"),
         Capability::ProcessStatistics => there.processes.clone(),
         Capability::HostMetrics => there.figures.clone(),
         Capability::Logs | Capability::GcLog => there.logs.clone(),

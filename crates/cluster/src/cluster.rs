@@ -234,7 +234,7 @@ impl Cluster {
         match &self.control {
             Control::Local(_) => {
                 let known = (asked < self.nodes.len()).then_some(asked);
-                known.with_context(|| format!("there is no node {}", asked + 1))
+                known.with_context(|| format!("node {} does not exist", asked + 1))
             }
             Control::Attached(attached) => attached.index_of(asked, &self.nodes),
         }
@@ -294,7 +294,7 @@ impl Cluster {
                 let index = self.nodes.iter().position(|node| node.name == name);
                 match index.and_then(|index| attached.agents.get(index)) {
                     Some(agent) => agent.as_ref().map_err(Clone::clone),
-                    None => Err("no access to Jolokia agents is given".to_string()),
+                    None => Err("cassay has no access to Jolokia agents".to_string()),
                 }
             }
         }

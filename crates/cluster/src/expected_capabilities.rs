@@ -58,11 +58,11 @@ fn local_mbeans() -> Answer {
 }
 
 fn attached_tables() -> Answer {
-    Ok("from Cassandra 4.0 on".to_string())
+    Ok("since Cassandra 4.0".to_string())
 }
 
 fn attached_metrics() -> Answer {
-    Ok(format!("{BY_METRICS} (from Cassandra 6.0 on)"))
+    Ok(format!("{BY_METRICS} (since Cassandra 6.0)"))
 }
 
 fn attached_mbeans(spec: &AttachSpec) -> Answer {

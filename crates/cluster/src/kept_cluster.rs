@@ -88,7 +88,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let index = match id {
         Some(id) => names.iter().position(|name| *name == id),
         None if names.len() > 1 => bail!(
-            "there are {} kept clusters, so name one: {}",
+            "{} kept clusters run, so name one: {}",
             names.len(),
             names.join(", ")
         ),
@@ -96,7 +96,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     };
     let Some(index) = index else {
         bail!(
-            "{}\nhint: `cassay target up` starts one",
+            "{}\nhint: `cassay target up` starts a cluster",
             no_such(id, &names)
         );
     };
@@ -119,7 +119,7 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
         names.join(", ")
     };
     let name = id.map(|id| format!(" {id}")).unwrap_or_default();
-    format!("there is no kept cluster{name}; the kept clusters are: {known}")
+    format!("no kept cluster{name} exists; the kept clusters are: {known}")
 }
 
 /// Returns all clusters of cassay on this machine, oldest first, including those of running

@@ -73,7 +73,7 @@ fn collect(
     std::fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
     let entries = agent
         .list(folder, None)?
-        .with_context(|| format!("there is no {}", folder.display()))?;
+        .with_context(|| format!("{} does not exist", folder.display()))?;
     marks.keep(&entries);
     for entry in entries.iter().filter(is_kept) {
         let Some(from) = marks.new_from(entry) else {
@@ -90,7 +90,7 @@ fn collect(
 }
 
 /// Appends a part of a log, and returns the number of bytes copied. A node logs its JVM options;
-/// the copy leaves out their secrets.
+/// the copy omits their secrets.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);

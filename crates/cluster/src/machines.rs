@@ -87,7 +87,7 @@ impl MachineSeen {
         );
         if need > has {
             found.push(format!(
-                "too little memory: {} with a heap of {} need about {}, and {} are available",
+                "too little memory: {} with a heap of {} need about {}, but {} are available",
                 counted(nodes, "node"),
                 bytes(heap_bytes),
                 bytes(need),
@@ -110,8 +110,8 @@ impl MachineSeen {
         }
         if self.address.is_none() {
             found.push(
-                "it is unknown by which IPv4 address other machines reach it: state `address: \
-                 10.0.0.7` for the machine"
+                "cassay does not know the IPv4 address at which other machines reach it: set \
+                 `address: 10.0.0.7` for the machine"
                     .to_owned(),
             );
         }
@@ -130,7 +130,7 @@ impl MachineSeen {
         if known_ns > WALL_LIMIT_NS {
             said.push(format!(
                 "its wall clock is {:.1} s {} the clock of this machine: Cassandra decides the \
-                 later of two writes by these clocks; synchronise them (chrony, \
+                 later of two writes by these clocks, so synchronise them (chrony, \
                  systemd-timesyncd)",
                 ahead_ns.unsigned_abs() as f64 / 1e9,
                 if ahead_ns > 0 { "ahead of" } else { "behind" }
@@ -141,15 +141,17 @@ impl MachineSeen {
             if left.is_held {
                 format!("the cluster {id} runs on it ({host})")
             } else {
-                format!("the cluster {id} has left files on it ({host}), and no command uses it")
+                format!(
+                    "the cluster {id} left files on it ({host}), but no command uses that cluster"
+                )
             }
         };
         said.extend(self.seen.clusters.iter().map(of_cluster));
         said
     }
 
-    /// Removes clusters that no command holds. With `all`, it also removes running ones, jars and
-    /// cassay programs. Returns one sentence for each action.
+    /// Removes clusters that no command holds. With `all`, it also removes running clusters, jars
+    /// and cassay programs. Returns one sentence for each action.
     ///
     /// # Errors
     /// A removal fails.
@@ -164,13 +166,19 @@ impl MachineSeen {
                 mark: mark(&left.id),
             })?;
             let what = counted(killed, "node");
-            done.push(format!("the cluster {} is removed, {what} killed", left.id));
+            done.push(format!(
+                "cassay removed the cluster {}, and killed {what}",
+                left.id
+            ));
         }
         if all {
             let removed = self.agent.clean_folder(&self.folder)?;
             done.push(match removed.len() {
-                0 => "there were no jars and programs".to_owned(),
-                count => format!("{} removed: jars and programs", counted(count, "entry")),
+                0 => "the machine had no jars and programs".to_owned(),
+                count => format!(
+                    "cassay removed {}: jars and programs",
+                    counted(count, "entry")
+                ),
             });
         }
         Ok(done)
@@ -253,7 +261,7 @@ impl MachineSeen {
             };
             match self.agent.see(what)? {
                 QueryAnswer::Disk { write, read } => Ok([per_s(write), per_s(read)]),
-                other => anyhow::bail!("a disk was tried, and the answer is {other:?}"),
+                other => anyhow::bail!("the benchmark of a disk returned {other:?}"),
             }
         };
         let [writes_per_s, reads_per_s] = tried(SMALL)?;

@@ -110,14 +110,14 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         .collect();
     if spec.hosts.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "hosts: the machines of {} are not monitored (`attach: {{hosts: …}}` would do that; \
+            "hosts: cassay does not monitor the machines of {} (`attach: {{hosts: …}}` does; \
              cassay can import files from their own tools)",
             elsewhere.join(", ")
         ));
     }
     if spec.processes.is_some() && !elsewhere.is_empty() {
         unseen.push(format!(
-            "processes: {} were not started by cassay, so only cassay itself is watched",
+            "processes: cassay did not start {}, so it observes only itself",
             elsewhere.join(", ")
         ));
     }
@@ -176,7 +176,7 @@ fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
         let (tabled, hidden): (Vec<_>, Vec<_>) = nodes.iter().copied().partition(by_tables);
         if !tabled.is_empty() {
             unseen.push(format!(
-                "cassandra: the metrics of {} are read over CQL, from system_metrics and \
+                "cassandra: cassay reads the metrics of {} over CQL, from system_metrics and \
                  system_views; {NO_METRICS}: {reason}; {BY_AGENT}",
                 names(&tabled)
             ));

@@ -95,7 +95,7 @@ impl Cluster {
         }))
     }
 
-    /// Asks all nodes for their report. Values that a node does not report are left out.
+    /// Requests the report of all nodes. Values that a node does not report are omitted.
     pub fn query_reports(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.all() {

@@ -6,9 +6,9 @@
 //!
 //! "Nothing pending" is only the result of the server's last check, and pending work may wait until
 //! an event triggers the next check. So compactions of the tables are enabled again after the
-//! flush, which makes the server check. Pending work that does not begin after a second trigger is
-//! *stalled*: some strategies predict work that they never do. Longer waiting would change nothing,
-//! and the report says so.
+//! flush, which triggers a check of the server. Pending work that does not begin after a second
+//! trigger is *stalled*: some strategies predict work that they never do. Longer waiting would
+//! change nothing, and the report says so.
 
 use crate::cluster::Cluster;
 use crate::data_use;
@@ -140,7 +140,7 @@ fn run(
         let of_node = |node: &Node<'_>| {
             if have_agents {
                 let sample = node.compactions(keyspace, tables);
-                sample.with_context(|| format!("look at the compactions of {}", node.name()))
+                sample.with_context(|| format!("query the compactions of {}", node.name()))
             } else {
                 node.compactions_by_tables(keyspace, tables)
             }
@@ -195,7 +195,9 @@ fn wait(
         match watch.judge(&samples, clock::now_ns(), rule) {
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
-                say("compactions are pending, but none begins: cassay triggers them again");
+                say(
+                    "compactions are pending, but no compaction starts: cassay triggers them again",
+                );
                 kick()?;
             }
             State::Open => {}
@@ -302,9 +304,9 @@ fn describe_all(
              a trigger",
             rule.stalled_after
         ),
-        SettleOutcome::Timeout => format!("not at rest after the limit of {:?}", rule.limit),
+        SettleOutcome::Timeout => format!("not settled within the limit of {:?}", rule.limit),
         SettleOutcome::Unknown => {
-            format!("no compaction ran for {quiet:?}, and pending compactions are not visible")
+            format!("no compaction ran for {quiet:?}, but cassay cannot see pending compactions")
         }
     };
     let names = cluster.nodes().iter().map(|node| node.name.as_str());

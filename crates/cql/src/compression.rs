@@ -127,7 +127,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
     let Some((length, block)) = body.split_first_chunk::<PREFIX_BYTES>() else {
-        return Err(refuse("it does not begin with a length"));
+        return Err(refuse("the body does not begin with a length"));
     };
     let length = u32::from_be_bytes(*length) as usize;
     if length > limit {
@@ -137,7 +137,7 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         });
     }
     if length > block.len().saturating_mul(EXPANSION_MAX) {
-        return Err(refuse("it announces a length that LZ4 cannot reach"));
+        return Err(refuse("its stated length is impossible for LZ4"));
     }
     if length == 0 {
         return Ok(());
@@ -147,13 +147,11 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         Ok(written) if written == length => Ok(()),
         Ok(_) => {
             out.clear();
-            Err(refuse("it is shorter than it announces"))
+            Err(refuse("the body is shorter than its stated length"))
         }
         Err(_) => {
             out.clear();
-            Err(refuse(
-                "it is not an LZ4 block of the length that it announces",
-            ))
+            Err(refuse("the body is not an LZ4 block of its stated length"))
         }
     }
 }
@@ -185,7 +183,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     let length = match snap::raw::decompress_len(body) {
         // The library accepts zero bytes as an empty block.
         Ok(length) if bytes > 0 => length,
-        _ => return Err(refuse("it does not begin with a length")),
+        _ => return Err(refuse("the body does not begin with a length")),
     };
     if length > limit {
         return Err(FrameError::TooLong {
@@ -194,7 +192,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         });
     }
     if length > bytes.saturating_mul(SNAPPY_EXPANSION_MAX) {
-        return Err(refuse("it announces a length that Snappy cannot reach"));
+        return Err(refuse("its stated length is impossible for Snappy"));
     }
     out.resize(length, 0);
     match snap::raw::Decoder::new().decompress(body, out) {
@@ -202,7 +200,7 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
         _ => {
             out.clear();
             Err(refuse(
-                "it is not a Snappy block of the length that it announces",
+                "the body is not a Snappy block of its stated length",
             ))
         }
     }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A consistency level, serial ones included.
+/// A consistency level, including serial levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum Consistency {

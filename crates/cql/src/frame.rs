@@ -33,7 +33,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the connection needs credentials first.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request that asks for the options that STARTUP may contain. It is also a heartbeat.
+    /// Request for the options that STARTUP may contain. It is also a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;
@@ -51,7 +51,7 @@ pub mod opcode {
     pub const EVENT: u8 = 0x0C;
     /// Request: several statements at once.
     pub const BATCH: u8 = 0x0D;
-    /// Response in which the authenticator asks for more.
+    /// Response in which the authenticator requests more data.
     pub const AUTH_CHALLENGE: u8 = 0x0E;
     /// Request: credentials.
     pub const AUTH_RESPONSE: u8 = 0x0F;
@@ -102,8 +102,8 @@ pub enum FrameError {
     },
     /// The peer speaks a version with a different frame layout.
     #[error(
-        "the peer speaks native protocol version {version}, but only versions 3, 4 and 5 are \
-         supported"
+        "the peer uses native protocol version {version}, but cassay supports only versions 3, 4 \
+         and 5"
     )]
     Old {
         /// Version without its direction bit.
@@ -111,13 +111,15 @@ pub enum FrameError {
     },
     /// The direction bit is wrong: a request arrived instead of a response, or the reverse. The
     /// peer probably does not speak CQL.
-    #[error("version byte {version:#04x} has the wrong direction: is this a CQL native port?")]
+    #[error(
+        "version byte {version:#04x} has the wrong direction: check that this is a CQL native port"
+    )]
     Direction {
-        /// The version byte.
+        /// Version byte of the header.
         version: u8,
     },
     /// The body is longer than allowed.
-    #[error("a frame with a body of {length} bytes is over the limit of {limit} bytes")]
+    #[error("a frame with a body of {length} bytes exceeds the limit of {limit} bytes")]
     TooLong {
         /// Length that the header announces.
         length: u64,
@@ -125,7 +127,7 @@ pub enum FrameError {
         limit: u64,
     },
     /// A compressed body is invalid.
-    #[error("a compressed body of {bytes} bytes cannot be expanded: {what}")]
+    #[error("cassay cannot decompress a body of {bytes} bytes: {what}")]
     Compression {
         /// Length of the compressed body.
         bytes: usize,

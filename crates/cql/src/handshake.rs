@@ -1,8 +1,8 @@
 //! Opens a connection: STARTUP, then a user and a password if the node requires them. Sans-I/O: the
 //! owner of the socket sends the buffer and passes on the answers.
 //!
-//! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. A node
-//! that asks for more is refused.
+//! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. cassay
+//! refuses a node that requests more.
 
 use crate::compression::Compression;
 use crate::frame::{Header, RESPONSE_BIT};
@@ -28,13 +28,13 @@ pub struct Handshake {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The node requires credentials, but there are none.
-    #[error("it requires a user and password ({class}), but none are given")]
+    #[error("the node requires a user and password ({class}), but cassay has none")]
     NoCredentials {
         /// Class name of the node's authenticator.
         class: String,
     },
     /// The node does not support the version, or refuses it.
-    #[error("it refuses native protocol {version}: {message}")]
+    #[error("the node refuses native protocol {version}: {message}")]
     Version {
         /// The requested version.
         version: Version,
@@ -43,11 +43,12 @@ pub enum HandshakeError {
     },
     /// Version 5 compresses its segments only with LZ4.
     #[error(
-        "native protocol {version}, which it requires, has no compression by {}; use lz4 or none",
+        "the node requires native protocol {version}, which has no compression by {}; use lz4 or \
+         none",
         .compression.name()
     )]
     NoCompression {
-        /// The version.
+        /// Version of the native protocol.
         version: Version,
         /// The requested compression.
         compression: Compression,
@@ -57,13 +58,15 @@ pub enum HandshakeError {
     Refused {
         /// The message that it refused.
         telling: &'static str,
-        /// The error code.
+        /// Error code of the response.
         code: ErrorCode,
         /// The node's message.
         message: String,
     },
     /// An answer that does not fit the request.
-    #[error("{telling} was answered with opcode {opcode:#04x}; only SASL PLAIN is supported")]
+    #[error(
+        "the node answered {telling} with opcode {opcode:#04x}; cassay supports only SASL PLAIN"
+    )]
     Unexpected {
         /// The message that was answered.
         telling: &'static str,
@@ -163,7 +166,7 @@ impl Handshake {
             }
             // Other errors may have one of the server's own versions.
             Response::Error(_) => return Ok(()),
-            _ if answered != version.number() => format!("it answers in version {answered}"),
+            _ if answered != version.number() => format!("the node answers in version {answered}"),
             _ => return Ok(()),
         };
         Err(HandshakeError::Version { version, message })
@@ -288,7 +291,7 @@ mod tests {
         let refused = answered(&mut begun(Version::V5), None, ready).0.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "it refuses native protocol v5: it answers in version 4"
+            "the node refuses native protocol v5: the node answers in version 4"
         );
     }
 

@@ -96,7 +96,7 @@ pub struct QueryParams<'a> {
     pub serial_consistency: Option<Consistency>,
     /// Write time in microseconds since 1970. `None` uses the coordinator's clock.
     pub timestamp_us: Option<i64>,
-    /// Asks the server to omit the description of the columns from the rows.
+    /// Tells the server to omit the description of the columns from the rows.
     pub skip_metadata: bool,
 }
 
@@ -136,7 +136,7 @@ impl BatchKind {
         ("counter", BatchKind::Counter),
     ];
 
-    /// Returns the kind with this name, in any case.
+    /// Returns the kind with this name, in upper or lower case.
     pub fn from_name(name: &str) -> Option<BatchKind> {
         let named = |(known, _): &&(&str, BatchKind)| known.eq_ignore_ascii_case(name);
         BatchKind::NAMES.iter().find(named).map(|(_, kind)| *kind)
@@ -202,7 +202,7 @@ pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Op
     frame::end(out, start);
 }
 
-/// Appends OPTIONS in version 4, which asks for the options that STARTUP may carry. The answer is
+/// Appends OPTIONS in version 4, which requests the options that STARTUP may carry. The answer is
 /// SUPPORTED. It is also a heartbeat.
 pub fn options(out: &mut Vec<u8>, stream: i16) {
     frame::begin(out, Version::V4.number(), stream, opcode::OPTIONS);

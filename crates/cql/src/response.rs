@@ -38,7 +38,7 @@ pub enum Response<'a> {
     Result(ResultBody<'a>),
     /// An event in the cluster.
     Event(Event),
-    /// The authenticator asks for more. `None` is a null token.
+    /// The authenticator requests more data. `None` is a null token.
     AuthChallenge(Option<&'a [u8]>),
     /// The credentials were right; `None` is a null token.
     AuthSuccess(Option<&'a [u8]>),

@@ -34,9 +34,7 @@ const CRC24_POLYNOMIAL: u32 = 0x197_4F0B;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
     /// The header is corrupt, or is not a header.
-    #[error(
-        "the header of a segment has the checksum {found:#08x} in the place of {expected:#08x}"
-    )]
+    #[error("the header of a segment has the checksum {found:#08x} instead of {expected:#08x}")]
     Header {
         /// Checksum computed from its bytes.
         expected: u32,
@@ -45,7 +43,7 @@ pub enum SegmentError {
     },
     /// The payload is corrupt.
     #[error(
-        "a segment of {bytes} bytes has the checksum {found:#010x} in the place of {expected:#010x}"
+        "a segment of {bytes} bytes has the checksum {found:#010x} instead of {expected:#010x}"
     )]
     Payload {
         /// Length of the payload.
@@ -56,7 +54,7 @@ pub enum SegmentError {
         found: u32,
     },
     /// The content does not expand to the announced length.
-    #[error("a compressed segment of {bytes} bytes does not expand to the stated {expanded}")]
+    #[error("a compressed segment of {bytes} bytes does not decompress to the stated {expanded}")]
     Compression {
         /// Length of the payload.
         bytes: usize,

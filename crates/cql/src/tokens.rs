@@ -23,7 +23,7 @@ pub enum TokenKind {
 /// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its kind.
+    /// Kind of the token.
     pub kind: TokenKind,
     /// Words in lower case; names and texts without their quotes.
     pub text: String,
@@ -37,7 +37,7 @@ pub struct Token {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
 pub struct CqlMistake {
-    /// The mistake.
+    /// Description of the mistake.
     pub message: String,
     /// Byte offset in the text.
     pub at: usize,
@@ -109,9 +109,9 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     Ok(statements)
 }
 
-/// Splits a schema into its statements, each with its offset, as [`split`] does. It leaves out
-/// `COMMENT ON …` and `SECURITY LABEL ON …`, which define nothing. DESCRIBE of Cassandra 6.0 adds
-/// them to each element that has one; earlier lines cannot parse them.
+/// Splits a schema into its statements, each with its offset, as [`split`] does. It omits `COMMENT
+/// ON …` and `SECURITY LABEL ON …`, which define nothing. DESCRIBE of Cassandra 6.0 adds them to
+/// each element that has one; earlier lines cannot parse them.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -238,7 +238,7 @@ impl Pieces<'_> {
     /// message.
     fn next_piece(&self, first: char) -> Result<(Form, usize), (usize, String)> {
         let rest = &self.cql[self.at..];
-        let open = |what: &str| (0, format!("the {what} that begins here does not end"));
+        let open = |what: &str| (0, format!("the {what} that begins here is unterminated"));
         let behind = |length: usize, end: &str| rest[length..].find(end).map(|at| at + length);
         let run = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         if is_white(first) {
@@ -297,8 +297,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote stands
-/// for one quote.
+/// Returns the length of a quoted token with its quotes, if it is closed. A doubled quote
+/// represents one quote.
 fn quoted(rest: &str, quote: &str) -> Option<usize> {
     let mut at = quote.len();
     loop {
@@ -330,8 +330,8 @@ fn is_read_in_one_way(comment: &str) -> Result<(), (usize, String)> {
     found.map_or(Ok(()), |(at, c)| {
         let named = c.escape_unicode();
         let message = format!(
-            "the character {named} is in a comment: some programs end or turn the line at this \
-             character, but Cassandra does not; remove it"
+            "the character {named} is in a comment: some programs end or reverse the line at this \
+             character, but Cassandra does not: remove it"
         );
         Err((at, message))
     })

@@ -80,9 +80,9 @@ pub enum CqlType {
 /// A user-defined type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdtType {
-    /// Its keyspace.
+    /// Keyspace of the type.
     pub keyspace: String,
-    /// Its name.
+    /// Name of the type.
     pub name: String,
     /// Names and types of its fields. All values of the type share these names.
     pub fields: Vec<(Arc<str>, CqlType)>,
@@ -269,7 +269,7 @@ impl CqlType {
         let offset = reader.offset();
         let id = reader.u16("type")?;
         if depth == 0 || *types_left == 0 {
-            let (what, allowed) = ("type", "32 levels and 131,070 types at most");
+            let (what, allowed) = ("type", "at most 32 levels and 131,070 types");
             return Err(ParseError::Value {
                 what,
                 offset,
@@ -310,7 +310,7 @@ impl CqlType {
         let offset = reader.offset();
         let id = reader.u16("type")?;
         let Some(depth) = depth.checked_sub(1) else {
-            let (what, allowed) = ("type", "32 levels at most");
+            let (what, allowed) = ("type", "at most 32 levels");
             return Err(ParseError::Value {
                 what,
                 offset,

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The body ends too early.
-    #[error("{what} at byte {offset} needs {needed} bytes, but {left} are left")]
+    #[error("{what} at byte {offset} needs {needed} bytes, but only {left} remain")]
     Short {
         /// Item that was read.
         what: &'static str,
@@ -21,7 +21,7 @@ pub enum ParseError {
         left: usize,
     },
     /// A number outside the range that the protocol, or the stated limit, allows.
-    #[error("{what} at byte {offset} is {value}; allowed is {allowed}")]
+    #[error("{what} at byte {offset} is {value}; it must be {allowed}")]
     Value {
         /// Item that was read.
         what: &'static str,
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         let offset = self.at;
         let value = self.i32(what)?;
         let port = u16::try_from(value).map_err(|_| {
-            let allowed = "a port of 0 to 65535";
+            let allowed = "a port from 0 to 65535";
             ParseError::Value {
                 what,
                 offset,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// An examined host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostExamination {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
     /// Description of the host: CPUs, memory, and its programs.
     pub about: Vec<String>,
@@ -72,9 +72,9 @@ pub fn examine_cluster(
         let mut all = nodes.iter();
         anyhow::ensure!(
             all.any(|node| is_own(node.address.ip())),
-            "the machines of an attached cluster cannot be reached unless `attach: {{hosts: …}}` \
-             names them; `cassay doctor` looks at the machine that it runs on, and at others with \
-             --target ssh:HOST"
+            "cassay reaches the machines of an attached cluster only if `attach: {{hosts: …}}` \
+             names them. `cassay doctor` checks its own machine, and other machines with --target \
+             ssh:HOST"
         );
         return Ok(vec![here()]);
     };

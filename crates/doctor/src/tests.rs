@@ -223,7 +223,7 @@ const OF_KERNEL: &[(Change, &[&str])] = &[
                 error_us: 0,
             })
         },
-        &["warning clock.sync: the kernel reports that no program keeps it"],
+        &["warning clock.sync: the kernel reports that no program synchronises the clock"],
     ),
     (
         |f| f.governors = [("powersave".into(), 4)].into(),
@@ -299,8 +299,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
         |f| f.interrupts = Ok(only_on_cpu_0()),
         &[
             "advice irq.network: 100 % on CPU 0 (one queue)",
-            "not told irq.disk: /proc/interrupts names no \
-              such queue",
+            "not told irq.disk: /proc/interrupts contains no such queue",
         ],
     ),
     (
@@ -310,8 +309,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
         },
         &[
             "warning irq.network: 100 % on CPU 0 (one queue), to which node1 is bound",
-            "not told irq.disk: \
-              /proc/interrupts names no such queue",
+            "not told irq.disk: /proc/interrupts contains no such queue",
         ],
     ),
 ];

@@ -27,13 +27,13 @@ const IN_FLIGHT: u32 = 128;
 const SLICE: Duration = Duration::from_millis(100);
 /// Number of whole slices that count.
 const SLICES: u32 = 3;
-/// Maximum time of a measurement. If it takes longer, the client or the null target lacked CPU all
-/// the time.
+/// Maximum time of a measurement. If it takes longer, the client or the null target lacked CPU
+/// throughout.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// Number of measurements before the first trial of a program: fewer show no spread.
 const FIRST_COUNT: usize = 3;
-/// Number of latest measurements that judge a trial: older ones describe another state of the
-/// machine.
+/// Number of latest measurements that judge a trial: older measurements describe another state of
+/// the machine.
 const LATEST_COUNT: usize = 5;
 
 /// One measured ceiling, op/s.
@@ -67,7 +67,7 @@ impl Ceilings {
 
     /// Calls `measure` `times` times. It returns op/s, or `None` if there was no time. Returns a
     /// sentence if the ceiling cannot be measured. The null target supports less CQL than
-    /// Cassandra, so its refusal of a statement says nothing about the measured target.
+    /// Cassandra, so its refusal of a statement shows nothing about the measured target.
     pub fn measure(
         &mut self,
         times: usize,
@@ -81,8 +81,8 @@ impl Ceilings {
                     let why = error.root_cause().to_string();
                     let why = why.split_once(" answered ").map_or(&*why, |(_, why)| why);
                     return Some(format!(
-                        "note: the ceiling of the client was not measured: the null target does \
-                         not accept this workload ({why})"
+                        "note: cassay could not measure the ceiling of the client: the null target \
+                         does not accept this workload ({why})"
                     ));
                 }
             }
@@ -98,7 +98,7 @@ impl Ceilings {
 }
 
 /// Counts of one measurement. On a busy machine, the first slice may take the expected time of all
-/// slices, so that no operation ends in another slice. This says nothing about the client, so the
+/// slices, so that no operation ends in another slice. This shows nothing about the client, so the
 /// count continues until there are enough usable slices.
 #[derive(Debug, Default)]
 struct SliceCount {

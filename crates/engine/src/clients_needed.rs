@@ -64,9 +64,9 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
     to.collect_map([(point.axis(), point.value())])
 }
 
-/// Estimates the clients that each variant of a study needs. It leaves out null targets, because
-/// there the study measures the client itself. It also leaves out recorded traffic, which one
-/// client offers. `results` is the folder of all runs.
+/// Estimates the clients that each variant of a study needs. It omits null targets, because there
+/// the study measures the client itself. It also omits recorded traffic, which one client offers.
+/// `results` is the folder of all runs.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
     let known = KnownRuns::read(&study.name, results);
     let variants = study.variants.iter().zip(&plan.works);

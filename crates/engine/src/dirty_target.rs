@@ -15,7 +15,12 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
     let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
     let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
     not_whole
-        .map(|fault| format!("{} was not observed to be healthy again", fault.name()))
+        .map(|fault| {
+            format!(
+                "cassay did not observe a healthy target after {}",
+                fault.name()
+            )
+        })
         .collect()
 }
 
@@ -29,14 +34,14 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 }
 
 impl Engine<'_> {
-    /// Returns the reason why a trial is left out, if it is.
+    /// Returns the reason why a trial is omitted, if it is.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variants[turn.variant].settings.target;
         if self.refused.contains(target) {
-            return Some("its target could not be started for an earlier trial".to_owned());
+            return Some("cassay could not start its target for an earlier trial".to_owned());
         }
         let is_same = self.hopeless.contains(&turn.variant);
-        is_same.then(|| "it would fail like an earlier trial of the same kind".to_owned())
+        is_same.then(|| "this trial would fail like an earlier trial of the same kind".to_owned())
     }
 
     /// Records a failed trial, with its finding and the reason.
@@ -69,8 +74,8 @@ impl Engine<'_> {
         let upgraded = self.running.as_ref().and_then(|running| running.upgraded.clone());
         if let Some(release) = upgraded {
             (self.events)(Event::Said(format!(
-                "nodes are Cassandra {release} now, and files cannot be downgraded: cassay stops \
-                 the nodes, and starts new ones for the next trial"
+                "the nodes now run Cassandra {release}, which cannot downgrade its files: cassay \
+                 stops the nodes, and starts new nodes for the next trial"
             )));
             self.stop_target()?;
             return Ok(None);
@@ -87,7 +92,7 @@ impl Engine<'_> {
             ))));
         }
         (self.events)(Event::Said(format!(
-            "{why}: cassay stops the nodes, and starts new ones for the next trial"
+            "{why}: cassay stops the nodes, and starts new nodes for the next trial"
         )));
         self.stop_target()?;
         Ok(None)
@@ -135,7 +140,7 @@ mod tests {
             ..FaultRecord::default()
         };
         let said = |fault: FaultRecord| not_whole(&[fault]).join("");
-        let sick = "node-pause of node2 was not observed to be healthy again";
+        let sick = "cassay did not observe a healthy target after node-pause of node2";
         assert_eq!(said(fault(Some(1.0), Some(2.0), None)), sick);
         assert_eq!(said(fault(Some(1.0), Some(2.0), Some(3.0))), "");
         // The fault was never injected, or will not be healed.

@@ -100,7 +100,7 @@ pub enum Event {
         /// Reason, with a hint.
         reason: String,
     },
-    /// A trial is left out.
+    /// A trial is omitted.
     TrialSkipped {
         /// Number of the trial, starting at 0.
         index: usize,

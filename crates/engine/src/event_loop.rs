@@ -276,8 +276,8 @@ impl<'c> Conduct<'c> {
         self.progress.of = Some(operations);
     }
 
-    /// Ends the load at `at_ns`, unless another event ends it earlier. The load has known this time
-    /// since its start line.
+    /// Ends the load at `at_ns`, unless another event ends the load earlier. The load has known
+    /// this time since its start line.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
     }
@@ -456,7 +456,7 @@ impl<'c> Conduct<'c> {
             acts.push(Act::Steer(decision.flow));
         }
         if let Some(why) = self.guard.as_mut().and_then(|guard| guard.see(summed)) {
-            let why = format!("the guard ended the load: {why} (`guard` in the study)");
+            let why = format!("the guard stopped the load: {why} (`guard` in the study)");
             acts.extend(self.end(EarlyEnd::Guarded(why)));
         }
         acts

@@ -35,7 +35,8 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
             Some((name, _)) => format!("The run {name} has no two blocks to compare"),
         };
         let mut said = vec![format!(
-            "{why}, so its noise (the scatter of the ratio of two trials of a block) is unknown:"
+            "{why}, so the noise of this study (the scatter of the ratio between two trials of a \
+             block) is unknown:"
         )];
         let each = NOISES.map(|noise| noise_sentence(study, noise));
         said.extend(each.map(|words| format!("  {words}")));
@@ -84,12 +85,13 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     let margin = percent(metric.margin);
     let same = if equal.equivalent >= SHARE_MIN {
         format!(
-            "they show equal variants equivalent within {margin} in {}",
+            "they report variants without a difference as equivalent (within {margin}) in {}",
             of_hundred(equal.equivalent)
         )
     } else {
         format!(
-            "{most} blocks show equal variants equivalent within {margin} in only {}",
+            "{most} blocks report variants without a difference as equivalent (within {margin}) in \
+             only {}",
             of_hundred(equal.equivalent)
         )
     };
@@ -167,7 +169,8 @@ mod tests {
         );
         let loud = expected(&study(ANSWERED), Some(("r1", &ran(0.1))));
         assert!(loud[0].contains("of 5 % in only "), "{loud:?}");
-        let cannot = "12 blocks show equal variants equivalent within 3 % in only 0 of 100 studies";
+        let cannot = "12 blocks report variants without a difference as equivalent (within 3 %) in \
+             only 0 of 100 studies";
         assert!(loud[0].contains(cannot), "{loud:?}");
     }
 

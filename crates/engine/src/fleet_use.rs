@@ -120,7 +120,7 @@ impl FleetUse {
         let all = self.clients.all();
         let names: Vec<String> = all.iter().map(fleet::Client::words).collect();
         format!(
-            "{} offer the load together: {}",
+            "{} together apply the load: {}",
             counted(all.len(), "client"),
             names.join(", ")
         )

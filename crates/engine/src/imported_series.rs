@@ -36,7 +36,7 @@ pub fn lay_beside(
     }
     let mut one = |import: &&Import| match add(study, import, trials, writer) {
         Ok(said) => said,
-        Err(error) => format!("not lined up with the run: {error:#}"),
+        Err(error) => format!("cassay could not align this series with the run: {error:#}"),
     };
     imports.iter().map(&mut one).collect()
 }
@@ -85,7 +85,7 @@ const HEAD_BYTES: u64 = 16;
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
-        "{} is not finished: no series can be imported yet",
+        "{} is not finished, so cassay cannot import a series yet",
         run.path.display()
     );
     let (probe, series) = read(file, columns)?;
@@ -102,8 +102,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     let is_there = |(slug, _): &&(String, _)| place(slug).join(format!("{name}.ndjson")).exists();
     if let Some((slug, _)) = trials.iter().find(is_there) {
         bail!(
-            "{name} was already imported to {slug} of this run, and a run does not overwrite \
-               records"
+            "cassay already imported {name} to {slug} of this run, and does not overwrite records"
         );
     }
     let mut writer = RunWriter::reopen(&run.path)?;
@@ -177,7 +176,7 @@ fn lay(
     let spans: Vec<(u64, u64)> = trials.iter().map(|(_, trial)| span(trial)).collect();
     let from_ns = spans.iter().map(|span| span.0).min();
     let to_ns = spans.iter().map(|span| span.1).max();
-    let whole = from_ns.zip(to_ns).context("no trial has ended")?;
+    let whole = from_ns.zip(to_ns).context("the run has no finished trial")?;
     // The whole run is compared first, for the message if no point fits.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {

@@ -43,7 +43,7 @@ impl Watch {
         let share = |count: u64| count as f64 / ended.max(1) as f64;
         if failed > 1 && share(failed) > limits.error_rate {
             return Some(format!(
-                "{failed} of {ended} operations of a second failed, {:.3} % (limit {} %)",
+                "{failed} of {ended} operations failed in one second: {:.3} % (limit {} %)",
                 share(failed) * 100.0,
                 limits.error_rate * 100.0
             ));
@@ -54,8 +54,8 @@ impl Watch {
         let slow = service.count_above(limits.p99_ns());
         if slow > 1 && slow as f64 > 0.01 * answered as f64 {
             return Some(format!(
-                "{slow} of {answered} operations of a second took longer than {} ms, which is \
-                 beyond 1 %",
+                "{slow} of {answered} operations in one second took longer than {} ms, which is \
+                 more than 1 %",
                 limits.p99_ms
             ));
         }
@@ -68,7 +68,7 @@ impl Watch {
         if is_silent || (awaited > 1 && awaited as f64 > in_limit.max(1.0) && !silent) {
             return Some(format!(
                 "{awaited} operations were in flight at the end of a second in which {ended} \
-                 ended, so they take longer than {} ms",
+                 operations ended, so operations take longer than {} ms",
                 limits.p99_ms
             ));
         }
@@ -142,9 +142,9 @@ pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
     let before = GuardState::look(guard, running)?;
     let there = match &before {
         GuardState::Unasked => None,
-        GuardState::Hidden => Some("it does not show its other clients".to_owned()),
+        GuardState::Hidden => Some("the target does not report its other clients".to_owned()),
         GuardState::Others(others) if others.0.is_empty() => {
-            Some("it has no other clients now".to_owned())
+            Some("the target has no other clients now".to_owned())
         }
         GuardState::Others(others) => {
             let since = clock::now_ns();
@@ -166,8 +166,7 @@ fn others_words(others: &OtherClients, requests_per_s: f64) -> String {
     });
     let (count, drivers): (usize, Vec<String>) = (others.0.len(), drivers.collect());
     format!(
-        "other clients have {} to it ({}), and send {requests_per_s:.0} \
-         requests/s now",
+        "other clients have {} to the target ({}), and send {requests_per_s:.0} requests/s now",
         counted(count, "connection"),
         drivers.join(", ")
     )
@@ -227,7 +226,10 @@ mod tests {
         let slow = why(&[second(&[(988, 1), (12, 900)], 0, 3)]);
         assert_eq!(
             slow.as_deref(),
-            Some("12 of 1000 operations of a second took longer than 500 ms, which is beyond 1 %")
+            Some(
+                "12 of 1000 operations in one second took longer than 500 ms, which is more than 1 \
+                 %"
+            )
         );
     }
 
@@ -236,7 +238,7 @@ mod tests {
         let failed = why(&[second(&[(980, 1)], 20, 3)]);
         assert_eq!(
             failed.as_deref(),
-            Some("20 of 1000 operations of a second failed, 2.000 % (limit 1 %)")
+            Some("20 of 1000 operations failed in one second: 2.000 % (limit 1 %)")
         );
     }
 
@@ -244,8 +246,8 @@ mod tests {
     #[test]
     fn silence_ends_it_before_anything_has_timed_out() {
         let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);
-        let words = "4 operations were in flight at the end of a second in which 0 ended, so they \
-                     take longer than 500 ms";
+        let words = "4 operations were in flight at the end of a second in which 0 operations \
+             ended, so operations take longer than 500 ms";
         assert_eq!(silent.as_deref(), Some(words));
         let one = why(&[second(&[(1000, 1)], 0, 1), second(&[], 0, 1)]);
         assert!(one.is_some(), "a closed loop of one");

@@ -138,7 +138,7 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let line = |(detail, all): &(&str, Vec<String>)| format!("\n  {}: {detail}", all.join(", "));
     let lines: String = reasons.iter().map(line).collect();
     let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
-    bail!("the study needs features that are not available here:{lines}{crowded}");
+    bail!("the study requires features that this machine or target lacks:{lines}{crowded}");
 }
 
 /// Returns the reasons why this machine cannot start the nodes now, or cannot hold the loaded rows.
@@ -184,8 +184,8 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     (loaded as f64 * COMPRESSED_SHARE > free as f64).then(|| {
         format!(
             "too little disk: {} rows and their copies need about {} before compression, and {} \
-             has {} free\nhint: free some space, load fewer rows, or put cassay's data folder \
-             elsewhere (CASSAY_DATA)",
+             has {} free\nhint: free some space, load fewer rows, or move cassay's data folder \
+             (CASSAY_DATA)",
             units::count_for_people(settings.data.load_rows),
             measure::number::bytes(loaded),
             dirs.data.display(),
@@ -278,9 +278,9 @@ pub fn busy_neighbours() -> Option<String> {
     let [limit, _] = Limits::default().others_pressure_share;
     (share > limit).then(|| {
         format!(
-            "other programs keep this machine busy: some task waited for a CPU {:.0} % of the \
-             last 10 s\nhint: close them, or expect suspect trials, and invalid ones where client \
-             or nodes cannot run (CASSAY_SHARED_MACHINE=1: suspect)",
+            "other programs keep this machine busy: at least one task waited for a CPU in {:.0} % \
+             of the last 10 s\nhint: close these programs, or expect suspect trials, and invalid \
+             trials if client or nodes cannot run (CASSAY_SHARED_MACHINE=1: suspect)",
             share * 100.0
         )
     })
@@ -305,7 +305,7 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
             .map(|one| format!(", no {}", one.need.capability.name()))
             .collect();
         notes.push(format!(
-            "no separate network for each host{limits}: {}",
+            "the hosts have no separate networks{limits}: {}",
             own.detail
         ));
     }
@@ -322,7 +322,7 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
             }
         }
         notes.push(format!(
-            "not measured on this target: {}; {}",
+            "cassay does not measure {} on this target: {}",
             names.join(", "),
             shown.join("; ")
         ));

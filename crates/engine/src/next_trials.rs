@@ -128,7 +128,7 @@ impl NextStep {
     pub fn here(self) -> Result<Ask, String> {
         match self {
             NextStep::Here(ask) => Ok(ask),
-            NextStep::Done => Err("it is done".to_owned()),
+            NextStep::Done => Err("the run is complete".to_owned()),
             NextStep::Elsewhere => Err("its procedure requests other points".to_owned()),
             NextStep::Nowhere(reason) => Err(reason),
         }
@@ -170,7 +170,7 @@ fn still_counts<'f>(
     is_asked.then_some((finding, ask))
 }
 
-/// Returns the number of trials that are left after the `finished` ones. It counts every trial that
+/// Returns the number of trials that remain after the `finished` trials. It counts every trial that
 /// may depend on later results.
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);

@@ -74,7 +74,7 @@ impl PhaseSchedule {
     }
 
     /// Takes the next interval, names its phase, and decides if the load continues. The start of
-    /// the window is known in advance: it begins with the interval after the one that reports a
+    /// the window is known in advance: the window begins with the interval after the report of a
     /// steady state.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;

@@ -112,7 +112,10 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 /// All actions that are not permitted, or the reason why the cluster does not answer.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {
-        bail!("the table {} was not read before the run", table.name);
+        bail!(
+            "cassay did not read the table {} before the run",
+            table.name
+        );
     }
     let found = preflight(study, plan, dirs, own)?;
     if found.refusals.is_empty() {
@@ -125,7 +128,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
 /// Reports that the run takes over a table of an earlier run.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
-        "{} exists since the run {}, with the rows of that run; this run uses it as its own \
+        "{} comes from the run {}, with the rows of that run. This run uses the table as its own \
          (`cassay clean` drops it)",
         earlier.table, earlier.mark
     )
@@ -308,7 +311,8 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
-            " (some {} partitions of {} in all, as Cassandra estimates every few minutes)",
+            " (about {} partitions, {} in total; Cassandra updates this estimate every few \
+             minutes)",
             units::count_for_people(estimate.partitions),
             measure::number::bytes(estimate.bytes)
         ),
@@ -345,14 +349,14 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
         let found = session.query_rows(&query).with_context(|| {
             format!(
-                "look for the rows of {keyspace}.{table}, which exist according to \
-                     `data.present`"
+                "look for the rows of {keyspace}.{table}, which must exist according to \
+                 `data.present`"
             )
         })?;
         if found.rows.is_empty() {
             bail!(
                 "{} has no row in {keyspace}.{table}, but `data.present` states that rows \
-                 exist\nhint: name the keyspace and table that have them, or load rows with \
+                 exist\nhint: name the keyspace and the table that contain them, or load rows with \
                  `data.load`",
                 session.node()
             );

@@ -12,6 +12,7 @@ mod scrapers;
 use super::event::CpuShares;
 use super::running_target::Running;
 use super::trial::endurance_series::WindowReadings;
+use analysis::limits::WindowSeries;
 use analysis::rules::{CpuUse, Evidence, MachineUse, NodeStatePeriod, Pressure};
 use anyhow::{Context, Result};
 use cassandra::probe::{ProbeCost, ProbeSpec, Probes, Reading};
@@ -143,6 +144,11 @@ impl ProbeCollector {
     /// clock.
     pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
         ResourceUse::for_cluster(&self.kept.within(window_ns), cluster)
+    }
+
+    /// Returns the readings for the limits of resources between two times of the monotonic clock.
+    pub fn for_limits(&self, window_ns: (u64, u64)) -> Vec<WindowSeries<'_>> {
+        self.kept.for_limits(window_ns)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {

@@ -63,7 +63,7 @@ impl InterruptedRun {
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
             bail!(
-                "{} was planned by cassay {}, and this cassay {} plans it differently; continue \
+                "{}: cassay {} planned this run, and this cassay {} plans it differently. Continue \
                  with the other version, or run the study again: {}",
                 run.path.display(),
                 run.plan.cassay,
@@ -99,14 +99,14 @@ impl InterruptedRun {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
             bail!(
-                "{path} is not finished, so no blocks can be added to it yet\nhint: continue it \
+                "{path} is not finished, so cassay cannot add blocks to it yet\nhint: continue it \
                  first: cassay resume {path}"
             );
         };
         if !self.study.repeat.interleaved {
             bail!(
-                "{path} has `repeat.order: sequential`: the effect of blocks that are added later \
-                 cannot be distinguished from other changes\nhint: run the study with `--set \
+                "{path} has `repeat.order: sequential`: cassay could not distinguish the effect of \
+                 later blocks from other changes\nhint: run the study with `--set \
                  repeat.order=interleaved`"
             );
         }
@@ -114,8 +114,8 @@ impl InterruptedRun {
         let early = |one: &ComparisonRecord| one.blocks_planned < self.study.repeat.blocks;
         if self.study.added.is_empty() && primary.any(|one| early(one) && is_answered(one)) {
             bail!(
-                "{path} has its answer, and ended with it: more blocks would only be another \
-                 look\nhint: ask again in a new run: cassay run {}",
+                "the run {path} ended with an answer: more blocks would only add another \
+                 look\nhint: repeat the question in a new run: cassay run {}",
                 self.study.source
             );
         }

@@ -210,9 +210,9 @@ impl Running {
         Some(kib * 1024 / local.nodes.max(1) as u64)
     }
 
-    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. It
-    /// leaves out settings of how a node enters its ring, which differ if it was replaced without
-    /// data. It also leaves out addresses of a node that has moved.
+    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. It omits
+    /// settings of how a node enters its ring, which differ if it was replaced without data. It
+    /// also omits addresses of a node that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
         // Another release has other settings.
         if self.node_settings.is_empty() || self.upgraded.is_some() {
@@ -288,7 +288,7 @@ impl Running {
         for name in &self.snapshots {
             let removed = self.cluster.snapshot_remove(name);
             removed.with_context(|| {
-                format!("remove the snapshot {name}; `nodetool clearsnapshot` does it too")
+                format!("remove the snapshot {name}; `nodetool clearsnapshot` also removes it")
             })?;
         }
         Ok(())

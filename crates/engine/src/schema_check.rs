@@ -20,8 +20,8 @@ const STATEMENTS_MAX: usize = 500;
 /// Sentences on columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}\nhint: the table was made by another definition; use another keyspace or table, or use \
-     the table's types in the workload",
+    "{}\nhint: another definition created the table: use another keyspace or table, or use the \
+     table's types in the workload",
     .0.join("\n")
 )]
 pub struct OtherTypes(Vec<String>);
@@ -30,8 +30,8 @@ pub struct OtherTypes(Vec<String>);
 /// returns a sentence for each kind of read that is not compared.
 ///
 /// # Errors
-/// The server expects values of other types than the program makes, refuses a statement, or does
-/// not answer.
+/// The server expects values of other types than the program generates, refuses a statement, or
+/// does not answer.
 pub fn checked(
     session: &mut Session,
     program: &Arc<Program>,
@@ -116,7 +116,7 @@ fn other_types(
     let differing = pairs.filter_map(|(made, takes)| {
         let made = made.as_ref().filter(|made| !may_be(&takes.typ, made))?;
         Some(format!(
-            "column {} of {table} is {} on {}, and this workload writes and reads it as {made}",
+            "column {} of {table} is {} on {}, but this workload writes and reads it as {made}",
             takes.name,
             takes.typ,
             session.node()
@@ -152,13 +152,14 @@ fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<St
         .collect();
     Some(if added.is_empty() {
         format!(
-            "it selects *, and the table's columns differ from the workload's definition ({})",
+            "the statement selects *, and the columns of the table differ from the workload's \
+             definition ({})",
             names(shown.iter().map(|column| column.name.as_str()).collect())
         )
     } else {
         format!(
-            "it selects *, and the table has columns that the workload's definition does not have \
-             ({})",
+            "the statement selects *, and the table has columns that the workload's definition \
+             lacks ({})",
             names(added)
         )
     })

@@ -1,4 +1,5 @@
-//! Asks a cluster for the definition of a table, for workloads that do not contain the definition.
+//! Reads the definition of a table from a cluster, for workloads that do not contain the
+//! definition.
 
 use super::running_target::Running;
 use anyhow::{Context, Result};
@@ -29,7 +30,7 @@ pub enum Definition {
     Unasked,
 }
 
-/// Asks a running cluster for a table's definition.
+/// Reads a table's definition from a running cluster.
 ///
 /// # Errors
 /// The cluster cannot be reached.
@@ -53,7 +54,8 @@ pub fn describe(
         .to_string();
     let mut session = running.cluster.session()?;
     let absent = |why: &str| {
-        let asked = format!("cassay asked {from} for the table {keyspace}.{table}, but {why}");
+        let asked =
+            format!("cassay requested the table {keyspace}.{table} from {from}, which {why}");
         Ok(Definition::Absent(asked))
     };
     let name = cql::tokens::quoted_name(keyspace);
@@ -62,10 +64,12 @@ pub fn describe(
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             return absent(&format!("answered `{error}`"));
         }
-        Err(error) => return Err(error.context(format!("ask {from} for keyspace {keyspace}"))),
+        Err(error) => {
+            return Err(error.context(format!("request the keyspace {keyspace} from {from}")));
+        }
     };
     let Ok(all) = described.described() else {
-        return absent("described something else");
+        return absent("returned another kind of description");
     };
     let (quoted, folded) = (table.trim_matches('"'), table.to_lowercase());
     let mut tables = all.iter().filter(|one| one.kind == "table").filter(|one| {

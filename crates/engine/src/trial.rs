@@ -8,6 +8,7 @@ pub mod endurance_series;
 mod faults;
 pub mod finding;
 mod import_step;
+mod limits;
 mod load_phase;
 pub(super) mod missing_files;
 mod read_back;
@@ -27,6 +28,7 @@ use super::probe_collector::{DatabaseProbes, ProbeCollector};
 use super::running_target::Running;
 use super::schema_check;
 use super::window_counts::{AnsweredCounts, Tally};
+use analysis::limits::NodeFacts;
 use analysis::procedure::{Point, Role};
 use analysis::recovery::LoadSchedule;
 use analysis::rules::{Environment, Evidence};
@@ -119,10 +121,12 @@ struct State {
     finding: TrialFinding,
     /// Outcomes of the writes of the main stage, if they are recorded.
     outcomes: Outcomes,
-    /// Number of operations on registers, except the recorded ones.
+    /// Number of operations on registers, except the recorded operations.
     beyond: u64,
     /// Processes of the nodes at the start of the measured part.
     pids: Vec<(String, Option<u32>)>,
+    /// Facts about the nodes, with which their readings are compared.
+    node_facts: Vec<NodeFacts>,
     /// Ends of the nodes' logs at that time.
     log_marks: LogMarks,
     /// Self-reports of the nodes before the measurement.
@@ -242,6 +246,7 @@ impl TrialRun<'_> {
             outcomes: Outcomes::default(),
             beyond: 0,
             pids: Vec::new(),
+            node_facts: Vec::new(),
             log_marks: LogMarks::default(),
             told: SelfReport::default(),
         })
@@ -318,6 +323,7 @@ impl TrialRun<'_> {
             sockets: part.sockets,
             client_shares: running.shares_cores(&self.settings.client),
         });
+        state.node_facts = limits::node_facts(running, &record);
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
         state.told = running.cluster.query_reports();

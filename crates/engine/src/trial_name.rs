@@ -19,7 +19,7 @@ where
     };
     parts.push(match trial.point.into() {
         Some(point) => point_words(Some(point)) + &role,
-        None => "a point to be found".to_owned(),
+        None => "a point that the search finds".to_owned(),
     });
     parts.extend(block_of(study, trial.block));
     parts.join(", ")

@@ -14,8 +14,7 @@ use study::plan::{PhaseKind, Trial};
 use target_spec::{Change, Target};
 
 impl Engine<'_> {
-    /// Starts the trial's target, unless an equal one is running. Restarts do not make a
-    /// difference.
+    /// Starts the trial's target, unless an equal one is running. Restarts make no difference here.
     pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
         let running = self.running.as_ref();

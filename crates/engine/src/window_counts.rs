@@ -99,8 +99,8 @@ impl Tally {
         self.all.counts.counts[KindCount::Retries]
     }
 
-    /// Returns the number of operations, including failed ones, that ended per second in the second
-    /// half of the window.
+    /// Returns the number of operations, including failed operations, that ended per second in the
+    /// second half of the window.
     pub fn later_ended_per_s(&self) -> f64 {
         let rates = &self.window.ops_per_s;
         let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();

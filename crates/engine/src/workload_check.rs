@@ -99,7 +99,7 @@ impl Ask<'_> {
         }
         let scratch = Scratch::make(cluster, &mut session)?;
         say(&format!(
-            "{} has no table {} in the keyspace {}: made the keyspace {} for this check",
+            "{} has no table {} in the keyspace {}: cassay created the keyspace {} for this check",
             prepared.node,
             missing.join(", "),
             program.keyspace(),
@@ -261,7 +261,7 @@ impl<'a> Scratch<'a> {
         // The other session may have failed.
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
-        dropped.with_context(|| format!("{drop}; do that by hand now"))
+        dropped.with_context(|| format!("{drop}; run this statement yourself now"))
     }
 }
 

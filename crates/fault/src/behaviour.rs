@@ -20,7 +20,7 @@ pub(crate) trait Fault {
 
     /// Describes the healing, for the step that begins it.
     fn healing(&self) -> &'static str {
-        "all changes are undone"
+        "the agent undid all changes"
     }
 
     /// Returns true if the nodes are managed. They are then restarted if they do not start again by

@@ -133,7 +133,7 @@ impl LifeCycle<'_> {
         if !is_ready(&before) {
             self.say(
                 FaultStep::Unseen,
-                format!("not done: before it, {}", before.words),
+                format!("not done: before this step, {}", before.words),
             );
             return (before.whole.and(Some(false)), true);
         }
@@ -141,7 +141,10 @@ impl LifeCycle<'_> {
         self.say(FaultStep::Injecting, self.kind.what.to_string());
         let within = self.armed(planned);
         if let Err(error) = self.fault.inject(self.world, within) {
-            self.say(FaultStep::Unseen, format!("it cannot be done: {error:#}"));
+            self.say(
+                FaultStep::Unseen,
+                format!("cassay cannot do this: {error:#}"),
+            );
             return (Some(false), self.heal());
         }
         let seen = if self.kind.length.works() {
@@ -175,7 +178,7 @@ impl LifeCycle<'_> {
             if !waits {
                 self.say(
                     FaultStep::Waiting,
-                    format!("until it is whole: {}", look.words),
+                    format!("until it is intact: {}", look.words),
                 );
                 waits = true;
             }
@@ -262,7 +265,7 @@ impl LifeCycle<'_> {
                 self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
-                let words = format!("it did not finish in time: {}", look.words);
+                let words = format!("the fault did not finish in time: {}", look.words);
                 self.say(FaultStep::Unfinished, words);
                 return if is_seen { Some(true) } else { look.broken };
             }
@@ -304,9 +307,10 @@ impl LifeCycle<'_> {
             let within = self.armed(planned);
             match self.fault.act(self.world, within) {
                 Ok(words) => self.say(FaultStep::Acted, words),
-                Err(error) => {
-                    self.say(FaultStep::NotActed, format!("it cannot be done: {error:#}"))
-                }
+                Err(error) => self.say(
+                    FaultStep::NotActed,
+                    format!("cassay cannot do this: {error:#}"),
+                ),
             }
             loop {
                 let look = self.fault.look(self.world, SILENCE);
@@ -427,7 +431,7 @@ impl Revival {
             // A node that has just started needs some time.
             "it runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
-            "it answers clients, and all others consider it down"
+            "it answers clients, but all other nodes consider it down"
         } else {
             return None;
         };
@@ -437,7 +441,7 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // The cause of a failed start would also make the next start fail.
+        // The next start would fail for the same reason.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", with the option to skip unreadable parts of its files"
@@ -445,8 +449,8 @@ impl Revival {
             ""
         };
         Some(match world.restart(node, forgiving) {
-            Ok(()) => format!("node {} was started again{how}: {why}", node + 1),
-            Err(error) => format!("node {} cannot be started again: {error:#}", node + 1),
+            Ok(()) => format!("cassay started node {} again{how}: {why}", node + 1),
+            Err(error) => format!("cassay cannot start node {} again: {error:#}", node + 1),
         })
     }
 }

@@ -53,12 +53,12 @@ impl Task {
             return Ok(Work::Going);
         };
         self.is_at_work = false;
-        let own = "; these belong to Cassandra itself: no client has one";
+        let own = "; these belong to Cassandra itself: no client has such a keyspace";
         let is_own = self.keyspaces.iter().all(|keyspace| cassandra::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Asks the node repeatedly to stop the operation, until it has ended. Does nothing if it has
+    /// Tells the node repeatedly to stop the operation, until it has ended. Does nothing if it has
     /// already ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
@@ -71,8 +71,8 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "it does not end, although it was asked to".to_owned(),
-                    Err(error) => format!("it cannot be ended: {error:#}"),
+                    Ok(_) => "it does not stop, although cassay told it to".to_owned(),
+                    Err(error) => format!("cassay cannot stop it: {error:#}"),
                 });
             }
             world.wait(POLL);

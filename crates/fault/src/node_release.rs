@@ -30,7 +30,7 @@ impl Itself {
 
 /// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: usize) -> Result<String> {
-    let seen = Itself::read(world, node, LIMIT).context("ask for its release")?;
+    let seen = Itself::read(world, node, LIMIT).context("request its release")?;
     Ok(seen.release)
 }
 

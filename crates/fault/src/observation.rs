@@ -29,8 +29,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observer, which must confirm the whole state. It is asked only if the others
-    /// see the target whole.
+    /// Adds another observer, which must confirm the whole state. cassay queries it only if the
+    /// others see the target intact.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.whole != Some(true) {
             return self;
@@ -57,7 +57,7 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         broken: None,
         whole: None,
-        words: format!("cassay could not ask {who} ({error:#})"),
+        words: format!("cassay could not query {who} ({error:#})"),
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn process(
     let seen = world.nodes().get(node).cloned();
     let state = match seen.as_ref().and_then(|node| node.process) {
         None if seen.is_some_and(|node| !node.is_ours) => {
-            Err(anyhow::anyhow!("its process is not found yet"))
+            Err(anyhow::anyhow!("cassay has not found its process yet"))
         }
         // The process was never started.
         None => Ok(None),
@@ -87,7 +87,7 @@ pub(crate) fn process(
             broken: Some(is_broken(state)),
             whole: Some(!is_broken(state)),
             words: match state {
-                Some(state) => format!("the kernel calls its process {state}"),
+                Some(state) => format!("the kernel reports its process as {state}"),
                 None => "its process no longer exists".to_owned(),
             },
         },
@@ -117,7 +117,7 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) ->
     let ended = process(world, node, |state| state.is_none()).broken == Some(true);
     ensure!(
         !ended,
-        "{name} has ended during its start: its log has the reason"
+        "{name} ended during its start: its log contains the reason"
     );
     Ok(())
 }
@@ -186,7 +186,7 @@ pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation
         broken: Some(!is_whole),
         whole: Some(is_whole),
         words: if is_whole {
-            "all answer clients".to_owned()
+            "all nodes answer clients".to_owned()
         } else {
             silent.join(", ")
         },
@@ -203,7 +203,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, Socke
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = (0..world.hosts().len()).filter(|other| *other != host);
-    let other = others.next().context("there is no other host for observing it")?;
+    let other = others.next().context("no other host can observe it")?;
     Ok((other, node.storage))
 }
 
@@ -228,8 +228,8 @@ fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Resul
         whole: Some(matches!(reach, Reach::Reached(_))),
         words: match reach {
             Reach::Reached(_) => format!("{from} reaches {to}"),
-            Reach::Refused => format!("{from} is refused by {to}"),
-            Reach::Silent => format!("{from} receives nothing from {to}"),
+            Reach::Refused => format!("{to} refuses connections from {from}"),
+            Reach::Silent => format!("{from} receives no packets from {to}"),
             Reach::Unreachable => format!("{from} has no route to {to}"),
         },
     })

@@ -47,7 +47,7 @@ pub fn orders() -> (Order, Receiver<()>) {
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// Number of the cluster's own nodes. The fault added any further ones.
+    /// Number of the cluster's own nodes. The fault added any further values.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
@@ -102,18 +102,18 @@ impl Live {
     /// Returns the node that could be added to a host.
     fn newcomer_on(&self, host: usize) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
-        found.with_context(|| format!("host{} can have no node more", host + 1))
+        found.with_context(|| format!("host{} has no room for another node", host + 1))
     }
 
     fn node_handle(&self, node: usize) -> Result<&NodeHandle> {
         let found = self.handles.nodes.get(node);
-        found.with_context(|| format!("there is no node {}", node + 1))
+        found.with_context(|| format!("node {} does not exist", node + 1))
     }
 
     fn control(&self, node: usize) -> Result<&NodeControl> {
         let known = self.node_handle(node)?;
         let control = known.control.as_ref();
-        control.with_context(|| format!("{} offers no MBeans for this request", known.name))
+        control.with_context(|| format!("{} provides no MBeans for this request", known.name))
     }
 
     /// Returns the agent on the machine of a node's process.
@@ -148,7 +148,7 @@ impl Live {
             ExecutedBy::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
             ExecutedBy::Switch => self.handles.switch.as_ref(),
         };
-        found.cloned().with_context(|| format!("there is no agent of {by:?}"))
+        found.cloned().with_context(|| format!("{by:?} has no agent"))
     }
 }
 

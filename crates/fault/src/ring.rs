@@ -1,5 +1,5 @@
-//! Observations of a node that leaves the ring, loses its data, or joins again. The observer asks
-//! every node separately, and does not trust the node that received the operation.
+//! Observations of a node that leaves the ring, loses its data, or joins again. The observer
+//! queries every node separately, and does not trust the node that received the operation.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
@@ -27,7 +27,7 @@ pub(crate) fn others(world: &dyn Agents, node: Option<usize>) -> Vec<usize> {
 /// Returns another node, for an operation.
 pub(crate) fn another(world: &dyn Agents, node: usize) -> Result<usize> {
     let others = others(world, Some(node));
-    others.first().copied().context("there is no other node in the ring")
+    others.first().copied().context("the ring has no other node")
 }
 
 /// Returns the status of a node as another node sees it, if it is a member.
@@ -66,7 +66,7 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
     said.dedup();
-    format!("the others report it as {}", said.join(", "))
+    format!("the other nodes report it as {}", said.join(", "))
 }
 
 /// Observes a node's status on all other nodes: whole if all see it as up and normal.
@@ -152,7 +152,7 @@ pub(crate) fn settled(world: &mut dyn Mbeans, node: usize, limit: Duration) -> R
         broken: Some(!is_settled),
         whole: Some(is_settled),
         words: format!(
-            "it calls itself {} with {} streams",
+            "it reports its state as {} with {} streams",
             own.mode, own.streams_count
         ),
     })
@@ -209,12 +209,8 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<HealResult> {
         world.wait(POLL);
     };
     let mended = world.heal()?;
-    let words = ended.unwrap_or_else(|error| {
-        format!(
-            "it was asked to, but has not done it: \
-                                                      {error:#}"
-        )
-    });
+    let words = ended
+        .unwrap_or_else(|error| format!("cassay told it to, but it has not finished: {error:#}"));
     let became = [Some(words), mended.became].into_iter().flatten();
     Ok(HealResult {
         became: Some(became.collect::<Vec<_>>().join("; ")),

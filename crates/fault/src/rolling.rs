@@ -75,8 +75,8 @@ impl Round {
             let Some(node) = self.nodes.get(self.done_count).copied() else {
                 let count = self.nodes.len();
                 return Ok(Work::Done(match count {
-                    1 => "1 node was restarted".to_owned(),
-                    _ => format!("{count} nodes were restarted, one by one"),
+                    1 => "cassay restarted 1 node".to_owned(),
+                    _ => format!("cassay restarted {count} nodes, one by one"),
                 }));
             };
             let mut turn = Turn {
@@ -102,15 +102,15 @@ impl Round {
             return Ok(Work::Going);
         }
         if turn.before.is_some_and(|before| lives(world, turn.node, before) != Ok(false)) {
-            bail!("{name} was not restarted: its earlier process still runs");
+            bail!("{name} did not restart: its earlier process still runs");
         }
         holds(world, turn.node)?;
         self.turn = None;
         self.done_count += 1;
         let since_s = |ns: u64, from_ns: u64| ns.saturating_sub(from_ns) as f64 / 1e9;
         Ok(Work::Did(format!(
-            "{name} was stopped {:.1} s after the start of the fault, started {:.1} s later, and \
-             up for clients and the other nodes {:.1} s after that",
+            "cassay stopped {name} {:.1} s after the start of the fault, and started it {:.1} s \
+             later. It was up for clients and the other nodes {:.1} s after that",
             since_s(turn.began_ns, round_ns),
             since_s(turn.started_ns, turn.began_ns),
             since_s(now_ns, turn.started_ns)
@@ -156,7 +156,7 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
         Ok(()) => Observation {
             broken: Some(false),
             whole: Some(true),
-            words: "all answer clients and consider each other up".to_owned(),
+            words: "all nodes answer clients and consider each other up".to_owned(),
         },
         Err(error) => Observation {
             broken: Some(true),
@@ -179,9 +179,9 @@ pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Obs
         }
     }
     let said = if new.is_empty() {
-        "every node runs as the process of before".to_owned()
+        "every node still runs as the earlier process".to_owned()
     } else {
-        format!("the earlier process has ended of {}", new.join(", "))
+        format!("the earlier process of {} has ended", new.join(", "))
     };
     Observation {
         broken: match (new.is_empty(), unknown.is_empty()) {

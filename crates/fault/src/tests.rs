@@ -217,7 +217,7 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
         "{outcome:#?}"
     );
     let said = &outcome.steps[3].words;
-    assert_eq!(said, "its nodes are started on host2, with their volume");
+    assert_eq!(said, "cassay starts its nodes on host2, with their volume");
 }
 
 /// A data folder that should be empty has files, or the ring still has the node that should have
@@ -292,7 +292,7 @@ fn a_node_comes_back_when_it_has_left() {
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     assert!(sim.healed_ns >= LEAVING_NS, "{outcome:#?}");
     let last = &outcome.steps.last().unwrap().words;
-    assert!(last.ends_with("; it has left the ring"), "{last}");
+    assert!(last.ends_with("; the node left the ring"), "{last}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Facts from which the sentences are made.
+/// Facts on which the sentences are based.
 pub struct Facts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -227,8 +227,8 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true if a metric is what the question is about at a point. At a rate, throughput is
-/// compared only if it says something.
+/// Returns true if a metric is what the question is about at a point. At a rate, cassay compares
+/// throughput only if it shows a difference.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
 }

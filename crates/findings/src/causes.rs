@@ -18,7 +18,7 @@ const BACKLOG_MIN: f64 = 16.0;
 /// Share of time in collections from which they are a cause: the throughput that they leave then
 /// differs by as much as V12 allows.
 const COLLECTIONS_MIN: f64 = 0.10;
-/// Number of blocks needed to say that one differs, and the share by which it must differ.
+/// Number of blocks required to report that one differs, and the share by which it must differ.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
 /// Minimum number of robust deviations of a block that counts as different: as for pairs.
@@ -273,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Six trials of two settings on a cold node: the rules called each unsteady, and the answer
-    /// was that not even a thousand blocks would settle it.
+    /// Six trials of two settings on a cold node: the rules judged each as unsteady, and the answer
+    /// was that not even a thousand blocks would decide.
     #[test]
     fn a_node_that_warms_up_over_the_run_is_named() {
         let ops = [7_200.0, 12_000.0, 22_500.0, 23_500.0, 31_500.0, 34_700.0];

@@ -342,8 +342,8 @@ fn peaks(
 }
 
 /// Returns true for the throughput at a rate that both sides kept up with. It equals the offered
-/// rate, so it says nothing about either, and would only weaken the other comparisons. A study that
-/// names throughput as its primary metric still gets it.
+/// rate, so it shows nothing about either, and would only weaken the other comparisons. A study
+/// that names throughput as its primary metric still gets it.
 fn is_as_offered(
     study: &Study,
     place: Option<Point>,
@@ -463,8 +463,8 @@ impl Primary {
 }
 
 /// Returns the default place. In a closed loop, it is the place with the highest throughput of all
-/// variants together. Their sum says nothing about their difference, so the choice favours no side.
-/// At rates, it is the highest that all kept up with; if there is none, the lowest.
+/// variants together. Their sum shows nothing about their difference, so the choice favours no
+/// side. At rates, it is the highest that all kept up with; if there is none, the lowest.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
         let here = trials

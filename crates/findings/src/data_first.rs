@@ -103,7 +103,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
             let found = combine(&study, trials.collect(), &|_| None, None);
             let first = &found.answer[0];
             assert!(
-                first.starts_with("Data was lost: of 5,000 rows that were read back 7 are lost"),
+                first.starts_with("Data was lost: of 5,000 rows that cassay read back, 7 are lost"),
                 "{kind}: {:?}",
                 found.answer
             );

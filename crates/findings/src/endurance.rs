@@ -1,4 +1,4 @@
-//! Compares long trials with the shorter ones of their variant.
+//! Compares long trials with the shorter trials of their variant.
 //!
 //! Throughput and latency are judged apart: the source that these studies come from calls
 //! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
@@ -81,7 +81,7 @@ fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     }
 }
 
-/// Returns the long turn's mean latency over that of the shorter ones, minus one.
+/// Returns the mean latency of the long window ÷ that of the shorter windows − 1.
 fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
     let (long, beside) = turns.split_last()?;
     let is_known = !beside.is_empty() && beside.iter().all(|turn| turn.mean_ms > 0.0);
@@ -177,10 +177,10 @@ mod tests {
     fn the_sources_answer_is_kept_with_its_latency_beside_it() {
         assert_eq!(
             sentences(&published()),
-            "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \
-             threads. Compared with the 1 h and 1 h before, throughput was within 3.7 % (95 %: \
-             3.7 to 3.8 %); mean latency was 17 % higher. Nothing grows that would reach its \
-             limit within 30 days."
+            "Throughput was sustained for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s \
+             at 8 threads. Compared with the 1 h and 1 h before, throughput was within 3.7 % (95 \
+             %: 3.7 to 3.8 %); mean latency was 17 % higher. No resource would reach its limit \
+             within 30 days."
         );
     }
 
@@ -206,7 +206,8 @@ mod tests {
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
         assert!(
-            sentences(&trials).starts_with("It is unclear if throughput was sustained for 24 h")
+            sentences(&trials)
+                .starts_with("It is unclear whether throughput was sustained for 24 h")
         );
         trials[2].verdict = store::record::Verdict::Invalid;
         assert_eq!(sentences(&trials), "No long trial is usable.");

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use store::record::{ComparisonRecord, LookRecord, LooksHow, LooksRecord, TrialFinding};
 use study::settings::Study;
 
-/// Returns how the comparisons of a study are looked at.
+/// Returns the schedule of looks at the comparisons of a study.
 pub fn looks_of(study: &Study) -> Looks {
     match study.repeat.first_look {
         _ if !study.added.is_empty() => Looks::Anytime,
@@ -26,7 +26,7 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// Returns the word for that. `None` if they are looked at once.
+/// Returns the word for that. `None` with a single look.
 pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
@@ -100,7 +100,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     if lost * 3 > max {
         return Some(StopReason::Lost(format!(
             "of {blocks} blocks {lost} have no two usable trials, more than a third of the maximum \
-             of {max}: no number of blocks can answer the question any more"
+             of {max}: no number of blocks can still answer the question"
         )));
     }
     let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;
@@ -110,8 +110,8 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     }
     let found: Vec<&str> = primary.iter().map(|one| one.verdict.name()).collect();
     let what = match found.as_slice() {
-        [one] => format!("the primary comparison is answered ({one})"),
-        all => format!("all {} primary comparisons are answered", all.len()),
+        [one] => format!("the primary comparison has an answer ({one})"),
+        all => format!("all {} primary comparisons have an answer", all.len()),
     };
     let so_far = so_far(blocks, max);
     Some(StopReason::Answered(format!("{what} after {so_far}")))
@@ -125,7 +125,7 @@ fn so_far(blocks: usize, max: usize) -> String {
     }
 }
 
-/// Returns how a comparison was looked at after `blocks` blocks. `None` if it is looked at once.
+/// Returns the looks at a comparison after `blocks` blocks. `None` with a single look.
 pub fn record(
     study: &Study,
     comparison: &Comparison,
@@ -149,7 +149,7 @@ pub fn record(
             };
             format!("{added} {blocks} added to the {seen} already judged")
         }
-        (_, Finding::Inconclusive) => format!("not answered after {}", so_far(blocks, max)),
+        (_, Finding::Inconclusive) => format!("no answer after {}", so_far(blocks, max)),
         _ => format!("answered after {}", so_far(blocks, max)),
     };
     Some(LooksRecord {

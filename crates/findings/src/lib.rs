@@ -15,6 +15,7 @@ pub mod data_generation;
 mod effects;
 mod endurance;
 mod interim_looks;
+mod limits;
 mod next_step;
 mod points;
 mod price_performance;
@@ -50,8 +51,8 @@ use store::record::{
 use study::settings::Study;
 
 /// Makes the findings of the run at `path` from its trials, with comparisons with other trials, the
-/// use of time, and the next step. `stopped` says why the run ended early. `say` gets the reason if
-/// a file cannot be read.
+/// use of time, and the next step. `stopped` is the reason for an early end of the run. `say` gets
+/// the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -83,7 +84,7 @@ pub fn conclude(
 
 /// Combines the trials of a run into its findings. Trials in which a search exceeded its result
 /// show that the load was too much, and do not count against the run. `merge` merges the latency of
-/// several trials. `stopped` says why the run ended early.
+/// several trials. `stopped` is the reason for an early end of the run.
 pub fn combine(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -119,7 +120,9 @@ pub fn combine(
         prices: &prices,
         capacities: &capacities,
     };
-    let (answer, sweeps) = known.answer();
+    let (mut answer, sweeps) = known.answer();
+    let limits = limits::limits(study, &once, &sweeps, &searches, &compared);
+    answer.extend(limits::of_answer(&limits).map(|limit| limit.says.clone()));
     let requirements = requirements::requirements(&known.required(&sweeps));
     let mut found = FindingsRecord {
         format: FORMAT,
@@ -129,6 +132,7 @@ pub fn combine(
         reason_records,
         answer,
         causes: causes::causes(&trials),
+        limits,
         faults: faults_of(&trials),
         published: published::published(study, &trials, &points, &searches),
         trials,
@@ -214,7 +218,7 @@ fn verdict_and_reasons(
         .collect();
     reasons.extend(all::reasons(&believed));
     if trials.is_empty() {
-        reasons.push(all::RunReason::of_run("no trial was finished".to_owned()));
+        reasons.push(all::RunReason::of_run("no trial finished".to_owned()));
     }
     let each = reasons.into_iter().map(|reason| (reason.words, reason.record));
     let (words, records) = each.unzip();

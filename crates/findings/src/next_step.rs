@@ -46,7 +46,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     }
     if has(CauseKind::Others).is_some() {
         return Some(NextStepRecord {
-            says: "Repeat it while no other program runs on this machine".to_owned(),
+            says: "Repeat the run while no other program runs on this machine".to_owned(),
             command: rerun(study, &[]),
             seconds: Some(took_s),
         });
@@ -56,7 +56,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     if let Some(more) = more.max().filter(|more| (1..=BLOCKS_ADDED_MAX).contains(more)) {
         let blocks = 1 + found.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         return Some(NextStepRecord {
-            says: format!("{} to settle it", counted(more, "more block")),
+            says: format!("{} to decide", counted(more, "more block")),
             command: format!(
                 "cassay resume {} --more {more}",
                 yaml::shell_word(&run.display().to_string())
@@ -78,7 +78,7 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
     is_lost.then(|| NextStepRecord {
-        says: "Repeat the trials in which a client was lost".to_owned(),
+        says: "Repeat the trials that lost a client".to_owned(),
         command: format!(
             "cassay resume {}",
             yaml::shell_word(&run.display().to_string())
@@ -293,7 +293,7 @@ mod tests {
         ];
         let step = suggest(&study(), &found, Path::new("results/my s/1")).unwrap();
         assert_eq!(step.command, "cassay resume 'results/my s/1'");
-        assert!(step.says.contains("a client was lost"), "{}", step.says);
+        assert!(step.says.contains("that lost a client"), "{}", step.says);
     }
 
     #[test]

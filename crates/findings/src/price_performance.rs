@@ -161,8 +161,9 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
     let Some((rate, least)) = held else {
         let bound = asked.p99_ms;
         return refused(format!(
-            "no rate was sustained with a p99 of at most {bound} ms in every block; measure rates \
-             (`procedure: {{sweep: {{rate: …}}}}`), or search for one in three blocks (`peak`)"
+            "the target sustained no rate with a p99 of at most {bound} ms in every block; measure \
+             rates (`procedure: {{sweep: {{rate: …}}}}`), or search for a rate in three blocks \
+             (`peak`)"
         ));
     };
     let per_node = least / measured as f64;
@@ -238,7 +239,7 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
         1.0 => "all nodes carry the same load; otherwise set `capacity.skew`".to_owned(),
-        skew => format!("the busiest node does {skew} times the mean"),
+        skew => format!("the busiest node has {skew} times the mean load"),
     };
     let mut all = vec![
         "work per operation does not depend on the number of nodes (clients that know the ring, \
@@ -254,8 +255,8 @@ fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     ];
     if nodes as f64 > BEYOND_MAX * measured as f64 {
         all.push(format!(
-            "it scales from {measured} to {nodes} nodes, more than {BEYOND_MAX} times the measured \
-             number: measure a larger cluster before relying on it"
+            "the cluster scales from {measured} to {nodes} nodes, more than {BEYOND_MAX} times the \
+             measured number: measure a larger cluster before relying on it"
         ));
     }
     all
@@ -344,7 +345,13 @@ mod tests {
     fn a_rate_with_only_a_lower_bound_of_its_tail_is_not_held() {
         let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
         assert_eq!(found.capacities[0].nodes, None);
-        assert!(found.capacities[0].refused.as_ref().unwrap().contains("no rate was sustained"));
+        assert!(
+            found.capacities[0]
+                .refused
+                .as_ref()
+                .unwrap()
+                .contains("the target sustained no rate")
+        );
         // A closed loop does not hold a rate either.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));

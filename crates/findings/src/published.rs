@@ -1,4 +1,4 @@
-//! Compares published ratios with measured ones. A published ratio has no interval, so the page
+//! Compares published ratios with measured ratios. A published ratio has no interval, so the page
 //! only states if it lies within the measured interval.
 
 use analysis::{Metric, VariantName, autocorrelation, compare_paired};
@@ -60,7 +60,7 @@ fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 
     compared.map(|compared| (compared.ratio, compared.ci95()))
 }
 
-/// Returns the published figures with the measured ones. `None` if the study names no file.
+/// Returns the published figures with the measured figures. `None` if the study names no file.
 pub fn published(
     study: &Study,
     trials: &[TrialFinding],

@@ -211,8 +211,8 @@ impl RequirementFacts<'_> {
             merged
         };
         let least = merged.least();
-        let grows = "the target did not keep up with the rate, so its latency grows as long as it \
-                     is offered";
+        let grows = "the target did not keep up with the rate, so its latency grows as long as the \
+             client offers this rate";
         let far = "not even its median is within";
         let decided = match (point.saturated, &ci95) {
             (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
@@ -265,7 +265,7 @@ impl RequirementFacts<'_> {
             ci95: ci95.or(point.ops_per_s_ci95),
             decided: (kept && high >= limit).then_some((
                 RequirementResult::Met,
-                "it kept up with the rate that was offered",
+                "the target kept up with the offered rate",
             )),
         }
     }
@@ -378,7 +378,10 @@ impl PendingRequirement<'_> {
         });
         let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
         let (outcome, why) = match (by_interval, number.decided) {
-            (None, _) => (RequirementResult::Untold, "no trial there is usable"),
+            (None, _) => (
+                RequirementResult::Untold,
+                "no trial at this point is usable",
+            ),
             // A value certainly beyond the limit is missed, regardless of undecided requirements.
             (Some(RequirementResult::Missed), Some((RequirementResult::Untold, _))) => {
                 (RequirementResult::Missed, "")

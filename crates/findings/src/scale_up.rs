@@ -143,15 +143,16 @@ impl<'a> ScaleFacts<'a> {
         };
         if let Some(shared) = arm.counted(shares) {
             said.push(format!(
-                "With {shared} {unit} in use the client ran on CPUs of the nodes and took CPU time \
-                 from them: this lowers the efficiency there, and bends the curves.",
+                "With {shared} {unit} in use, the client ran on CPUs of the nodes and took CPU \
+                 time from them. This lowers the efficiency at these points, and distorts the \
+                 curves.",
                 unit = plural(unit)
             ));
         }
         if let Some(last) = arm.counted(|of| of.is_last) {
             said.push(format!(
-                "With {last} {unit} in use the highest offered load did most: more may be possible \
-                 there.",
+                "With {last} {unit} in use, the highest offered load had the highest throughput, \
+                 so a higher load may reach more.",
                 unit = plural(unit)
             ));
         }
@@ -311,11 +312,11 @@ mod tests {
         assert!(baseline.improvements.is_empty());
         let said = planned.sentences.join("\n");
         assert!(
-            said.contains("With 8 NUMA nodes in use the client ran on CPUs of the nodes"),
+            said.contains("With 8 NUMA nodes in use, the client ran on CPUs of the nodes"),
             "{said}"
         );
         assert!(
-            said.contains("With 1, 2, 4 and 8 NUMA nodes in use the highest offered load"),
+            said.contains("With 1, 2, 4 and 8 NUMA nodes in use, the highest offered load"),
             "{said}"
         );
         let answer = found.answer.join("\n");

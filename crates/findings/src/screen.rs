@@ -62,7 +62,7 @@ fn screen_record(
         .collect();
     if !missing.is_empty() {
         return refused(format!(
-            "no value of {} is usable of {}, and the design needs every run",
+            "no value of {} is usable for {}, but the design needs every run",
             metric_words(compared.name),
             missing.join(", ")
         ));

@@ -49,7 +49,7 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
             (Some(*ending), words)
         }
         Next::Answer(answer) => (None, answer.words()),
-        Next::Measure(_) => (None, "the search was not finished".to_owned()),
+        Next::Measure(_) => (None, "the search did not finish".to_owned()),
     };
     let at = ending.as_ref().and_then(Ending::found_point);
     let outcome = ending.as_ref().map_or(SearchOutcome::Unfinished, Ending::outcome);

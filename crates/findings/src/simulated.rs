@@ -82,7 +82,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     combine(&study, trials.collect(), &|_| None, None)
 }
 
-/// Returns the share of runs whose primary comparison, or any other, says that variants differ.
+/// Returns the share of runs whose primary comparison, or any other, states that variants differ.
 fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     let (mut counts, runs) = ([0u32; 2], seeds.end - seeds.start);
     for seed in seeds {
@@ -289,7 +289,7 @@ fn answered() -> Study {
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
-/// Returns the share of studies whose primary comparison says that variants differ, and their
+/// Returns the share of studies whose primary comparison states that variants differ, and their
 /// average number of blocks.
 fn called_when_answered(world: World, seeds: Range<u64>) -> (f64, f64) {
     let study = answered();
@@ -368,7 +368,7 @@ fn a_study_that_ended_says_so_first_and_how_it_grew() {
     );
     let others = found.comparisons.iter().filter(|c| !c.primary);
     assert!(others.clone().all(|c| c.looks.as_ref().is_some_and(|l| l.grew.is_empty())));
-    // A study that is looked at once does not mention looks.
+    // A study with a single look does not report looks.
     let once = run(&study(5, ONE_POINT), 1, world);
     assert!(once.comparisons.iter().all(|c| c.looks.is_none()));
 }

@@ -10,7 +10,7 @@ use study::settings::Settings;
 /// Rule, the meaning of its failure, and the resulting judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
-/// Rules whose failure says nothing about the target, each with the meaning of its failure. The
+/// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
 /// client was at its limit, or its numbers contradict each other. Or other programs interfered,
 /// which may not happen again. Or the client itself was late. V1 does not fail if the limit of
 /// operations in flight held operations back, because then the target was slow. The order is
@@ -34,7 +34,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ),
     (
         "V4",
-        "the client was away for too long",
+        "the client was unavailable for too long",
         TrialJudgement::Disturbed,
     ),
     ("V20", "the clock jumped", TrialJudgement::Disturbed),
@@ -108,7 +108,7 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     if others.is_some_and(|share| share >= OTHERS_DISTURB) {
         Some("other programs used the machine")
     } else if finding.client.stalled_share >= away_share {
-        Some("the client was away for too long")
+        Some("the client was unavailable for too long")
     } else {
         None
     }

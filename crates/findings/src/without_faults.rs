@@ -2,8 +2,8 @@
 //! one block.
 //!
 //! Invariants: both sides of a pair are the same stretch of the window, counted from its start, of
-//! trials on the same data. If a side did nothing in a stretch, the stretch has no ratio: leaving
-//! such pairs out would keep only the mild ones.
+//! trials on the same data. If a side completed no operation in a period, the period has no ratio:
+//! without such pairs, only the mild effects would remain.
 
 use super::comparisons::{COMPARED, blocks_of, metric_of};
 use super::interim_looks;
@@ -46,7 +46,7 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
     let trials = Run::open(path).and_then(|run| run.trials()).context(context)?;
     let of = |finding: &TrialFinding| {
         let of = trials.iter().find(|one| one.record.index == finding.index);
-        of.with_context(|| format!("trial {} left no files", finding.index))
+        of.with_context(|| format!("trial {} has no files", finding.index))
     };
     let mut read = |with: &TrialFinding, without: &TrialFinding| {
         stretches_without(of(with)?, &with.faults, of(without)?, &without.parts)
@@ -197,8 +197,8 @@ impl Beside<'_> {
     }
 }
 
-/// Judges all comparisons together, and makes their records. The primary ones are adjusted among
-/// themselves, all others together.
+/// Judges all comparisons together, and makes their records. The primary comparisons are adjusted
+/// among themselves, and all others together.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<StretchComparison>> = all.iter().map(|one| one.comparisons(study)).collect();
     let flagged: Vec<(Comparison, bool)> = each

@@ -71,7 +71,7 @@ pub trait Maker: Sync {
 }
 
 /// Runs as a client if this process was started as one, and returns the exit code. `None` if it was
-/// not. Must be called before any other thread runs.
+/// not. The caller must run this before any other thread.
 pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -248,7 +248,7 @@ impl Serve<ClientState> for MeasureCeiling {
 impl Serve<ClientState> for Arm {
     fn serve(self, client: &ClientState) -> Result<IsArmed> {
         client.end();
-        let made = client.inner().made.clone().context("it has no program yet")?;
+        let made = client.inner().made.clone().context("the client has no program yet")?;
         let program = Arc::clone(&made.program);
         let config = self.asked.config(made.program, made.access)?;
         let stage = config.stage;
@@ -266,7 +266,7 @@ impl Serve<ClientState> for Go {
     fn serve(self, client: &ClientState) -> Result<HeardAt> {
         let at_ns = clock::now_ns();
         let mut inner = client.inner();
-        let armed = inner.armed.take().context("it is not ready")?;
+        let armed = inner.armed.take().context("the client is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
         // This thread, which receives intervals, starts the load, because it has a high priority.
@@ -279,7 +279,7 @@ impl Serve<ClientState> for Go {
             })
             .context("start the thread that takes intervals")?;
         inner.offering = Some(offering);
-        inner.steering = Some(steering.recv().context("begin the load")?);
+        inner.steering = Some(steering.recv().context("start the load")?);
         Ok(HeardAt { at_ns })
     }
 }
@@ -288,7 +288,7 @@ impl Serve<ClientState> for Steer {
     fn serve(self, client: &ClientState) -> Result<HeardAt> {
         let inner = client.inner();
         let Some(steering) = &inner.steering else {
-            bail!("it offers nothing");
+            bail!("the client offers no load");
         };
         match self {
             Steer::StopAt(at_ns) => steering.stop_at(at_ns),

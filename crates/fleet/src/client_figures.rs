@@ -18,9 +18,9 @@ pub struct ClientSecond {
     pub end_ns: u64,
     /// True if no more operations became due.
     pub draining: bool,
-    /// Outcomes of its operations, including early ones.
+    /// Outcomes of its operations, including early operations.
     pub outcomes: OutcomeCounts,
-    /// Latencies of its successes, including early ones: p50, p99 and the maximum, ns.
+    /// Latencies of its successes, including early successes: p50, p99 and the maximum, ns.
     pub latency_ns: [u64; 3],
     /// The instrument's own figures.
     pub figures: ClientInterval,

@@ -31,7 +31,7 @@ pub(crate) struct ClientCourse {
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
-    /// Its last interval.
+    /// Last interval of the client.
     pub second: Option<SecondNow>,
     day_ns: Option<i64>,
 }

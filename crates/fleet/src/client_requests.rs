@@ -177,7 +177,7 @@ pub(crate) struct IntervalNote {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Outcomes of operations, and p50, p99 and the maximum latency of the successful ones, ns.
+    /// Outcomes of operations, and p50, p99 and the maximum latency of successful operations, ns.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
     /// The instrument's own figures, packed.

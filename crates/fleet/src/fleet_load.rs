@@ -42,7 +42,7 @@ pub struct FleetSummary {
     pub clocks: Vec<ClockReading>,
 }
 
-/// A running load. Dropping it ends it.
+/// A running load. Dropping this value ends the load.
 pub enum Fleet {
     /// From this process.
     Alone(Box<Load>),
@@ -293,7 +293,7 @@ impl FleetLoad {
             let offset = self.clocks[number].offset().context("its clock is unknown")?;
             self.kept
                 .add(&piece, their_time(offset))
-                .context("it has recorded operations that were not requested")?;
+                .context("it recorded operations that the study did not request")?;
         }
         Ok(())
     }
@@ -419,7 +419,7 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // Dropping a load ends it and waits for its end, so that all resources are free for the
+        // Dropping a load stops it and waits for its end, so that all resources are free for the
         // next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {

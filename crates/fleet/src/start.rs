@@ -54,7 +54,7 @@ impl Clients {
             let armed = client.link.call(&call, WORK_LIMIT)?;
             ensure!(
                 armed.fingerprint == expected,
-                "it makes other operations from the same sources: this is a bug in cassay"
+                "it generates other operations from the same sources: this is a bug in cassay"
             );
             Ok(armed.connections)
         });

@@ -115,7 +115,7 @@ fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<OpenFile> 
     let found = check_plain(&file)?;
     let bytes = u64::try_from(found.st_size).unwrap_or_default();
     if bytes > kind.bytes_max() {
-        return Err(too_large(kind, &format!("it has {bytes} bytes")));
+        return Err(too_large(kind, &format!("the file has {bytes} bytes")));
     }
     Ok(OpenFile {
         file,
@@ -156,7 +156,7 @@ struct NoFile(&'static str);
 
 impl std::fmt::Display for NoFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "it is not a file, but {}", self.0)
+        write!(f, "this is not a file, but {}", self.0)
     }
 }
 
@@ -194,7 +194,7 @@ impl OpenFile {
             return Ok(());
         }
         let text = format!(
-            "its disk gave {} bytes in {} s; copy it to a faster one",
+            "its disk delivered {} bytes in {} s; copy the file to a faster disk",
             self.bytes,
             Duration::from_nanos(self.waited_ns).as_secs()
         );
@@ -219,7 +219,7 @@ impl Read for OpenFile {
         self.bytes += count as u64;
         if self.at > self.kind.bytes_max() {
             // The file has grown since it was opened, or its size was unknown before.
-            let what = format!("it has more than {} bytes", self.kind.bytes_max());
+            let what = format!("the file has more than {} bytes", self.kind.bytes_max());
             return Err(too_large(self.kind, &what));
         }
         Ok(count)

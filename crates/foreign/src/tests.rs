@@ -28,7 +28,7 @@ fn a_path_that_is_no_file_is_refused_and_not_waited_for() {
             assert!(is_no_file(&error), "{}: {error}", path.display());
             let said = error.to_string();
             assert!(
-                said.starts_with(&format!("it is not a file, but {what}")),
+                said.starts_with(&format!("this is not a file, but {what}")),
                 "{said}"
             );
         }

@@ -279,7 +279,7 @@ impl Agent {
     }
 
     /// Returns the way in which a process that the agent started has ended. `None` while it runs.
-    /// It makes no call, because the agent reports ends by itself.
+    /// It sends no call, because the agent reports ends by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -297,8 +297,8 @@ impl Agent {
         self.link.lost()
     }
 
-    /// Asks a process to end, kills it after `grace`, and waits until it has ended. Returns true if
-    /// it ended before it was killed.
+    /// Tells a process to end, kills it after `grace`, and waits until it has ended. Returns true
+    /// if it ended before it was killed.
     ///
     /// # Errors
     /// The process still exists.
@@ -373,7 +373,12 @@ fn hosts_there(
 
 fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     let folder = machine.folder.clone();
-    folder.with_context(|| format!("{}: no folder is named for nodes on it", machine.ssh))
+    folder.with_context(|| {
+        format!(
+            "{}: the study names no folder for nodes on this machine",
+            machine.ssh
+        )
+    })
 }
 
 /// Returns the first message to the agent of another machine. Its folder is unique there, even if

@@ -198,7 +198,7 @@ impl StartProcess {
     }
 }
 
-/// Asks a process to end, and kills it after a while. Returns true if it ended by itself.
+/// Tells a process to end, and kills it after a while. Returns true if it ended by itself.
 #[derive(Serialize, Deserialize)]
 pub struct EndProcess {
     /// Process to end.

@@ -35,7 +35,7 @@ pub enum Injection {
     },
     /// Kills a process, and restarts it for healing.
     Kill(Restartable),
-    /// Asks a process to end, and restarts it for healing.
+    /// Tells a process to end, and restarts it for healing.
     Stop(Restartable),
     /// Kills a process and empties its folders, and restarts it for healing.
     Wipe {
@@ -56,8 +56,8 @@ pub enum Injection {
         address: SocketAddr,
     },
     /// Starts a process that joins a cluster. For healing, if its address still accepts
-    /// connections, a program makes it leave. Then it is killed, and its files and its address are
-    /// removed.
+    /// connections, a program removes it from its cluster. Then it is killed, and its files and its
+    /// address are removed.
     Join(Join),
     /// Changes files, and restores them for healing. A process that reads them at its start is
     /// stopped before each change and started after it.
@@ -106,7 +106,7 @@ pub enum Injection {
     TakeAddress(Ipv4Addr),
     /// Resets the connections to these TCP ports of the host. There is nothing to heal.
     Reset(Vec<u16>),
-    /// Stops a server that belongs to another user, or its process, and makes it serve again for
+    /// Stops a server that belongs to another user, or its process, and restarts or resumes it for
     /// healing.
     Service(ServiceFault),
     /// Runs a program, and another one for healing. The guard runs it if the agent has ended.
@@ -129,7 +129,7 @@ pub enum Injection {
         processes: Vec<Restartable>,
     },
     /// Mounts the volume of another host of this machine, which that host has unmounted, and starts
-    /// processes. For healing, the agent asks them to end, and unmounts the volume.
+    /// processes. For healing, the agent tells them to end, and unmounts the volume.
     Adopt {
         /// Name of its device, see [`crate::Host::device`].
         device: String,

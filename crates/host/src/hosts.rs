@@ -1,8 +1,8 @@
 //! Isolated hosts, each with an agent. Simulated hosts have a network on a switch, control groups
 //! and a volume each. Remote machines have as much of this as they permit.
 //!
-//! Invariants: all objects belong to the agents' namespaces and mounts, and disappear with them in
-//! any case. Only directories can remain: of control groups, and in the cluster's folder.
+//! Invariants: all objects belong to the agents' namespaces and mounts, and always disappear with
+//! them. Only directories can remain: of control groups, and in the cluster's folder.
 //! [`HostsState::before`] lists them before the first is created, and [`Hosts::clear`] removes
 //! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
 //! machines, nothing is outside the named folder except control groups. The agents' guards and
@@ -95,8 +95,8 @@ impl Hosts {
         state.device = made.device;
         if !made.is_direct {
             say(&format!(
-                "{}: the file system of {} cannot pass the machine's page cache by, so data is \
-                 cached twice: in the host's memory and outside",
+                "{}: the file system of {} cannot bypass the machine's page cache, so the machine \
+                 caches data twice: in the host's memory and outside it",
                 state.name,
                 state.folder.display()
             ));
@@ -107,7 +107,7 @@ impl Hosts {
     }
 
     /// Prepares the machines of `spec` for nodes, in parallel. `ssh` starts an agent on each. If
-    /// one fails, nothing is left on any.
+    /// one fails, nothing remains on any host.
     ///
     /// # Errors
     /// All unreachable machines, each with the reason, or all machines that do not permit the
@@ -139,8 +139,8 @@ impl Hosts {
             }
             if !settled.is_direct {
                 say(&format!(
-                    "{}: the file system of {} cannot pass the machine's page cache by, so data \
-                     is cached twice",
+                    "{}: the file system of {} cannot bypass the machine's page cache, so the \
+                     machine caches data twice",
                     machine.ssh,
                     known.folder.display()
                 ));
@@ -202,7 +202,7 @@ impl Hosts {
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
             number <= links::HOSTS_COUNT_MAX,
-            "a network has {} addresses for nodes, but number {number} is requested",
+            "a network has {} addresses for nodes, but the study requests number {number}",
             links::HOSTS_COUNT_MAX
         );
         Ok(switch.address(number))
@@ -235,7 +235,7 @@ impl Hosts {
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(
-            "the network between the hosts has ended with the agent of their switch ({why})"
+            "the network between the hosts ended with the agent of their switch ({why})"
         ))
     }
 
@@ -259,7 +259,7 @@ impl Hosts {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
         }
-        let network = state.network.context("no network is noted for these hosts")?;
+        let network = state.network.context("the state contains no network for these hosts")?;
         let switch = Switch::reach(network, folder)?;
         let mut hosts = Vec::new();
         for (known, number) in state.hosts.iter().zip(1..) {
@@ -297,7 +297,7 @@ impl Hosts {
         let clear = |(agent, host): (&Agent, &HostState)| {
             agent.clear_cluster(&ClearCluster {
                 id: state.id.clone(),
-                folder: host.folder.parent().context("a folder of a cluster")?.to_owned(),
+                folder: host.folder.parent().context("find the folder of a cluster")?.to_owned(),
                 host: host.name.clone(),
                 places: host.places.clone(),
                 mark: mark.to_owned(),
@@ -332,8 +332,8 @@ impl Hosts {
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
-            "{}: it is unknown by which IPv4 address other machines reach it\nhint: state it for \
-             the machine: `address: 10.0.0.7`",
+            "{}: cassay does not know the IPv4 address at which other machines reach it\nhint: set \
+             the address of the machine: `address: 10.0.0.7`",
             machine.ssh
         )
     })
@@ -349,14 +349,14 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     );
     anyhow::ensure!(
         spec.host.link.rate_bits_per_s != Some(0),
-        "a link rate of 0 bit/s would cut the host off; leave it out for no limit"
+        "a link rate of 0 bit/s would cut the host off; omit it for no limit"
     );
     if let Some(bytes) = spec.host.volume_bytes {
         let wanted = bytes.saturating_mul(spec.count as u64);
         let free = volume::usage(folder)?.available_bytes;
         anyhow::ensure!(
             wanted <= free,
-            "{} volumes of {bytes} bytes take {wanted} bytes, but {} has {free} free: make them \
+            "{} volumes of {bytes} bytes require {wanted} bytes, but {} has {free} free: make them \
              smaller or choose another data folder",
             spec.count,
             folder.display()

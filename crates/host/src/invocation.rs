@@ -29,7 +29,7 @@ pub struct ProgramResult {
 /// # Errors
 /// The program cannot be started.
 pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
-    let (program, arguments) = what.words.split_first().context("there is no program")?;
+    let (program, arguments) = what.words.split_first().context("the program is missing")?;
     let program = if program.contains('/') {
         what.folder.join(program)
     } else {
@@ -67,7 +67,7 @@ pub fn succeed(what: &Invocation, limit: Duration) -> Result<()> {
         Some(0) => Ok(()),
         Some(code) => bail!("{what} ended with {code}: {}", done.said),
         None => bail!(
-            "{what} was killed, at the latest after {} s: {}",
+            "cassay killed {what} after at most {} s: {}",
             limit.as_secs(),
             done.said
         ),

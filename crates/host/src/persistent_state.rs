@@ -135,7 +135,7 @@ impl HostsState {
             let name = format!("host{number}");
             ensure!(
                 host.name == name,
-                "its host {number} is called {:?}",
+                "its host {number} has the name {:?}",
                 host.name
             );
             // The folder of all clusters may be reached by another path than before.

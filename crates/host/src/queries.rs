@@ -1,5 +1,5 @@
-//! Queries of a host's state, to verify faults independently. Its agent asks the kernel, or makes
-//! an attempt.
+//! Queries of a host's state, to verify faults independently. Its agent queries the kernel, or
+//! tries the action.
 
 use crate::agent::Agent;
 use crate::faults::Broken;

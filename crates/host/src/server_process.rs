@@ -62,7 +62,7 @@ impl Service {
     pub fn stop(&self, process: Identity) -> Result<()> {
         let [stop, _] = self.programs()?;
         invocation::succeed(&stop, STOP_LIMIT)?;
-        wait_until_gone(process).with_context(|| format!("{stop} has ended with 0"))
+        wait_until_gone(process).with_context(|| format!("{stop} ended with 0"))
     }
 
     /// Kills its process, and waits until it has ended.

@@ -141,7 +141,7 @@ impl Host {
 
     /// Returns the kernel's limits for this host: `cpus` (a list), `cpu_quota` (cores), `memory`
     /// (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay` (ns, one
-    /// way). Unlimited ones are absent, except `cpus`.
+    /// way). Unlimited resources are absent, except `cpus`.
     ///
     /// # Errors
     /// The limits cannot be read.
@@ -155,7 +155,7 @@ impl Host {
         let mut limits = own.groups;
         anyhow::ensure!(
             to == from,
-            "{}: its link is limited to {to:?} towards it and {from:?} from it",
+            "{}: the limits of its link are {to:?} towards the host and {from:?} from it",
             self.name
         );
         if let Some(rate) = to.rate_bits_per_s {

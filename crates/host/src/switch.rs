@@ -98,7 +98,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
             // Its route has already been removed, and the link will soon follow.
             Err(Errno::EXIST) => continue,
             Err(error) => {
-                return Err(error).with_context(|| format!("make the link {name}"));
+                return Err(error).with_context(|| format!("create the link {name}"));
             }
         }
         machine.address(&name, address(network, MACHINE))?;
@@ -145,8 +145,8 @@ fn reserve() -> Result<UnixListener> {
             }
             Err(error) => {
                 return Err(error).context(
-                    "reserve the choice of a network (another cassay may be stuck in it: \
-                     ss -lx | grep cassay-network)",
+                    "reserve the choice of a network (another cassay may hold the reservation: ss \
+                     -lx | grep cassay-network)",
                 );
             }
         }

@@ -71,13 +71,13 @@ impl fmt::Display for Undo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Undo::Tree(folder) => write!(f, "{} was removed", folder.display()),
-            Undo::Volume(folder) => write!(f, "the volume at {} was ended", folder.display()),
-            Undo::Groups(_) => f.write_str("control groups were removed"),
-            Undo::Continue(process) => write!(f, "process {} was continued", process.pid),
-            Undo::Thaw(folder) => write!(f, "the volume at {} was thawed", folder.display()),
-            Undo::Table(name) => write!(f, "the packet filter {name} was removed"),
+            Undo::Volume(folder) => write!(f, "cassay removed the volume at {}", folder.display()),
+            Undo::Groups(_) => f.write_str("cassay removed control groups"),
+            Undo::Continue(process) => write!(f, "cassay resumed process {}", process.pid),
+            Undo::Thaw(folder) => write!(f, "cassay thawed the volume at {}", folder.display()),
+            Undo::Table(name) => write!(f, "cassay removed the packet filter {name}"),
             Undo::Command(heal) => write!(f, "{heal} was run"),
-            Undo::Serve(service) => write!(f, "the server of {} was started", service.serves),
+            Undo::Serve(service) => write!(f, "cassay started the server of {}", service.serves),
             Undo::Note(file) => write!(f, "{} was removed", file.display()),
         }
     }

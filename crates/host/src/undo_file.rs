@@ -68,11 +68,11 @@ impl UndoFile {
     pub fn path(&mut self) -> Result<&Path> {
         if self.file.is_none() {
             let made = create(&self.folder)
-                .with_context(|| format!("make a file in {}", self.folder.display()))?;
+                .with_context(|| format!("create a file in {}", self.folder.display()))?;
             self.file = Some(made);
         }
         let file = self.file.as_ref().map(|(_, path)| path.as_path());
-        file.context("the file was only just created")
+        file.context("the file was created only just now")
     }
 
     /// Writes the list, if there is a file.
@@ -169,7 +169,7 @@ fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
                 ensure!(
                     !deadline.passed(),
-                    "{} is held by another process since {} s",
+                    "another process has held {} for {} s",
                     path.display(),
                     limit.as_secs()
                 );

@@ -44,7 +44,7 @@ impl Tool {
 }
 
 impl Tool {
-    /// Returns the words with `***` in place of the password. It replaces only occurrences of the
+    /// Returns the words with `***` instead of the password. It replaces only occurrences of the
     /// password itself: the password may be `cassandra`, which occurs in many other words.
     pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
         if password.is_empty() {
@@ -102,7 +102,7 @@ pub struct Import {
 pub struct ImportStep {
     /// Name of the step: `write`, `rampup`, `load`, …
     pub name: String,
-    /// The operations.
+    /// Operations of the step.
     pub program: Arc<Program>,
     /// Stage of the program.
     pub stage: Stage,
@@ -114,8 +114,8 @@ pub struct ImportStep {
     pub limit: StepLimit,
     /// Offered load.
     pub offer: Offer,
-    /// Number of operations before the measured ones; their numbers start at `first_operation` as
-    /// well.
+    /// Number of operations before the measured operations. Their numbers also start at
+    /// `first_operation`.
     pub warmup_operations: u64,
     /// Statements that truncate the tables between warm-up and measurement.
     pub truncate: Vec<String>,

@@ -12,8 +12,8 @@ const KEY: &str = "--set target.attach.tls.key=";
 pub(crate) fn java_truststore(path: &str) -> String {
     let file = shell_word(path);
     format!(
-        "Java keystores are not read. `keytool -list -rfc -keystore {file} > ca.pem` writes its \
-         certificates, and `{CA}ca.pem` names them"
+        "cassay does not read Java keystores. `keytool -list -rfc -keystore {file} > ca.pem` \
+         writes its certificates, and `{CA}ca.pem` uses them"
     )
 }
 
@@ -21,22 +21,17 @@ pub(crate) fn java_truststore(path: &str) -> String {
 pub(crate) fn java_keystore(path: &str) -> String {
     let file = shell_word(path);
     format!(
-        "Java keystores are not read. `keytool -importkeystore -srckeystore {file} -destkeystore \
-         client.p12 -deststoretype PKCS12` makes a file for openssl. `openssl pkcs12 -in \
-         client.p12 -nokeys -out cert.pem` and `openssl pkcs12 -in client.p12 -nocerts -nodes -out \
-         key.pem` write certificate and key. `{CERT}cert.pem {KEY}key.pem` names them"
+        "cassay does not read Java keystores. `keytool -importkeystore -srckeystore {file} \
+         -destkeystore client.p12 -deststoretype PKCS12` creates a file for openssl. `openssl \
+         pkcs12 -in client.p12 -nokeys -out cert.pem` and `openssl pkcs12 -in client.p12 -nocerts \
+         -nodes -out key.pem` write certificate and key. `{CERT}cert.pem {KEY}key.pem` uses them"
     )
 }
 
 /// Note on a setting of NoSQLBench, which takes Java keystores or PEM files. Returns `None` if the
 /// setting is not about TLS files.
 pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
-    let pem = |set: &str| {
-        format!(
-            "is not read here; `{set}{}` names this file",
-            shell_word(value)
-        )
-    };
+    let pem = |set: &str| format!("has no effect; `{set}{}` uses this file", shell_word(value));
     let why = match key {
         "truststore" => java_truststore(value),
         "keystore" => java_keystore(value),
@@ -62,7 +57,7 @@ const STORE_PASSWORDS: [&str; 5] = [
     "keyPassword=",
 ];
 
-/// Returns a word of a command line with `***` in place of each keystore's password, up to a blank.
+/// Returns a word of a command line with `***` instead of each keystore's password, up to a blank.
 /// The word may be a whole command line in quotes.
 pub fn without_store_passwords(word: &str) -> String {
     let mut out = word.to_owned();

@@ -220,7 +220,7 @@ pub fn missing(kubectl: &Kubectl, purposes: &[Purpose]) -> Result<Vec<MissingVer
         .context("read the permissions in the cluster")?;
     anyhow::ensure!(
         answers.len() == asked.len(),
-        "the cluster answered {} of {} questions about permissions",
+        "the cluster answered {} of {} permission queries",
         answers.len(),
         asked.len()
     );
@@ -272,8 +272,8 @@ pub enum Subject {
     Account(String),
 }
 
-/// Returns the roles and their bindings as a file for `kubectl apply -f -`. Secrets are limited to
-/// the named ones. Cluster-scoped objects have a cluster role.
+/// Returns the roles and their bindings as a file for `kubectl apply -f -`. The role may read only
+/// the named secrets. Cluster-scoped objects have a cluster role.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],

@@ -59,9 +59,9 @@ pub struct FoundNode {
 /// The pod of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundPod {
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// The Kubernetes node on which it runs.
     pub node: String,
@@ -97,8 +97,8 @@ pub fn find(
             let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
             ensure!(
                 !all.is_empty(),
-                "the K8ssandraCluster {name} has no data center in this namespace; those in other \
-                 contexts are attached by theirs (`cass_operator: NAME`)"
+                "the K8ssandraCluster {name} has no data center in this namespace; attach data \
+                 centers in other contexts by their own name (`cass_operator: NAME`)"
             );
             all.iter().map(datacenter).collect::<Result<_>>()?
         }
@@ -153,7 +153,7 @@ fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
 fn datacenter(object: &Value) -> Result<Datacenter> {
     let (name, spec) = (&object["metadata"]["name"], &object["spec"]);
     let name = name.as_str().context("a CassandraDatacenter has a name")?;
-    let silent = || format!("{name} does not state its clusterName");
+    let silent = || format!("{name} has no clusterName");
     let cluster = spec["clusterName"].as_str().with_context(silent)?;
     let text = |key: &str| spec[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     Ok(Datacenter {
@@ -208,8 +208,8 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
         [one] => Ok(one.to_owned()),
         [] => bail!("the CassandraDatacenter {datacenter} has no service for its nodes yet"),
         ref several => bail!(
-            "the CassandraDatacenter {datacenter} has several services: {}\nhint: name one \
-             (`attach.kubernetes.service`)",
+            "the CassandraDatacenter {datacenter} has several services: {}\nhint: choose one with \
+             `attach.kubernetes.service`",
             several.join(", ")
         ),
     }
@@ -270,7 +270,9 @@ pub fn default_container(kubectl: &Kubectl, pod: &FoundPod) -> Result<String> {
 /// Returns user and password of a secret.
 fn credentials(secret: &Value) -> Result<(String, Secret)> {
     let read = |key: &str| -> Result<String> {
-        let kept = secret["data"][key].as_str().with_context(|| format!("it has no `{key}`"))?;
+        let kept = secret["data"][key]
+            .as_str()
+            .with_context(|| format!("the secret has no `{key}`"))?;
         // The error must not reveal any of the secret's content.
         let bytes = BASE64.decode(kept).ok().with_context(|| format!("`{key}` is not base64"))?;
         String::from_utf8(bytes).ok().with_context(|| format!("`{key}` is not text"))

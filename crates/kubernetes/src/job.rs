@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Container in which a client runs.
 pub const CONTAINER: &str = "client";
 
-/// Folder for the program in the container: memory or disk of the pod.
+/// Folder of the program in the container. It is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
 /// Labels of all objects that cassay creates.
@@ -115,7 +115,7 @@ impl ClientJob {
     /// The cluster cannot be reached, or refuses the Job. The message has its words.
     pub fn begin(kubectl: &Kubectl, wanted: &ClientPods) -> Result<ClientJob> {
         let name = new_name("clients");
-        let made = kubectl.create(&manifest(&name, wanted)).context("make a Job for clients")?;
+        let made = kubectl.create(&manifest(&name, wanted)).context("create a Job for clients")?;
         let namespace = made["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
         let begun = watch_set(&kubectl, &name)
@@ -202,14 +202,14 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let waits = pods::waits(pods);
     let why = if waits.is_empty() {
         format!(
-            "there are no reports on the other pods; see `{} get events`",
+            "the cluster has no reports on the other pods; see `{} get events`",
             kubectl.words()
         )
     } else {
         waits
     };
     anyhow!(
-        "after {} s {running} of {} pods run: {why}\nhint: request fewer or smaller ones \
+        "after {} s, {running} of {} pods run: {why}\nhint: request fewer or smaller pods \
          (`client.kubernetes`), or add nodes",
         READY_LIMIT.as_secs(),
         counted(count, "pod"),

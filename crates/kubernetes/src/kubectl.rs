@@ -146,7 +146,7 @@ impl Kubectl {
         let said = self.ask(&["get", kind, "-l", selector, "-o", "json"], None)?;
         match json(&said)?["items"].take() {
             Value::Array(items) => Ok(items),
-            _ => Err(anyhow!("kubectl did not answer with a list of {kind}")),
+            _ => Err(anyhow!("kubectl did not return a list of {kind}")),
         }
     }
 
@@ -252,7 +252,7 @@ fn explained(why: &str, arguments: &[&str]) -> String {
     let why = why.strip_prefix("Error from server ").unwrap_or(why);
     let hint = match why {
         _ if why.contains("(Forbidden)") => {
-            "\nhint: `cassay kubernetes rbac` prints the role that is needed"
+            "\nhint: `cassay kubernetes rbac` prints the required role"
         }
         _ if [
             "cannot locate context",
@@ -277,8 +277,8 @@ fn explained(why: &str, arguments: &[&str]) -> String {
 }
 
 /// Remedy for a missing `kubectl`.
-const INSTALL_HINT: &str =
-    "hint: Kubernetes is reached by it: install kubectl, of about the cluster's version";
+const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl: install a kubectl of \
+     about the cluster's version";
 
 fn spawned(command: Command) -> Result<Child> {
     process::spawn(command, Life::Ours).map_err(|error| anyhow!("{error:#}\n{INSTALL_HINT}"))
@@ -291,5 +291,5 @@ pub(crate) fn end(child: &mut Child) {
 }
 
 fn json(text: &str) -> Result<Value> {
-    serde_json::from_str(text).context("kubectl has answered with no JSON")
+    serde_json::from_str(text).context("kubectl did not return JSON")
 }

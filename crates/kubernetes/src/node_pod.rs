@@ -87,7 +87,7 @@ impl NodePod {
             |pods| Ok(pods.get(&self.name).cloned()),
             |_| {
                 let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
-                anyhow!("the cluster has sent no report on the pod {name} for {seconds} s")
+                anyhow!("the cluster sent no report on the pod {name} for {seconds} s")
             },
         )
     }
@@ -148,7 +148,11 @@ impl NodePod {
     /// The cluster does not report its node.
     pub fn cordon(&self) -> Result<[Vec<String>; 2]> {
         let node = self.status()?.node;
-        ensure!(!node.is_empty(), "the pod {} is on no node yet", self.name);
+        ensure!(
+            !node.is_empty(),
+            "the pod {} is not yet on a node",
+            self.name
+        );
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))
     }
 
@@ -163,7 +167,7 @@ impl NodePod {
         let unlabelled = || {
             format!(
                 "the pod {} has no label {POD_NAME}, with which a network policy selects it: only \
-                 pods of StatefulSets have it",
+                 pods of StatefulSets have this label",
                 self.name
             )
         };
@@ -172,7 +176,7 @@ impl NodePod {
         let owner = self
             .kubectl
             .create(&job::owner(&name, job::DEADLINE_S))
-            .context("make a Job that owns a network policy")?;
+            .context("create a Job that owns a network policy")?;
         let isolation = Isolation {
             put_off: Some(job::put_off(self.kubectl.clone(), name.clone())?),
             kubectl: self.kubectl.clone(),
@@ -191,7 +195,7 @@ impl NodePod {
                 "policyTypes": ["Ingress", "Egress"],
             },
         });
-        self.kubectl.create(&policy).context("make a network policy")?;
+        self.kubectl.create(&policy).context("create a network policy")?;
         Ok(isolation)
     }
 }
@@ -236,7 +240,7 @@ fn may_go(pod: &Value) -> Result<()> {
     let owners = list(&pod["metadata"]["ownerReferences"]);
     if !owners.iter().any(|owner| owner["controller"] == true) {
         bail!(
-            "no controller would make the pod {name} again: it does not belong to a StatefulSet \
+            "no controller would create the pod {name} again: it does not belong to a StatefulSet \
              or the like"
         );
     }
@@ -268,7 +272,7 @@ mod tests {
         may_go(&pod(set(), claim())).unwrap();
         let said = |pod: Value| may_go(&pod).unwrap_err().to_string();
         assert!(
-            said(pod(json!([]), claim())).contains("no controller would make the pod db-0 again")
+            said(pod(json!([]), claim())).contains("no controller would create the pod db-0 again")
         );
         let ours = json!([{"name": "data", "emptyDir": {}}, {"name": "c", "configMap": {}}]);
         let said = said(pod(set(), ours));

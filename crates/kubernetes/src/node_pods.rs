@@ -45,7 +45,7 @@ impl PodSet {
         let name = job::new_name("nodes");
         let owner = kubectl
             .create(&job::owner(&name, job::DEADLINE_S))
-            .context("make a Job that owns the pods of nodes")?;
+            .context("create a Job that owns the pods of nodes")?;
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
         let set = job::watch_set(&kubectl, &name).and_then(|pods| {
@@ -60,7 +60,7 @@ impl PodSet {
             })
         })?;
         let made = set.kubectl.create(&manifest(&name, wanted, count, &owner));
-        made.context("make a StatefulSet for nodes")?;
+        made.context("create a StatefulSet for nodes")?;
         say(&format!(
             "waiting for {} of Kubernetes ({name})",
             counted(count, "pod")
@@ -134,12 +134,12 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
             );
             format!("{name}: {why}")
         }
-        None => format!("{name} was not made"),
+        None => format!("the cluster did not create {name}"),
     };
     let waits: Vec<String> = names.iter().map(of).collect();
     anyhow!(
-        "after {} s not all pods run: {}\n\
-         hint: ask for less (`target.local.pods`), or add nodes or volumes",
+        "after {} s, not all pods run: {}\nhint: request less (`target.local.pods`), or add nodes \
+         or volumes",
         READY_LIMIT.as_secs(),
         waits.join("; ")
     )

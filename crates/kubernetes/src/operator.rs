@@ -48,7 +48,7 @@ impl Operator {
             let name = job::new_name("restart");
             let task = task(&name, datacenter, &namespace);
             let said =
-                || format!("have cass-operator restart the CassandraDatacenter {datacenter}");
+                || format!("tell cass-operator to restart the CassandraDatacenter {datacenter}");
             self.kubectl.create(&task).with_context(said)?;
             made.push(format!("the CassandraTask {name} restarts {datacenter}"));
         }
@@ -62,7 +62,7 @@ impl Operator {
         for pod in pods {
             sets.insert(pod.set()?);
         }
-        ensure!(!sets.is_empty(), "there is no pod that could be restarted");
+        ensure!(!sets.is_empty(), "no pod can be restarted");
         let at = format!("cassay-{}", clock::unix_ns());
         let fields =
             json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});
@@ -98,12 +98,12 @@ fn rolls(set: &Value) -> Result<()> {
     let strategy = &set["spec"]["updateStrategy"];
     let name = set["metadata"]["name"].as_str().unwrap_or_default();
     if strategy["type"] == "OnDelete" {
-        bail!("the StatefulSet {name} replaces no pod before it is deleted (OnDelete)");
+        bail!("the StatefulSet {name} replaces a pod only after its deletion (OnDelete)");
     }
     let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0);
     ensure!(
         partition == 0,
-        "the StatefulSet {name} leaves pods below number {partition} as they are (partition)"
+        "the StatefulSet {name} does not update pods below number {partition} (partition)"
     );
     Ok(())
 }
@@ -135,7 +135,9 @@ mod tests {
         ))
         .unwrap();
         let said = |strategy| rolls(&set(strategy)).unwrap_err().to_string();
-        assert!(said(json!({"type": "OnDelete"})).contains("db replaces no pod"));
+        assert!(
+            said(json!({"type": "OnDelete"})).contains("db replaces a pod only after its deletion")
+        );
         let half = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
         assert!(said(half).contains("below number 2"));
     }

@@ -35,7 +35,7 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Last known state of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSeen {
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Its unique id, which distinguishes it from earlier and later pods with its name.
     pub uid: String,
@@ -84,7 +84,7 @@ impl PodSeen {
         let stuck = if is_stuck {
             Some(describe(waiting))
         } else if ["Failed", "Succeeded"].contains(&phase) {
-            Some(format!("it has ended{}", because(&ended(status))))
+            Some(format!("it ended{}", because(&ended(status))))
         } else {
             None
         };
@@ -102,15 +102,15 @@ impl PodSeen {
         let node = text(&pod["spec"]["nodeName"]);
         let fate = if let Some(disrupted) = disrupted {
             Some(format!(
-                "it was taken from its node {node}: {}",
+                "the cluster removed it from its node {node}: {}",
                 describe(disrupted)
             ))
         } else if !meta["deletionTimestamp"].is_null() {
-            Some(format!("it is deleted on node {node}"))
+            Some(format!("the cluster deletes it on node {node}"))
         } else {
             stuck
                 .is_some()
-                .then(|| format!("it has ended on node {node}{}", because(&ended(status))))
+                .then(|| format!("it ended on node {node}{}", because(&ended(status))))
         };
         let is_ready =
             conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True");
@@ -300,7 +300,7 @@ impl Pods {
             let fate = shared.upgrade()?.until(
                 Deadline::after(FATE_LIMIT),
                 |pods| Ok(pods.get(&name).and_then(|pod| pod.fate.clone())),
-                |_| anyhow!("nothing was told"),
+                |_| anyhow!("no message"),
             );
             fate.ok()
         })
@@ -415,7 +415,7 @@ mod tests {
         }));
         assert_eq!(
             evicted,
-            "it has ended on node n1 (Evicted: The node was low on memory.)"
+            "it ended on node n1 (Evicted: The node was low on memory.)"
         );
         let killed = fate(json!({
             "phase": "Failed",
@@ -423,12 +423,14 @@ mod tests {
                 "terminated": {"reason": "OOMKilled", "exitCode": 137},
             }}],
         }));
-        assert_eq!(killed, "it has ended on node n1 (OOMKilled, status 137)");
+        assert_eq!(killed, "it ended on node n1 (OOMKilled, status 137)");
         let drained = fate(json!({
             "phase": "Running",
             "conditions": [{"type": "DisruptionTarget", "status": "True",
                 "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}],
         }));
-        assert!(drained.starts_with("it was taken from its node n1: EvictionByEvictionAPI"));
+        assert!(
+            drained.starts_with("the cluster removed it from its node n1: EvictionByEvictionAPI")
+        );
     }
 }

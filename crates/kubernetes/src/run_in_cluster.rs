@@ -72,10 +72,10 @@ impl InsideRun {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
             bytes < FILES_BYTES_MAX,
-            "the study's files have {bytes} bytes, and a ConfigMap holds {FILES_BYTES_MAX}"
+            "the study's files have {bytes} bytes, but a ConfigMap holds at most {FILES_BYTES_MAX}"
         );
         let name = job::new_name("run");
-        let made = kubectl.create(&self.job(&name)).context("make a Job for the run")?;
+        let made = kubectl.create(&self.job(&name)).context("create a Job for the run")?;
         let namespace = made["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         let kubectl = kubectl.within(&namespace)?;
         let begun = self.begun(&kubectl, (&name, &namespace), &made, say);
@@ -93,7 +93,7 @@ impl InsideRun {
     ) -> Result<BegunRun> {
         kubectl
             .create(&self.config_map(name, owner))
-            .context("make a ConfigMap of the study")?;
+            .context("create a ConfigMap of the study")?;
         say(&format!("waiting for the pod of {name}"));
         let pods = job::watch_set(kubectl, name)?;
         let mut told = String::new();
@@ -235,7 +235,7 @@ impl BegunRun {
                 seen = number + 1;
                 if let Some(code) = text.strip_prefix(ENDED) {
                     kubectl::end(&mut logs);
-                    return code.parse().context("read with which status it ended");
+                    return code.parse().context("read its exit status");
                 }
                 line(&text);
             }
@@ -272,7 +272,7 @@ impl BegunRun {
         rest.context("read the output of kubectl")?;
         ensure!(
             status.success(),
-            "its results could not be taken whole ({status}): its image needs `tar`"
+            "cassay could not copy all of its results ({status}): its image needs `tar`"
         );
         Ok(())
     }

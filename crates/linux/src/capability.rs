@@ -33,7 +33,7 @@ pub fn capabilities() -> &'static [CapabilityStatus] {
 }
 
 /// Returns the status of each [`Capability`] that volume faults need, present or not. Tries them
-/// only at the first call, and separately from the others: the trials take some 40 ms, mostly to
+/// only at the first call, and separately from the others: the trials take about 40 ms, mostly to
 /// make a file system.
 pub fn volume_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
@@ -101,7 +101,7 @@ pub fn require(spec: &HostSpec) -> Result<()> {
     let missing = missing(&wanted);
     anyhow::ensure!(
         missing.is_empty(),
-        "this machine cannot make such hosts: {}",
+        "this machine cannot create such hosts: {}",
         missing.join("; ")
     );
     Ok(())
@@ -116,7 +116,7 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     let hint = if rustix::process::geteuid().is_root() {
         ""
     } else {
-        " (with `sudo: true` it is asked as root)"
+        " (with `sudo: true`, cassay acts as root there)"
     };
     anyhow::ensure!(
         missing.is_empty(),
@@ -166,14 +166,16 @@ fn missing(wanted: &[(Capability, &str, bool)]) -> Vec<String> {
 /// Tries to create a bridge and a link in a temporary namespace. Also tests the right to create
 /// links in the process's own namespace.
 fn network() -> Result<String> {
-    let needs = "hosts need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
+    let needs = "hosts require root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
     let (outer, inner) = (Namespace::new(), Namespace::new());
     let (outer, inner) = (outer.context(needs)?, inner.context(needs)?);
     let mut socket = outer.socket()?;
-    socket.bridge("bridge").context("make a bridge (kernel option CONFIG_BRIDGE)")?;
+    socket
+        .bridge("bridge")
+        .context("create a bridge (kernel option CONFIG_BRIDGE)")?;
     socket
         .veth("outer", "inner", &inner)
-        .context("make a pair of links (kernel option CONFIG_VETH)")?;
+        .context("create a pair of links (kernel option CONFIG_VETH)")?;
     let mut own = Netlink::open()?;
     let lo = own.index("lo")?;
     own.ask(Message::touch(lo))
@@ -185,7 +187,7 @@ fn network() -> Result<String> {
 /// Checks that the kernel has a queueing discipline, by creating one without its options in a
 /// temporary namespace.
 fn queue(kind: &str, option: &str) -> Result<String> {
-    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let namespace = Namespace::new().context("hosts require root, or CAP_SYS_ADMIN")?;
     let mut socket = namespace.socket()?;
     let lo = socket.index("lo")?;
     match socket.ask(Message::bare_queue(lo, kind)) {
@@ -193,9 +195,10 @@ fn queue(kind: &str, option: &str) -> Result<String> {
         Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
         Err(Errno::NOENT) => anyhow::bail!(
             "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
-             on most distributions: modprobe sch_{kind}); leave it out, or use a kernel with it"
+             on most distributions: modprobe sch_{kind}); omit the limit, or use a kernel with \
+             this discipline"
         ),
-        Err(error) => Err(error).with_context(|| format!("ask for the discipline {kind}")),
+        Err(error) => Err(error).with_context(|| format!("query the discipline {kind}")),
     }
 }
 
@@ -222,12 +225,12 @@ fn host_filter(share: f64) -> Result<String> {
     let needs = "needs nf_tables for IPv4 (option CONFIG_NF_TABLES_IPV4: modprobe nf_tables)";
     try_filter(&loss.both_ways(), share, needs)?;
     let own = Filter::<HostLoss>::open()?.tables();
-    own.context("the network is not this user's to change (root, or CAP_NET_ADMIN)")?;
+    own.context("this user may not change the network (root, or CAP_NET_ADMIN)")?;
     Ok("nf_tables of the machine".to_owned())
 }
 
 fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> Result<()> {
-    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let namespace = Namespace::new().context("hosts require root, or CAP_SYS_ADMIN")?;
     let made = namespace.inside(|| Filter::open()?.add("tried", losses))?;
     made.context(if share < 1.0 {
         "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
@@ -238,7 +241,7 @@ fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> 
 
 /// Tries to reset a nonexistent connection in a temporary namespace.
 fn reset() -> Result<String> {
-    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let namespace = Namespace::new().context("hosts require root, or CAP_SYS_ADMIN")?;
     namespace.inside(|| Sockets::open()?.try_reset())??;
     Ok("sock_diag".to_owned())
 }
@@ -248,39 +251,34 @@ fn reset() -> Result<String> {
 fn reset_here() -> Result<String> {
     let how = reset()?;
     let own = Sockets::open()?.try_reset();
-    own.context("connections are not this user's to reset (root, or CAP_NET_ADMIN)")?;
+    own.context("this user may not reset connections (root, or CAP_NET_ADMIN)")?;
     Ok(how)
 }
 
 fn volume() -> Result<String> {
     volume::loop_device::control()
-        .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
+        .context("volumes require root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
     let mkfs = volume::ext4_ioctls::mkfs()?;
-    net::own_mounts().context("separate mounts need root, or CAP_SYS_ADMIN")?;
+    net::own_mounts().context("separate mounts require root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
 /// Returns the places for control groups if they are writable. It creates no directories for this,
 /// because they would remain after a killed command.
 fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
-    let needs = "limits of hosts need root, or write access to /sys/fs/cgroup";
+    let needs = "limits of hosts require root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");
     for place in &places {
         let top = place.dir.parent().context("a control group at the root")?;
         let writable = rustix::fs::access(top, Access::WRITE_OK);
-        writable.with_context(|| format!("make a group in {}: {needs}", top.display()))?;
+        writable.with_context(|| format!("create a group in {}: {needs}", top.display()))?;
     }
     Ok(places)
 }
 
 fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
     let place = places.iter().find(|place| place.has(name));
-    let missing = || {
-        format!(
-            "this machine has no control group for {name}, because none is \
-                              mounted"
-        )
-    };
+    let missing = || format!("this machine has no mounted control group for {name}");
     let place = place.with_context(missing)?;
     let version = if place.unified { 2 } else { 1 };
     Ok(format!("control groups, version {version}"))

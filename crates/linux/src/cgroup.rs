@@ -82,7 +82,7 @@ impl Group {
                 hand_down(place)?;
             }
             std::fs::create_dir(&place.dir)
-                .with_context(|| format!("make the control group {}", place.dir.display()))?;
+                .with_context(|| format!("create the control group {}", place.dir.display()))?;
             if !place.unified && place.has("cpuset") {
                 for key in [CPUS, MEMS] {
                     write(&place.dir.join(key), &inherited(&place.dir, key)?)?;
@@ -152,7 +152,7 @@ impl Group {
                 let quota_us = (cores * PERIOD_US as f64).round();
                 anyhow::ensure!(
                     quota_us >= QUOTA_US_MIN as f64 && quota_us <= 1e12,
-                    "a CPU quota of {cores} cores: the kernel accepts {} and more",
+                    "the CPU quota of {cores} cores is too small: the kernel accepts at least {}",
                     QUOTA_US_MIN as f64 / PERIOD_US as f64
                 );
                 Some(quota_us as u64)
@@ -202,8 +202,8 @@ impl Group {
         let place = self.place(controller);
         anyhow::ensure!(
             place.is_some() || !wanted,
-            "this machine has no control group for {controller}; mount the controller or leave the \
-             limit out"
+            "this machine has no control group for {controller}; mount the controller or omit the \
+             limit"
         );
         Ok(place)
     }
@@ -287,7 +287,7 @@ impl Group {
             // The kernel could reclaim less than requested, because mapped pages that are in use
             // remain.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
-            done => done.with_context(|| format!("reclaim memory by {}", path.display())),
+            done => done.with_context(|| format!("reclaim memory with {}", path.display())),
         }
     }
 
@@ -355,7 +355,7 @@ fn switch_on(dir: &Path, controllers: &[String]) -> Result<()> {
     for name in controllers {
         if !on.split_ascii_whitespace().any(|other| other == name) {
             write(&file, &format!("+{name}"))
-                .with_context(|| format!("hand the controller {name} down"))?;
+                .with_context(|| format!("delegate the controller {name}"))?;
         }
     }
     Ok(())
@@ -379,8 +379,9 @@ fn is_group(dir: &Path) -> Result<()> {
     };
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),
-        "{} is not a control group, so no processes in it are killed and it is not removed\nhint: \
-         state.json of the cluster was changed. If no cluster of yours runs, remove its folder",
+        "{} is not a control group, so cassay neither kills processes in it nor removes it\nhint: \
+         another program changed state.json of the cluster. If no cluster of yours runs, remove \
+         its folder",
         dir.display()
     );
     Ok(())

@@ -23,7 +23,7 @@ pub struct Confinement {
     pub name: String,
     /// Its CPUs, by the numbers of the machine. `None` means all CPUs of the host.
     pub cpus: Option<CpuSet>,
-    /// Its memory.
+    /// Memory of the confinement.
     pub memory: Memory,
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_name = !name.is_empty() && name.chars().all(is_plain);
     is_name
         .then_some(())
-        .with_context(|| format!("{name:?} is not a name for a control group"))
+        .with_context(|| format!("{name:?} is not a valid control group name"))
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ fn holder(inode: u64) -> Result<u32> {
     }
     ensure!(
         hidden == 0,
-        "it belongs to another user: of {hidden} processes the open files cannot be read"
+        "it belongs to another user: cassay cannot read the open files of {hidden} processes"
     );
     anyhow::bail!("no process of this machine has its socket open")
 }

@@ -22,7 +22,7 @@ pub struct MountedFileSystem {
 pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-    // The last mount hides the earlier ones.
+    // The last mount hides the earlier mounts.
     let found = text.lines().rev().find_map(|line| parse_line(line, folder));
     Ok(found)
 }

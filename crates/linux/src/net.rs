@@ -48,7 +48,7 @@ impl Namespace {
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
             open_own()
         });
-        made?.map(Namespace).context("make a network namespace")
+        made?.map(Namespace).context("create a network namespace")
     }
 
     /// Opens the namespace of another process, or of a descriptor that it holds:
@@ -112,7 +112,7 @@ pub(crate) fn own_mounts() -> Result<()> {
     // SAFETY: only this code uses the thread, which ends after this. No other thread's view of
     // files changes.
     let tried = in_thread(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
-    tried.context("have a mount namespace")
+    tried.context("create a mount namespace")
 }
 
 /// Announces a link's addresses from now on whenever its cable is plugged in. Another host may have

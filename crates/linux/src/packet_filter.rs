@@ -48,14 +48,14 @@ impl<L: Lose> Filter<L> {
     /// # Errors
     /// A loss is invalid, or the kernel cannot drop the packets. Then it drops none.
     pub fn add(&mut self, table: &str, losses: &[L]) -> Result<()> {
-        anyhow::ensure!(!losses.is_empty(), "no packets are named for the loss");
+        anyhow::ensure!(!losses.is_empty(), "the loss selects no packets");
         losses.iter().try_for_each(Lose::check)?;
         let mut rules = Rules::new(filter_table::<L>(table), L::HOOKS);
         for (number, loss) in (0..).zip(losses) {
             loss.rules(number, &mut rules);
         }
         let made = self.change(rules.into_messages());
-        made.with_context(|| format!("make the table {table} of the packet filter"))
+        made.with_context(|| format!("create the table {table} of the packet filter"))
     }
 
     /// Removes this table, so that it drops no more packets. A missing table is not an error.

@@ -21,11 +21,11 @@ pub fn outgoing_range() -> std::ops::RangeInclusive<u16> {
     }
 }
 
-/// Describes a taken address, with its process if it is visible:
-/// `127.0.0.1:9042 is taken by process 12 (java)`.
+/// Describes an address in use, with its process if it is visible: `process 12 (java) uses
+/// 127.0.0.1:9042`.
 pub fn describe(address: SocketAddrV4) -> String {
     match holder(address) {
-        Some((pid, name)) => format!("{address} is taken by process {pid} ({name})"),
+        Some((pid, name)) => format!("process {pid} ({name}) uses {address}"),
         None => format!("{address} is in use (by a hidden process of another user)"),
     }
 }

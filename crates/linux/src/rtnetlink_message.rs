@@ -205,7 +205,7 @@ impl Message {
         message.text(TCA_KIND, "tbf");
         message.nest(TCA_OPTIONS, |options| {
             // struct tc_tbf_qopt: rate, peak rate (none), limit, buffer and mtu in ticks. The
-            // buffer is given in bytes below. The mtu belongs to the peak rate.
+            // following bytes are the buffer. The mtu belongs to the peak rate.
             let mut parameters = rate_specification(rate).to_vec();
             parameters.extend([0; 12]);
             parameters.extend(saturated(queue).to_ne_bytes());

@@ -1,5 +1,5 @@
 //! Reports tests that this machine does not permit. The report bypasses the harness, which shows no
-//! output of a test that passes. `cargo xtask ci` reads it to list the tests that were left out.
+//! output of a test that passes. `cargo xtask ci` reads it to list the tests that were omitted.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use std::io::Write;
 /// same name.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Reports that the running test is left out, because the kernel or this process's rights do not
+/// Reports that the running test is omitted, because the kernel or this process's rights do not
 /// permit it. No further program could change this.
 pub fn unable(why: &str) {
     let thread = std::thread::current();

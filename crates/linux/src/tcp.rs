@@ -64,15 +64,16 @@ impl Reach {
         matches!(self, Reach::Reached(_) | Reach::Refused)
     }
 
-    /// Tries `tries` times, and returns the number of successful tries. TCP tries again by itself
-    /// after a second. With a `limit` below that, each try is one packet in each direction.
+    /// Tries `tries` times, and returns the number of successful tries. TCP retries by itself after
+    /// a second. With a `limit` below that, each try is one packet in each direction.
     ///
     /// # Errors
     /// Those of [`Reach::connect`], or there are too many attempts.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
-            "{tries} tries are requested, but {TRIES_MAX} is the maximum: each needs a port"
+            "the request has {tries} attempts, but the maximum is {TRIES_MAX}: each attempt needs \
+             a port"
         );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
@@ -153,7 +154,7 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
         Ok(received) => {
             anyhow::ensure!(
                 received == bytes,
-                "{received} of {bytes} sent bytes have arrived at {address}"
+                "only {received} of {bytes} sent bytes arrived at {address}"
             );
             Ok(Some(Duration::from_nanos(clock::now_ns() - begun_ns)))
         }
@@ -191,7 +192,7 @@ fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<
 pub fn resets() -> Result<(u64, u64)> {
     let path = "/proc/thread-self/net/snmp";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-    parse_snmp(&text).with_context(|| format!("{path} counts no resets of TCP"))
+    parse_snmp(&text).with_context(|| format!("{path} counts no TCP resets"))
 }
 
 /// Parses a line of names, and a line of their values.

@@ -60,7 +60,7 @@ pub struct VolumeUse {
 /// The path does not exist.
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
-        .with_context(|| format!("ask for the free space at {}", path.display()))?;
+        .with_context(|| format!("get the free space at {}", path.display()))?;
     Ok(use_of(&stat))
 }
 
@@ -101,7 +101,7 @@ impl Volume {
     pub fn make(folder: &Path, bytes: u64) -> Result<Volume> {
         anyhow::ensure!(
             bytes >= BYTES_MIN,
-            "a volume of {bytes} bytes is too small; {BYTES_MIN} is the least"
+            "a volume of {bytes} bytes is too small; the minimum is {BYTES_MIN}"
         );
         let image = image(folder);
         std::fs::create_dir(folder).with_context(|| format!("make {}", folder.display()))?;
@@ -124,7 +124,7 @@ impl Volume {
             .open(image)
             .with_context(|| format!("make {}", image.display()))?;
         file.set_len(bytes)
-            .with_context(|| format!("give {} its {bytes} bytes", image.display()))?;
+            .with_context(|| format!("allocate the {bytes} bytes of {}", image.display()))?;
         ext4_ioctls::make(image)?;
         let file = OwnedFd::from(file);
         let volume = Volume {
@@ -146,7 +146,7 @@ impl Volume {
         let found = LoopDevice::open_image(device, &image(folder));
         Ok(Volume {
             folder: folder.to_owned(),
-            device: found.with_context(|| format!("take the volume of {}", folder.display()))?,
+            device: found.with_context(|| format!("lock the volume of {}", folder.display()))?,
             image: None,
             is_claimed: Arc::default(),
         })
@@ -185,7 +185,7 @@ impl Volume {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
             "the volume of {} already has another fault, and can have only one at a time; heal \
-             that one first",
+             that fault first",
             self.folder.display()
         );
         Ok(Claim(Arc::clone(&self.is_claimed)))
@@ -225,7 +225,7 @@ impl Volume {
         while !self.lock()? || self.device.is_mounted()? {
             anyhow::ensure!(
                 !deadline.passed(),
-                "{path}, the volume of {}, is mounted by another host",
+                "another host has mounted {path}, the volume of {}",
                 self.folder.display()
             );
             clock::sleep(POLL);
@@ -338,16 +338,16 @@ impl Volume {
         let root = self.root()?;
         self.keep_blocks(&root)?;
         let done = ext4_ioctls::abort(&root);
-        done.with_context(|| format!("make the file system of {} end", self.folder.display()))
+        done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
     /// Disables the discard of blocks of deleted files until the next mount. A file system whose
     /// journal aborts discards some blocks whose files exist again after a replay of the journal.
     /// Of 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
-    /// in place of a synced file. Without discard, no volume lost data.
+    /// instead of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4_ioctls::reconfigure(root, "nodiscard");
-        kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
+        kept.with_context(|| format!("record the blocks of {}", self.folder.display()))
     }
 
     /// Unmounts it, restores its device and file system and mounts it again.

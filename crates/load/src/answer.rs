@@ -34,7 +34,7 @@ pub(crate) enum Nonsense {
     Body(#[from] ParseError),
     #[error("opcode {0:#04x} in an answer")]
     Opcode(u8),
-    #[error("a result of a kind that does not exist")]
+    #[error("a result of an unknown kind")]
     ResultKind,
 }
 

@@ -229,7 +229,7 @@ pub struct Summary {
     /// Operations sent at least once.
     pub operations_sent: u64,
     /// Operations that ended, regardless of their outcome. The count always equals sent plus
-    /// dropped operations; the dropped ones include operations that no frame can hold.
+    /// dropped operations; the dropped operations include operations that no frame can hold.
     pub operations_ended: u64,
     /// Lowest number that no operation of this run had.
     pub next_operation: u64,

@@ -3,8 +3,8 @@
 //!
 //! This code belongs to the control plane and blocks the calling thread, with a timeout. Before the
 //! start line, this is the caller's thread. After a node has disappeared, one thread per connection
-//! tries again with back-off, and follows the node if it has moved. It passes the finished link to
-//! the worker.
+//! retries with back-off, and follows the node if it has moved. It passes the finished link to the
+//! worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
@@ -162,7 +162,7 @@ impl Wire {
             });
         }
         if self.segments.is_some_and(|reader| !reader.is_empty()) {
-            return Err(io::Error::other("the node sends more than its answer"));
+            return Err(io::Error::other("the node sends more data than its answer"));
         }
         self.link.stream.stream().set_nonblocking(true)?;
         self.link.stream.time_arrivals();
@@ -299,7 +299,7 @@ fn unreadable(cql: &str, fault: CqlMistake) -> io::Error {
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     let mut text = format!("{response:?}");
     text.truncate(text.char_indices().nth(120).map_or(text.len(), |(at, _)| at));
-    io::Error::other(format!("{what} was answered with {text}"))
+    io::Error::other(format!("the node answered {what} with {text}"))
 }
 
 /// State of the reconnecting threads.

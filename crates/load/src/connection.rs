@@ -280,8 +280,8 @@ impl<S: Read + Write> Link<S> {
         }
     }
 
-    /// Reads the contents of segments, buffered ones first, and advances `end`. Returns the number
-    /// of bytes read.
+    /// Reads the contents of segments, beginning with buffered segments, and advances `end`.
+    /// Returns the number of bytes read.
     fn read_wrapped(
         &mut self,
         wrapping: &mut Wrapping,

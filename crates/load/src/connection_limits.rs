@@ -52,8 +52,8 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     (in_flight > most).then(|| {
         format!(
             "{in_flight} operations in flight (`client.in_flight_max`, or the threads of a load) \
-             are more than the {most} that {} (`client.workers`) can hold, each \
-             with {each} stream ids of CQL\nhint: lower it, or use more workers",
+             are more than the {most} of {} (`client.workers`), each with {each} CQL stream \
+             ids\nhint: lower the number, or use more workers",
             counted(workers, "worker")
         )
     })
@@ -89,7 +89,7 @@ impl Connections {
         let fewer = "lower `client.connections_per_node` or `client.workers`";
         if per_node.saturating_mul(nodes) > PER_WORKER_MAX {
             return Some(format!(
-                "{asked} are {} for one worker, which has numbers for {PER_WORKER_MAX}: {fewer}",
+                "{asked} are {} for one worker, which supports at most {PER_WORKER_MAX}: {fewer}",
                 per_node.saturating_mul(nodes)
             ));
         }

@@ -190,9 +190,9 @@ impl EarlierWrites {
         EarlierWrites::over(LoadedRows::Ledger(ledger))
     }
 
-    /// Sets the maximum difference of the clocks that set timestamps to `margin`, in place of the
-    /// millisecond for the clocks of one machine. If nodes set timestamps, these are the clocks of
-    /// the nodes.
+    /// Sets the maximum difference between the clocks that set timestamps. The default of one
+    /// millisecond is for the clocks of one machine. If nodes set timestamps, `margin` is for the
+    /// clocks of the nodes.
     #[must_use]
     pub fn with_margin(self, margin: Duration) -> EarlierWrites {
         let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));

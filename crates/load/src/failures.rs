@@ -78,8 +78,8 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // The count is left out, because V8 counts failures in the window, but these cover the
-        // whole load.
+        // The count is omitted, because V8 counts failures in the window, but these cover the whole
+        // load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

@@ -9,7 +9,7 @@
 
 use workload::Operation;
 
-/// Stream ids have 15 bits in protocol v4. Negative ones belong to the server.
+/// Stream ids have 15 bits in protocol v4. Negative numbers belong to the server.
 pub(crate) const SLOTS_MAX: usize = 32_768;
 /// End of a list.
 pub(crate) const NONE: u16 = u16::MAX;

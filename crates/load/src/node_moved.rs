@@ -29,7 +29,7 @@ pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::R
     match all.iter().find(is_at) {
         Some(other) if other.name != node.name => {
             let (at, name) = (node.address, &other.name);
-            Err(io::Error::other(format!("{name} answers at {at} now")))
+            Err(io::Error::other(format!("{name} now answers at {at}")))
         }
         _ => Ok(()),
     }
@@ -92,7 +92,9 @@ impl Wire {
                 "{cql}: {:?}: {}",
                 error.code, error.message
             ))),
-            _ => Err(io::Error::other(format!("{cql} was answered without rows"))),
+            _ => Err(io::Error::other(format!(
+                "the node answered {cql} without rows"
+            ))),
         }
     }
 }

@@ -22,8 +22,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
-/// Time for which an abandoned run waits for responses. Any response has arrived by then, but a
-/// client's timeout may be minutes.
+/// Time for which an abandoned run waits for responses. Any response arrives within this time, but
+/// a client's timeout may be minutes.
 const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
 
 /// Lead of the start line, so that every worker is ready when it comes.
@@ -33,8 +33,8 @@ const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 /// reads them in time, or is late for a reason that other figures show.
 const AHEAD_SHARE: u64 = 10;
 
-/// Load that its own threads offer. Dropping it ends it: the client sends nothing more, and waits
-/// for operations in flight.
+/// Load that its own threads offer. Dropping it ends the load: the client sends nothing more, and
+/// waits for operations in flight.
 ///
 /// The caller's thread joins the workers' parts whenever it waits for an interval. It may do other
 /// work for one interval; after that, intervals become longer.
@@ -319,7 +319,7 @@ fn draw_line(config: &Config, control: &Control, start_ns: u64) {
 fn check(config: &Config) -> Result<(), LoadError> {
     let refuse = |text: String| Err(LoadError::Config(text));
     if config.nodes.is_empty() {
-        return refuse("no node to send to".to_owned());
+        return refuse("the load has no node".to_owned());
     }
     if config.workers == 0 || config.connections_per_node == 0 {
         return refuse("workers and connections per node must be at least 1".to_owned());
@@ -344,8 +344,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} operations in flight for {workers} workers leave some without work; use \
-             fewer workers"
+            "{in_flight} operations in flight for {workers} workers leave some workers without \
+             work; use fewer workers"
         ));
     }
     if let Some(count) = config.limit.operations()
@@ -353,7 +353,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
         && count > LEDGER_OPERATIONS_MAX
     {
         return refuse(format!(
-            "{count} operations: a ledger keeps at most {LEDGER_OPERATIONS_MAX}; run without one"
+            "{count} operations: a ledger contains at most {LEDGER_OPERATIONS_MAX}; run without a \
+             ledger"
         ));
     }
     match config.schedule {

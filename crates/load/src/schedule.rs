@@ -348,7 +348,7 @@ mod tests {
     fn poisson_arrivals_have_the_rate_and_the_spread_of_poisson() {
         let at = due(Schedule::Poisson { ops_per_s: 1e6 }, 2, 100_000);
         let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        // The two workers end at slightly different times, so the tail is left out.
+        // The two workers end at slightly different times, so the tail is omitted.
         let gaps = &gaps[..190_000];
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;

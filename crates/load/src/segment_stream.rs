@@ -94,7 +94,7 @@ impl Wrapping {
 
     fn has_segment(&self) -> bool {
         let came = &self.came[self.start..self.end];
-        // Invalid segments are reported when they are taken.
+        // The caller sees invalid segments when it reads them.
         self.segments
             .segment_bytes(came)
             .map_or(true, |whole| whole.is_some_and(|whole| whole <= came.len()))

@@ -1,8 +1,8 @@
 //! Properties of kinds and statements in the form in which the loop looks them up.
 //!
 //! Most statements are *plain*: one request, one response, and no follow-up. The other statements
-//! have their own course (`worker::operation_state`) and cost more. This module makes the
-//! distinction once. Only those statements bear its cost.
+//! have their own course (`worker::operation_state`) and cost more. Only this module distinguishes
+//! them. Only those statements bear its cost.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;
@@ -155,7 +155,8 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
 }
 
-/// Gives each statement the bit of its table. With more than 64 tables, the last ones share a bit.
+/// Gives each statement the bit of its table. With more than 64 tables, the last tables share a
+/// bit.
 fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> {
     let mut tables = Vec::new();
     let facts = statements.iter().map(|of| {
@@ -229,7 +230,7 @@ fn check(
     let kind = statement.kind.max(part);
     if usize::from(kind) >= kinds_count {
         return Err(LoadError::Config(format!(
-            "statement {index} is of kind {kind}, but there are only {kinds_count}: {}",
+            "statement {index} is of kind {kind}, but only {kinds_count} kinds exist: {}",
             statement.cql
         )));
     }
@@ -238,14 +239,15 @@ fn check(
         steps += 1;
         let Some(following) = statements.get(usize::from(then)) else {
             return Err(LoadError::Config(format!(
-                "statement {then} should follow statement {index}, but there are only {}: {}",
+                "statement {then} should follow statement {index}, but only {} statements exist: \
+                 {}",
                 statements.len(),
                 statement.cql
             )));
         };
         if steps > statements.len() {
             return Err(LoadError::Config(format!(
-                "the statements that follow on statement {index} never end: {}",
+                "the statements that follow statement {index} never end: {}",
                 statement.cql
             )));
         }

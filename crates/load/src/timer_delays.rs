@@ -78,7 +78,7 @@ impl Watch {
                     look(period, &control, &shared);
                 })
                 .map_err(|answer| LoadError::System {
-                    what: "start the thread that looks for hiccups",
+                    what: "start the thread that detects stalls",
                     answer,
                 })?;
             watch.threads.push(thread);

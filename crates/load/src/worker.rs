@@ -186,8 +186,8 @@ impl Sockets {
     }
 }
 
-/// Client-side timestamps of writes: µs since 1970, all distinct. Of two writes to one row, the one
-/// that began later wins.
+/// Client-side timestamps of writes: µs since 1970, all distinct. Of two writes to one row, the
+/// write that began later takes precedence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
     /// Difference between the time since 1970 and the monotonic clock, ns.
@@ -196,8 +196,8 @@ pub(crate) struct Timestamps {
 }
 
 impl Timestamps {
-    /// Pairs the reading `now_ns` of the monotonic clock with `unix_ns` since 1970. The pair is
-    /// taken once, so that timestamps do not jump with the system time.
+    /// Pairs the reading `now_ns` of the monotonic clock with `unix_ns` since 1970. The client
+    /// reads the pair once, so that timestamps do not jump with the system time.
     pub fn new(unix_ns: u64, now_ns: u64) -> Timestamps {
         Timestamps {
             unix_offset_ns: i128::from(unix_ns) - i128::from(now_ns),

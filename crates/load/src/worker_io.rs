@@ -2,8 +2,8 @@
 //! and parts to write to.
 //!
 //! It is a trait, so that the same loop runs against sockets ([`Net`]) and against a scripted
-//! server with a simulated clock (`crate::sim`). It is called by its static type and inlined. The
-//! program has one world, and the other does not slow it down.
+//! server with a simulated clock (`crate::sim`). The compiler calls it by its static type, and
+//! inlines it. The program has one world, and the other does not slow it down.
 //!
 //! Invariant: [`World::now_ns`] never decreases.
 
@@ -36,11 +36,11 @@ pub(crate) trait World {
     fn own_time(&mut self) -> OwnTime;
 
     /// Sleeps until a connection is ready, for at most `sleep_ns`. Returns the number of ready
-    /// ones.
+    /// connections.
     fn wait(&mut self, sleep_ns: u64) -> io::Result<usize>;
 
     /// Sleeps until about `until_ns`, even if connections become ready. Returns the number of ready
-    /// ones.
+    /// connections.
     fn rest(&mut self, until_ns: u64) -> io::Result<usize>;
 
     /// Returns one of the reports that the last wait or rest found.

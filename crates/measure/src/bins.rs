@@ -214,7 +214,7 @@ mod tests {
         assert_eq!((bins.count(), bins.means()), (1, vec![(0.5, 5.0)]));
         assert!(fill(0, &[]).is_empty());
         assert_eq!(Bins::with_width(4, 0.0).width_s(), 1.0);
-        // A time in the far future makes the bins wide, not many.
+        // With a time in the far future, the bins are wide, not many.
         assert_eq!(fill(4, &[(1.0, 1.0), (1e300, 2.0)]).bins().count(), 2);
     }
 

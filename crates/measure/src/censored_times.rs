@@ -1,8 +1,8 @@
 //! Times of a population of which some are only known as lower bounds (right-censored).
 //!
-//! Invariant: a quantile of all values, with censored ones at their lower bounds, is a lower bound
-//! of the true quantile. It *is* the true quantile if it does not change when every censored value
-//! becomes infinite. Otherwise, it is shown as "at least".
+//! Invariant: a quantile of all values, with censored values at their lower bounds, is a lower
+//! bound of the true quantile. It *is* the true quantile if it does not change when every censored
+//! value becomes infinite. Otherwise, it is shown as "at least".
 
 use crate::{Histogram, Known};
 
@@ -32,7 +32,7 @@ impl Times {
         Times { all, censored }
     }
 
-    /// Returns all values, with the censored ones at their lower bounds.
+    /// Returns all values, with censored values at their lower bounds.
     pub fn all(&self) -> &Histogram {
         &self.all
     }

@@ -76,7 +76,7 @@ impl Interval {
 /// An interval with the sum over its kinds, which is computed once and used several times.
 #[derive(Clone, Debug)]
 pub struct SummedInterval {
-    /// The interval.
+    /// Interval with its separate kinds.
     pub interval: Arc<Interval>,
     /// Sum over its whole kinds.
     pub all: KindInterval,
@@ -107,7 +107,7 @@ impl SummedInterval {
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
     /// True if this kind only counts parts of other kinds' operations (the read within a
-    /// read-modify-write). Sums over kinds must leave it out.
+    /// read-modify-write). Sums over kinds must exclude it.
     pub is_part: bool,
     /// Successes of the population: from the intended start to the response, ns.
     pub latency: Histogram,
@@ -120,7 +120,7 @@ pub struct KindInterval {
     pub censored: CensoredCounts,
     /// Operations that were due before the window and ended in this interval.
     pub early: Early,
-    /// Outcomes of all operations that ended in this interval, early ones included.
+    /// Outcomes of all operations that ended in this interval, including early operations.
     pub outcomes: OutcomeCounts,
     /// Other counters of these operations.
     pub counts: KindCounts,
@@ -189,7 +189,7 @@ pub struct Early {
     pub service: Histogram,
     /// Failures: from the intended start to the time at which the client knew of the failure, ns.
     pub errors: Histogram,
-    /// Their outcomes.
+    /// Outcomes of the early operations.
     pub outcomes: OutcomeCounts,
 }
 
@@ -251,8 +251,8 @@ impl KindInterval {
         self.outcomes.get(outcome) - self.early.outcomes.get(outcome)
     }
 
-    /// Returns the latencies of all successes of the interval, early ones included. Series over
-    /// time use them.
+    /// Returns the latencies of all successes of the interval, including early successes. Series
+    /// over time use them.
     pub fn latency_of_all(&self) -> Histogram {
         let mut all = self.latency.clone();
         all.add(&self.early.latency);
@@ -309,7 +309,7 @@ pub struct CheckCounts {
     /// Responses that were compared.
     pub checked: u64,
     /// Rows that must exist and were not found. With a ledger of acknowledged writes, rows without
-    /// an acknowledged write are left out.
+    /// an acknowledged write are omitted.
     pub missing: u64,
     /// Missing rows whose write was acknowledged according to a ledger: lost data.
     pub lost: u64,

@@ -94,7 +94,7 @@ impl Engine {
         })
     }
 
-    /// Drops ready-made answers if the schema has changed. It is called once per batch.
+    /// Drops ready-made answers if the schema has changed. The loop calls it once per batch.
     pub fn refresh(&mut self) {
         let changes = self.shared.changes();
         if changes != self.changes {
@@ -233,7 +233,7 @@ impl Engine {
                     peer.phase = Phase::Ready;
                     reply::auth_success(out, stream);
                 } else {
-                    let why = "the user or the password is not the null target's";
+                    let why = "the null target does not know this user or password";
                     let none = ErrorDetail::None;
                     reply::error(out, stream, ErrorCode::BadCredentials, why, &none);
                 }
@@ -255,7 +255,7 @@ impl Engine {
                 let why = match phase {
                     Phase::New => "the first request must be OPTIONS or STARTUP",
                     Phase::Authenticating => "credentials must come before any other request",
-                    Phase::Ready => "the connection has been started already",
+                    Phase::Ready => "the connection has already started",
                 };
                 return refuse(out, stream, why);
             }
@@ -274,7 +274,9 @@ impl Engine {
         match compression.map(|(_, value)| value.to_ascii_lowercase()).as_deref() {
             None | Some("") => {}
             Some(name) => match Compression::parse(name) {
-                None => return refuse(out, stream, "compressions spoken are lz4 and snappy"),
+                None => {
+                    return refuse(out, stream, "the supported compressions are lz4 and snappy");
+                }
                 spoken => peer.compression = spoken,
             },
         }

@@ -79,14 +79,14 @@ pub struct Catalog {
 pub struct Text {
     /// Empty if no keyspace was in use.
     pub keyspace: String,
-    /// The statement.
+    /// Text of the statement.
     pub cql: String,
 }
 
 /// A keyspace.
 #[derive(Debug)]
 pub struct Keyspace {
-    /// Its name.
+    /// Name of the keyspace.
     pub name: String,
     /// The replication map as written.
     pub replication: Vec<(String, String)>,
@@ -112,11 +112,11 @@ impl Keyspace {
 /// A table.
 #[derive(Debug)]
 pub struct Table {
-    /// Its keyspace's name.
+    /// Name of the table's keyspace.
     pub keyspace: String,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Its id.
+    /// Id of the table.
     pub id: [u8; 16],
     /// Columns in the order of `SELECT *`: partition key, clustering, static, then the others by
     /// name.
@@ -126,11 +126,11 @@ pub struct Table {
 /// A column of a table.
 #[derive(Debug)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
     /// Type as written.
     pub type_text: String,
-    /// Its type.
+    /// Type of the column.
     pub typ: CqlType,
     /// Role in the primary key.
     pub kind: ColumnKind,
@@ -266,7 +266,8 @@ impl Catalog {
         let name = create.table.table.clone();
         if keyspace_name.is_empty() {
             return Err(Refusal::Invalid(format!(
-                "the statement names no keyspace for the table '{name}', and none is in use"
+                "the statement names no keyspace for the table '{name}', and the connection uses \
+                 none"
             )));
         }
         // A workload may be for a keyspace that already exists in its own cluster, so no statement
@@ -319,7 +320,7 @@ fn limit(count: usize, what: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::Invalid(format!(
-        "a null target remembers at most {TABLES_MAX} {what}; drop some"
+        "a null target stores at most {TABLES_MAX} {what}; drop some of them"
     )))
 }
 

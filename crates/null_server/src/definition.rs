@@ -8,7 +8,7 @@ use cql::CqlType;
 /// A CREATE KEYSPACE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateKeyspace {
-    /// Its name.
+    /// Name of the keyspace.
     pub keyspace: String,
     /// True if it may already exist.
     pub if_not_exists: bool,
@@ -21,7 +21,7 @@ pub struct CreateKeyspace {
 /// A CREATE TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
-    /// Its name.
+    /// Name of the table.
     pub table: TableName,
     /// True if it may already exist.
     pub if_not_exists: bool,
@@ -38,7 +38,7 @@ pub struct CreateTable {
 /// A column in a CREATE TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDefinition {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
     /// Type as written.
     pub type_text: String,

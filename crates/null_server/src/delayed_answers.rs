@@ -58,7 +58,7 @@ impl PartialOrd for DelayedAnswer {
     }
 }
 
-/// A waiting answer. Short ones (VOID has 13 bytes, 20 compressed) need no allocation.
+/// A waiting answer. Short responses (VOID has 13 bytes, 20 compressed) need no allocation.
 #[derive(PartialEq, Eq)]
 enum Answer {
     Short { bytes: [u8; SHORT_BYTES], count: u8 },
@@ -162,7 +162,7 @@ impl Queue {
     }
 
     /// Takes the answer at the end of `output` if it has its own time. It goes into the heap, or
-    /// into the queue behind earlier ones.
+    /// into the queue behind earlier answers.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {

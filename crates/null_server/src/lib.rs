@@ -61,9 +61,7 @@ fn check(spec: &NullSpec) -> Result<(), String> {
     }
     if spec.capacity_per_s == Some(0) {
         return Err(
-            "with a capacity of 0 there are no answers; state at least one operation a \
-             second"
-                .to_owned(),
+            "a capacity of 0 allows no answers; set at least one operation per second".to_owned(),
         );
     }
     if let Some(drift) = spec.drift {
@@ -88,7 +86,9 @@ fn check(spec: &NullSpec) -> Result<(), String> {
 
 fn check_drift(spec: &NullSpec, drift: Drift) -> Result<(), String> {
     if spec.capacity_per_s.is_none() {
-        return Err("a drift needs a capacity; state the number of operations a second".to_owned());
+        return Err(
+            "a drift requires a capacity; set the number of operations per second".to_owned(),
+        );
     }
     let is_possible = drift.to.is_finite() && drift.to > 0.0 && !drift.over.is_zero();
     is_possible.then_some(()).ok_or_else(|| {
@@ -113,9 +113,9 @@ pub struct NullCounts {
     pub connections_refused: u64,
     /// Requests, indexed by opcode.
     pub requests_by_opcode: [u64; OPCODES_COUNT],
-    /// Acknowledged writes, without refused ones.
+    /// Acknowledged writes, without refused writes.
     pub writes: u64,
-    /// Answered reads, without refused ones.
+    /// Answered reads, without refused reads.
     pub reads: u64,
     /// Operations answered with an error from [`NullSpec::errors`].
     pub refused: u64,

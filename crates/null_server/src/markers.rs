@@ -8,7 +8,7 @@ use super::statement::{Marker, MarkerType};
 use super::tokens::{Token, split_at_commas};
 use cql::CqlType;
 
-/// Words after a name that make it the left side of a relation.
+/// Words after a name that is then the left side of a relation.
 const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
 
 /// Returns the markers of any statement, without the values of an INSERT.

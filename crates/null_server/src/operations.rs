@@ -1,4 +1,4 @@
-//! Executes statements: prepared ones without a ready-made answer, texts, batches and schema
+//! Executes statements: prepared statements without a ready answer, texts, batches and schema
 //! changes.
 //!
 //! A repeated text is not parsed again, since its answer is stored under the hash of the text. The
@@ -17,8 +17,8 @@ use cql::request::{BatchStatement, BoundValue, Parameters};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
-/// Maximum number of stored texts. A client that writes values into texts always sends new ones, so
-/// the limit drops all of them.
+/// Maximum number of stored texts. A client that writes values into texts always sends new texts,
+/// so the limit drops all of them.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
@@ -40,8 +40,8 @@ impl Engine {
             cql: cql.to_owned(),
         };
         let Some(id) = catalog.prepare(text) else {
-            let why = "the null target cannot remember further statements; prepare each statement \
-                       only once";
+            let why =
+                "the null target cannot store further statements; prepare each statement only once";
             return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
         };
         match compile(statement, id, &catalog, &peer.keyspace, self.reads) {
@@ -266,8 +266,8 @@ impl Engine {
             Ok(None) => reply::void(out, stream),
             Err(Refusal::Exists { keyspace, table }) => {
                 let why = match table.as_str() {
-                    "" => format!("the keyspace '{keyspace}' exists already"),
-                    table => format!("the table '{keyspace}.{table}' exists already"),
+                    "" => format!("the keyspace '{keyspace}' already exists"),
+                    table => format!("the table '{keyspace}.{table}' already exists"),
                 };
                 let detail = ErrorDetail::AlreadyExists {
                     keyspace: &keyspace,
@@ -324,7 +324,7 @@ fn read_system(
 }
 
 fn unprepared(out: &mut Vec<u8>, stream: i16, id: &[u8]) {
-    let why = "the statement has not been prepared here";
+    let why = "no client prepared the statement on this server";
     let detail = ErrorDetail::Unprepared { id };
     reply::error(out, stream, ErrorCode::Unprepared, why, &detail);
 }

@@ -1,4 +1,4 @@
-//! Reads of many rows: the same row repeated, in pages if the request asks for them.
+//! Reads of many rows: the same row repeated, in pages if the request specifies pages.
 //!
 //! A paging state is the number of rows before the page. An invalid state begins at the first row,
 //! since the null target does not validate its clients.

@@ -27,7 +27,7 @@ struct Share {
 }
 
 impl Refusals {
-    /// Returns the refusals for shares between 0 and 1. The error names the wrong share, or says
+    /// Returns the refusals for shares between 0 and 1. The error names the wrong share, or states
     /// that the sum exceeds 1.
     pub fn new(errors: &[(ErrorCode, f64)]) -> Result<Refusals, String> {
         let mut shares = Vec::new();

@@ -122,7 +122,7 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked has ended in any case, and no caller waits for its report.
+                // A loop that panicked has ended anyway, and no caller waits for its report.
                 let _ = thread.join();
             }
         }
@@ -162,7 +162,7 @@ fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<
     match told.recv() {
         Ok(pinned) => pinned.map(|()| handle),
         Err(_) => Err(io::Error::other(
-            "the null target's thread ended as it began",
+            "the null target's thread ended at its start",
         )),
     }
 }
@@ -172,7 +172,8 @@ fn pin(cpu: usize) -> io::Result<()> {
         io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "the null target cannot run on CPU {cpu}: {why}; name a CPU that `nproc` counts"
+                "the null target cannot run on CPU {cpu}: {why}; name a CPU within the number of \
+                 `nproc`"
             ),
         )
     };

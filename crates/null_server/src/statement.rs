@@ -36,14 +36,14 @@ pub enum Statement {
     CreateTable(CreateTable),
     /// `DROP KEYSPACE`.
     DropKeyspace {
-        /// Its name.
+        /// Name of the keyspace.
         keyspace: String,
         /// True if the object may be missing.
         if_exists: bool,
     },
     /// `DROP TABLE`.
     DropTable {
-        /// Its name.
+        /// Name of the table.
         table: TableName,
         /// True if the object may be missing.
         if_exists: bool,
@@ -94,7 +94,7 @@ pub enum SelectorOf {
 /// `column = operand` or `column IN (operands)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The column.
+    /// Column of the condition.
     pub column: String,
     /// Values, one of which the column must equal.
     pub operands: Vec<Operand>,

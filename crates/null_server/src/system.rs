@@ -228,7 +228,7 @@ fn wanted<'a>(condition: &'a Condition, bound: &[Option<&'a [u8]>]) -> Vec<&'a [
         .collect()
 }
 
-/// Returns the elements of a list value. Elements that do not fit are left out.
+/// Returns the elements of a list value. Elements that do not fit are omitted.
 fn list_elements(list: &[u8]) -> Vec<&[u8]> {
     let mut elements = Vec::new();
     let mut rest = list.get(4..).unwrap_or(&[]);

@@ -38,7 +38,7 @@ impl Token {
         }
     }
 
-    /// Returns true if it is the unquoted word `keyword`, in any case.
+    /// Returns true if it is the unquoted word `keyword`, in upper or lower case.
     pub fn is_keyword(&self, keyword: &str) -> bool {
         matches!(self, Token::Name { name, quoted: false } if name == keyword)
     }

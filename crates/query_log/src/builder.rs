@@ -53,7 +53,7 @@ pub struct Builder {
 
 /// Maximum number of texts whose parse is cached. A text that repeats at all repeats soon.
 const KNOWN_MAX: usize = 2 * STATEMENTS_MAX;
-/// Maximum bytes of all cached texts, because a log may contain long ones.
+/// Maximum bytes of all cached texts, because a log may contain long texts.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
 
 impl Builder {

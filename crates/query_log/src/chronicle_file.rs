@@ -49,15 +49,15 @@ pub enum QueueEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// It could not be read.
-    #[error("it cannot be read: {0}")]
+    #[error("cassay cannot read it: {0}")]
     Unreadable(#[from] io::Error),
     /// It does not begin like a queue.
-    #[error("it does not begin as a file of a Chronicle queue does (no SCQStore in its head)")]
+    #[error("it does not begin like a Chronicle queue file (no SCQStore in its header)")]
     NoQueue,
     /// A document exceeds the maximum length.
-    #[error("at byte {at} a record of {bytes} bytes begins; at most {DOCUMENT_BYTES_MAX} are read")]
+    #[error("the record at byte {at} has {bytes} bytes; the maximum is {DOCUMENT_BYTES_MAX}")]
     TooLong {
-        /// Its length.
+        /// Length of the document.
         bytes: u32,
         /// Offset in the file.
         at: u64,

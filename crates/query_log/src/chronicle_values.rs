@@ -103,7 +103,7 @@ impl<'a> Items<'a> {
                 return usize::try_from(number).map_err(|_| self.wrong("a length is too large"));
             }
         }
-        Err(self.wrong("a length does not end"))
+        Err(self.wrong("a length is unterminated"))
     }
 
     fn text(&mut self, length: usize) -> Result<Cow<'a, str>, MalformedDocument> {
@@ -200,7 +200,7 @@ impl<'a> Items<'a> {
     pub fn number(&mut self) -> Result<i64, MalformedDocument> {
         match self.next()? {
             Some(Item::Number(number)) => Ok(number),
-            _ => Err(self.wrong("there is no number at this place")),
+            _ => Err(self.wrong("this position contains no number")),
         }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Items<'a> {
     pub fn count(&mut self) -> Result<usize, MalformedDocument> {
         let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if count > self.bytes.len() - self.at {
-            return Err(self.wrong("there are fewer items than their count states"));
+            return Err(self.wrong("the list has fewer items than its stated count"));
         }
         Ok(count)
     }
@@ -217,7 +217,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Text(text)) => Ok(Some(text)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("there is no text at this place")),
+            _ => Err(self.wrong("this position contains no text")),
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> Items<'a> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
             Some(Item::Null) => Ok(None),
-            _ => Err(self.wrong("there are no bytes at this place")),
+            _ => Err(self.wrong("this position contains no bytes")),
         }
     }
 }

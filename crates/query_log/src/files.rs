@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
-    #[error("{name} cannot be read: {error}")]
+    #[error("cassay cannot read {name}: {error}")]
     Unreadable {
         /// Name as given by the user.
         name: String,
@@ -39,13 +39,13 @@ pub enum ReadError {
     /// The file is not a log.
     #[error("{name} is not a query log: {why}")]
     OtherFile {
-        /// Its name.
+        /// Name of the file.
         name: String,
         /// Missing part.
         why: String,
     },
     /// None of its records can be replayed.
-    #[error("no operation of the log can be replayed{}", describe(.0))]
+    #[error("cassay can replay no operation of the log{}", describe(.0))]
     Nothing(Nothing),
 }
 
@@ -53,7 +53,7 @@ fn describe(nothing: &Nothing) -> String {
     let all: Vec<String> =
         nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
     match all.as_slice() {
-        [] => ": it has no record".to_owned(),
+        [] => ": the log has no record".to_owned(),
         all => format!(": {}", all.join("; ")),
     }
 }
@@ -225,7 +225,7 @@ impl Log {
                     builder.left_out(Why::Unreadable, 1);
                     // One such message represents all of them.
                     if self.read.notes.is_empty() {
-                        self.read.notes.push(format!("{name}: a record cannot be read: {why}"));
+                        self.read.notes.push(format!("{name}: cassay cannot read a record: {why}"));
                     }
                 }
                 ReadStep::End(bytes, note) => {
@@ -277,7 +277,8 @@ fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
             }
             let note = match queue.end() {
                 Some(QueueEnd::InDocument) => Some(
-                    "ends in the middle of a record: it was still being written, or was truncated"
+                    "ends in the middle of a record: the server was still writing it, or it is \
+                     truncated"
                         .to_owned(),
                 ),
                 Some(QueueEnd::Hole { at, behind }) => Some(format!(

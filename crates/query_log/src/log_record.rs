@@ -62,27 +62,29 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the reason as the end of a sentence: "… were left out: they …".
+    /// Returns the reason as the end of a sentence: "… were omitted: they …".
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define objects (CREATE, ALTER, DROP)",
             Why::Administration => "they empty tables, or grant and revoke",
             Why::Use => "they choose a keyspace (USE)",
             Why::System => "they concern the server's own keyspaces, which drivers query",
-            Why::FurtherPage => "they request a further page of an earlier read",
+            Why::FurtherPage => "they request another page of an earlier read",
             Why::NoValues => "an audit log does not contain their values",
-            Why::AuditBatch => "they are parts of batches, which an audit log does not keep whole",
+            Why::AuditBatch => {
+                "they are parts of batches, which an audit log does not record completely"
+            }
             Why::Failed => "they failed",
             Why::NoStatement => "they execute no statement (log-ins, preparing)",
             Why::NoKeyspace => "neither they nor their connections name a keyspace",
             Why::Unknown => "they are unknown statements",
             Why::OtherValues => "the numbers of their values and markers differ",
-            Why::Unreadable => "their records cannot be read",
-            Why::TooManyStatements => "there were too many different statements before them",
+            Why::Unreadable => "cassay cannot read their records",
+            Why::TooManyStatements => "the log had too many different statements before them",
             Why::NoRoom => "no memory remained for them",
-            Why::NotChosen => "the other kind was chosen (only reads, or only writes)",
-            Why::OtherKeyspace => "they are about keyspaces that were not chosen",
-            Why::OutsideOfTime => "they are outside of the time that was chosen",
+            Why::NotChosen => "the study selects the other kind (only reads, or only writes)",
+            Why::OtherKeyspace => "they use keyspaces that the study does not select",
+            Why::OutsideOfTime => "they are outside the selected time",
         }
     }
 
@@ -139,7 +141,7 @@ pub struct Request {
 /// A statement with its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// Its text.
+    /// Text of the statement.
     pub cql: String,
     /// Number of its values.
     pub values_count: u16,

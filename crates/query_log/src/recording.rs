@@ -12,7 +12,7 @@ use std::sync::Arc;
 use workload::{ArrivalTimes, BatchKind};
 
 /// Maximum number of different statements, because each is prepared on every connection. A log of
-/// statements with their values in their texts has more. The later ones are omitted.
+/// statements with their values in their texts has more. Later records are omitted.
 pub const STATEMENTS_MAX: usize = 10_000;
 /// Default memory for operations and values. 2 GiB hold an hour of 5,000 operations per second with
 /// values of 80 bytes each.

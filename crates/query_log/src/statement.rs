@@ -40,7 +40,7 @@ impl Verb {
 /// A statement that can be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownStatement {
-    /// Its verb.
+    /// Verb of the statement.
     pub verb: Verb,
     /// Keyspace and table. For a batch, those of its first statement.
     pub table: (String, String),

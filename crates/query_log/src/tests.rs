@@ -90,7 +90,7 @@ fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
         1 left out: they empty tables, or grant and revoke
         2 left out: they choose a keyspace (USE)
         14 left out: they concern the server's own keyspaces, which drivers query
-        2 left out: they request a further page of an earlier read
+        2 left out: they request another page of an earlier read
     "#]]
     .assert_eq(&describe(&recording));
     assert_eq!(recording.logs[0].notes, Vec::<String>::new());
@@ -169,7 +169,7 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         3 left out: they empty tables, or grant and revoke
         6 left out: they choose a keyspace (USE)
         189 left out: an audit log does not contain their values
-        57 left out: they are parts of batches, which an audit log does not keep whole
+        57 left out: they are parts of batches, which an audit log does not record completely
         3 left out: they failed
         27 left out: they execute no statement (log-ins, preparing)
     "#]]
@@ -189,7 +189,7 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         1 left out: they empty tables, or grant and revoke
         2 left out: they choose a keyspace (USE)
         63 left out: an audit log does not contain their values
-        19 left out: they are parts of batches, which an audit log does not keep whole
+        19 left out: they are parts of batches, which an audit log does not record completely
         1 left out: they failed
         9 left out: they execute no statement (log-ins, preparing)
     "#]]

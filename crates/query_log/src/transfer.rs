@@ -16,16 +16,16 @@ use workload::{ArrivalTimes, BatchKind};
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The bytes cannot be read.
-    #[error("recorded traffic that was received cannot be read: {0}")]
+    #[error("cassay cannot read the received recorded traffic: {0}")]
     Unreadable(#[from] io::Error),
-    /// The bytes differ from the packed ones.
-    #[error("recorded traffic that was received differs from the original: {0}")]
+    /// The bytes differ from the packed bytes.
+    #[error("the received recorded traffic differs from the original: {0}")]
     Other(&'static str),
 }
 
 impl Recording {
     /// Writes the replayed part: the bytes of its values, and about 15 bytes per operation. Notes
-    /// on its logs and the counts of records left out are omitted.
+    /// on its logs and the counts of records omitted are omitted.
     ///
     /// # Errors
     /// `out` accepts no more bytes.
@@ -252,7 +252,7 @@ impl Unpacker<'_> {
         let fits = count.checked_mul(bytes_each).is_some_and(|bytes| bytes <= self.left);
         match usize::try_from(count) {
             Ok(count) if fits => Ok(count),
-            _ => Err(UnpackError::Other("it ends too early")),
+            _ => Err(UnpackError::Other("the data ends too early")),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub struct Hello {
     /// Its build. A process refuses a conversation with a different build.
     pub build: String,
-    /// Its process.
+    /// Process of the agent.
     pub process: Identity,
 }
 

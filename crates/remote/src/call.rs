@@ -51,7 +51,7 @@ pub(crate) enum ToAgent {
     },
     /// The controller is alive. It sends this message each second.
     Alive,
-    /// The controller sends no more messages. `end` asks the agent to end all that it began.
+    /// The controller sends no more messages. `end` tells the agent to end all that it started.
     Bye {
         end: bool,
     },

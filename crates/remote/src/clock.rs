@@ -82,9 +82,9 @@ impl ClockOffset {
         Ok(())
     }
 
-    /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier ones
-    /// means that a clock was set or stood still. Then it drops earlier knowledge, and counts the
-    /// break.
+    /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier
+    /// exchanges means that a clock was set or stood still. Then it drops earlier knowledge, and
+    /// counts the break.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,

@@ -1,8 +1,8 @@
 //! Addresses of a name, as this machine resolves names.
 //!
 //! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
-//! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it asks `getent`, which
-//! all systems with glibc have. If `getent` is missing or has no answer, the program asks the
+//! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it runs `getent`, which
+//! all systems with glibc have. If `getent` is missing or has no answer, the program uses the
 //! built-in C library.
 
 use crate::process::{self, Patience};
@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time limit of the name services: DNS itself gives up after some 10 s.
+/// Time limit of the name services: DNS itself gives up after about 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the addresses of a host, in the order in which to try them; a port is added to each.
@@ -79,7 +79,7 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// The test also runs in a build that asks the C library, so that both methods are tested.
+    /// The test also runs in a build that uses the C library, so that both methods are tested.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

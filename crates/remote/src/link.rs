@@ -271,14 +271,14 @@ impl Link {
             let answer = self.ask(C::NAME, value, limit)?;
             serde_json::from_value(answer).context("understand the answer")
         };
-        asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
+        asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
     /// Describes an agent that no longer answers: on another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
-            Some(_) => format!("its agent cannot be reached: {why}"),
-            None => format!("its agent has ended: {why}"),
+            Some(_) => format!("cassay cannot reach its agent: {why}"),
+            None => format!("its agent ended: {why}"),
         }
     }
 
@@ -342,7 +342,7 @@ impl Link {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Requests the agent to end all that it began, and waits until it has.
+    /// Tells the agent to end all that it started, and waits until it has.
     ///
     /// # Errors
     /// A step fails, with the agent's words, or the end takes longer than `limit`.
@@ -354,7 +354,7 @@ impl Link {
         while heard.lost.is_none() {
             ensure!(
                 !deadline.passed(),
-                "the agent of {} (process {}) has not ended its processes after {} s",
+                "the agent of {} (process {}) has not stopped its processes after {} s",
                 self.name,
                 self.hello.process.pid,
                 limit.as_secs()
@@ -420,7 +420,7 @@ impl Shared {
     fn say(&self, message: &ToAgent) -> Result<()> {
         match &mut *lock(&self.writer) {
             Some(writer) => writer.write(message),
-            None => bail!("the conversation has ended"),
+            None => bail!("the connection to the agent ended"),
         }
     }
 

@@ -53,7 +53,7 @@ pub struct Identity {
 /// machines created from one image may have the same id, but different names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpace {
-    /// Its host name.
+    /// Host name of the machine.
     name: String,
     /// Content of `/etc/machine-id`; empty if it does not exist.
     id: String,
@@ -103,8 +103,8 @@ impl Identity {
     pub fn from_child(child: &Child) -> Result<Identity> {
         let pid = child.id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
-            .with_context(|| format!("look at the child {pid}"))?;
-        let (_, start_ticks) = parse_stat(&stat).context("a line of another form in /proc")?;
+            .with_context(|| format!("check the child {pid}"))?;
+        let (_, start_ticks) = parse_stat(&stat).context("a line of unknown form in /proc")?;
         Ok(Identity { pid, start_ticks })
     }
 
@@ -177,7 +177,7 @@ impl Identity {
     /// Returns the error that the process still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
-            "process {} still runs {} s after SIGKILL; look at /proc/{}/stack",
+            "process {} still runs {} s after SIGKILL; see /proc/{}/stack",
             self.pid,
             KILL_LIMIT.as_secs(),
             self.pid
@@ -236,7 +236,7 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
 /// Creates a command whose child will have an owner: pass it to [`spawn`] or [`output`].
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place that makes commands"
+    reason = "the one place that creates commands"
 )]
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
@@ -273,7 +273,7 @@ fn keeper() -> Result<&'static Sender<Job>> {
                 .map(|_| sender)
         })
         .as_ref()
-        .context("start the thread that keeps child processes")
+        .context("start the thread that owns child processes")
 }
 
 /// Starts `command` with the lifetime `life`.
@@ -289,7 +289,7 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
                 // The parent may have died before the line above. Then no signal would arrive.
                 if getppid() != Some(parent) {
-                    return Err(std::io::Error::other("the parent process has ended"));
+                    return Err(std::io::Error::other("the parent process ended"));
                 }
                 // The child has its own group: Ctrl-C reaches only this program, which stops the
                 // child normally.
@@ -312,10 +312,10 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
             let _ = answer.send(command.spawn());
         }))
         .ok()
-        .context("the thread that keeps child processes has ended")?;
+        .context("the thread that owns child processes ended")?;
     answered
         .recv()
-        .context("the thread that keeps child processes has ended")?
+        .context("the thread that owns child processes ended")?
         .with_context(|| format!("start {program}"))
 }
 

@@ -134,7 +134,7 @@ impl Link {
     ///
     /// # Errors
     /// All places that are not reached, each with the reason. Then the other agents have ended, or
-    /// continue if `others` says so because they ran before.
+    /// continue if `others` requires it because they ran before.
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -201,11 +201,11 @@ impl Connection {
         let remedy = match wanted.place() {
             DestinationKind::Machine { ssh, .. } => {
                 by_ssh(&mut command, ssh);
-                "other machines are reached by it: apt-get install openssh-client"
+                "cassay reaches other machines with ssh: apt-get install openssh-client"
             }
             DestinationKind::Pod(pod) => {
                 by_kubectl(&mut command, pod);
-                "pods are reached by it: install kubectl, of about the version of the cluster"
+                "cassay reaches pods with kubectl: install a kubectl of about the cluster's version"
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -213,7 +213,7 @@ impl Connection {
             .map_err(|error| Trouble::with_hint(format!("{error:#}"), remedy))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(writer), Some(reader), Some(stderr)) = pipes else {
-            return Err(Trouble::from_error(&anyhow!("it has no pipes")));
+            return Err(Trouble::from_error(&anyhow!("the program has no pipes")));
         };
         let last_words = LastWords::read(stderr).map_err(|error| Trouble::from_error(&error))?;
         Ok(Connection {
@@ -243,7 +243,7 @@ impl Connection {
         if system != "Linux" {
             return Err(Trouble::with_hint(
                 format!("its system is {system}"),
-                "cassay runs on Linux: name a machine that does",
+                "cassay runs on Linux: name a machine with Linux",
             ));
         }
         let program = Program::for_machine(machine).map_err(|error| Trouble::from_error(&error))?;
@@ -313,7 +313,7 @@ impl Connection {
                 )
             }
             Unheard::TooMuch => Trouble::with_hint(
-                "the start files of its login shell print more than 64 KiB",
+                "the startup files of its login shell print more than 64 KiB",
                 "let them print only to a terminal: `[ -t 1 ] && …`",
             ),
             Unheard::Late(limit) => {
@@ -361,7 +361,7 @@ impl Connection {
             let file = self.other.as_ref().and_then(|program| program.other());
             let file = file.map_or("this program".into(), |file| file.display().to_string());
             return Err(Trouble::with_hint(
-                format!("{file}, which would be sent, is from another build than this program"),
+                format!("{file}, which cassay would send, is from another build than this program"),
                 "use the file of the same release, or from the same sources",
             ));
         }
@@ -451,7 +451,7 @@ mod tests {
         assert!(said.starts_with("db1: start /nonexistent/ssh"), "{said}");
         assert!(
             said.ends_with(
-                "hint: other machines are reached by it: apt-get install openssh-client"
+                "hint: cassay reaches other machines with ssh: apt-get install openssh-client"
             ),
             "{said}"
         );

@@ -18,7 +18,7 @@ pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 /// it, if any.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
-        return "it hung up".to_owned();
+        return "it closed the connection".to_owned();
     };
     match words.lines(LAST_WORDS_LIMIT).pop() {
         Some(line) => format!("its ssh ended: {line}"),

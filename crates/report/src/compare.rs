@@ -2,7 +2,7 @@
 //! The first run is the baseline.
 //!
 //! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
-//! this. The verdict is at most that two runs look different, and the page says so.
+//! this. The strongest verdict is that two runs look different, and the page states this.
 
 mod costs;
 mod differences;
@@ -103,7 +103,7 @@ fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
         (Finding::Equivalent, "equivalent", "equivalent"),
         (
             Finding::Inconclusive,
-            "no difference can be detected",
+            "the runs cannot show a difference",
             "inconclusive",
         ),
     ] {
@@ -230,12 +230,12 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     let sees = match c.could_see {
         Some(share) if c.verdict == Finding::Inconclusive && share < TENFOLD => {
             format!(
-                "; a difference of {} would have been detected",
+                "; these runs would have detected a difference of {}",
                 number::percent(share)
             )
         }
         Some(_) if c.verdict == Finding::Inconclusive => {
-            "; not even a tenfold difference would have been detected".to_owned()
+            "; these runs would not have detected even a tenfold difference".to_owned()
         }
         _ => String::new(),
     };

@@ -25,7 +25,7 @@ pub struct ThinnedSeries {
     pub x: Vec<f64>,
     /// Values at these positions.
     pub y: Vec<Option<f64>>,
-    /// True if values were left out.
+    /// True if values were omitted.
     pub thinned: bool,
 }
 

@@ -60,11 +60,10 @@ fn script() -> String {
 /// Digest of the unpacked library, as the page's script inserts it; a test unpacks it.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
-/// Sentences for paper only: they name the parts that a print leaves out.
-const ON_PAPER: &str = "A print has the answer and the first charts of the evidence. The rest \
-                        stays in the file: tables, settings, reasons, and charts of hosts and \
-                        JVMs. Open a section in the browser before printing, and the print has all \
-                        of it.";
+/// Sentences for paper only: they name the parts that a print omits.
+const ON_PAPER: &str = "A print contains the answer and the first charts of the evidence. The rest \
+     stays in the file: tables, settings, reasons, and charts of hosts and JVMs. To print a whole \
+     section, open it in the browser first.";
 
 /// Renders a page.
 pub fn html(page: &Page) -> String {

@@ -121,7 +121,7 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> TestCase {
         "{}, {}, block {} (trial {})",
         variant_name(&trial.variant, view),
         if point.is_none() {
-            "a point to be found".to_owned()
+            "a point that the search finds".to_owned()
         } else {
             place(*point)
         },
@@ -131,7 +131,7 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> TestCase {
     let said = match found {
         None => {
             let why = left_out(&view.journal).get(&trial.index).copied();
-            Err(skipped(why.unwrap_or("it was not run")))
+            Err(skipped(why.unwrap_or("cassay did not run this trial")))
         }
         Some(found) => match found.verdict {
             record::Verdict::Valid => Ok(String::new()),

@@ -1,8 +1,8 @@
 //! Renders the page as Markdown, for a pull request or a job's summary: question, answer,
 //! requirements, the tables of results and faults, and why it is not valid.
 //!
-//! It leaves out charts, details and columns for wide screens, which the report contains. It
-//! escapes all text, so that a study can add neither markup nor a mention.
+//! It omits charts, details and columns for wide screens, which the report contains. It escapes all
+//! text, so that a study can add neither markup nor a mention.
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
 

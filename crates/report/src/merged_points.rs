@@ -1,7 +1,7 @@
 //! Points, which merge all trials of one variant at one position on the axes.
 //!
 //! An invalid trial is listed, but never used. No sum, mean or curve contains it, unless every
-//! trial of its point is invalid, in which case the point says so. Percentiles of several blocks
+//! trial of its point is invalid, in which case the point shows that. Percentiles of several blocks
 //! come from merged histograms, and are never averaged.
 
 use crate::number;
@@ -22,7 +22,7 @@ pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: Option<procedure::Point>,
-    /// Every trial, including invalid ones.
+    /// Every trial, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
     /// Trials that count: those of the findings, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,
@@ -236,8 +236,8 @@ pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     points.iter().all(same).then_some(axis)
 }
 
-/// Returns true if the target kept up with a requested rate. Its throughput then says nothing about
-/// the limit of the target, unless a search chose the rate.
+/// Returns true if the target kept up with a requested rate. Its throughput then shows nothing
+/// about the limit of the target, unless a search chose the rate.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
@@ -286,7 +286,7 @@ pub fn bound_labels(
 /// findings. For several searches, it is the point of the first search with a result. For a single
 /// point, and without such findings, it is the unsaturated point with the highest throughput. If
 /// all points are saturated, it is the saturated point with the highest throughput. Points of
-/// invalid trials are left out.
+/// invalid trials are omitted.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

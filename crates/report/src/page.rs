@@ -398,7 +398,7 @@ pub struct Series {
     pub in_legend: bool,
     /// Shape of the series.
     pub shape: Shape,
-    /// Its colour.
+    /// Colour of the series.
     pub color: Color,
     /// Dash pattern of its line.
     pub dash: Dash,

@@ -150,7 +150,7 @@ fn notes(run: &Run) -> Vec<String> {
     let (planned, found) = (&run.plan.cassay, &run.findings_by);
     if !found.is_empty() && found != planned {
         notes.push(format!(
-            "It was planned by cassay {planned}, and ended by cassay {found}."
+            "cassay {planned} planned this run, and cassay {found} finished it."
         ));
     }
     notes.extend(gaps(run));
@@ -226,7 +226,7 @@ fn node(node: &NodeRecord) -> NodeView {
 /// Lists the files in the folder of every run.
 fn files() -> Vec<FileView> {
     let files = [
-        ("study.yaml", "the study, as it was written"),
+        ("study.yaml", "the original text of the study"),
         (
             "plan.json",
             "the resolved study: every trial with all its settings",
@@ -236,7 +236,7 @@ fn files() -> Vec<FileView> {
         ("trials/*/trial.json", "the settings of one trial"),
         (
             "trials/*/intervals.ndjson",
-            "one record a second and kind, and the client's own",
+            "one record per second and kind of operation, and the client's own records",
         ),
         (
             "trials/*/latency.hlog",
@@ -252,19 +252,19 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/*-censored.hlog",
-            "of the two clocks, values that are only lower bounds",
+            "of both clocks, values that are only lower bounds",
         ),
         (
             "trials/*/probes/*.ndjson",
-            "what hosts, processes, JVMs and the database reported",
+            "readings of hosts, processes, JVMs and the database",
         ),
         (
             "trials/*/overview.json, series.ndjson, window.hlog",
-            "the same again for pages of long runs: stretches of time with their extremes",
+            "the same readings for pages of long runs: periods with their extremes",
         ),
         (
             "trials/*/nodes.json",
-            "hosts and nodes as they were: tokens, settings and flags in effect, proofs",
+            "state of hosts and nodes: tokens, settings and flags in effect, proofs",
         ),
         ("trials/*/logs/", "logs of the nodes"),
     ];

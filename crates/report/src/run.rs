@@ -6,12 +6,12 @@ use crate::page::{Fold, Page, Verdict};
 use crate::run_view::RunView;
 use crate::sections::{
     cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid, growth,
-    headline, host_settings, instrument, latency, machines, panels, price_performance, published,
-    question, requirements, results, rules, scale_up, screening, search, setup, spread,
+    headline, host_settings, instrument, latency, limits, machines, panels, price_performance,
+    published, question, requirements, results, rules, scale_up, screening, search, setup, spread,
     trial_series,
 };
 
-/// Makes the page of a run. Parts without records are left out.
+/// Makes the page of a run. Parts without records are omitted.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let folds = [
@@ -54,6 +54,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         effects::section(view),
         screening::section(view),
         results::section(view, points),
+        limits::section(view),
         cost::section(view),
         grid::section(view),
         growth::section(view),

@@ -1,7 +1,7 @@
 //! Renders the page for a terminal: plain lines without colours, readable from 80 columns on.
 //!
-//! It leaves out charts, pictures and details. The tables hold the same numbers, and the HTML
-//! report has the rest. An asterisk marks text that is grey on paper.
+//! It omits charts, pictures and details. The tables hold the same numbers, and the HTML report has
+//! the rest. An asterisk marks text that is grey on paper.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
 use store::record::RuleOutcome;

@@ -31,8 +31,8 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     let says = match comparison.verdict {
         Finding::Inconclusive if is_chance_among_many(comparison) => {
             return format!(
-                "{at}, “{contender}” and “{baseline}” may differ ({change}): among all that is \
-                 compared here it may be chance{}.",
+                "{at}, “{contender}” and “{baseline}” may differ ({change}): among all comparisons \
+                 here, this may be chance{}.",
                 settle(comparison.blocks_to_settle)
             );
         }
@@ -59,11 +59,11 @@ fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
     is_beside && !too_few_blocks(blocks, planned, comparison.looks_in())
 }
 
-/// For example `; 6 blocks would settle it`; empty if the number is too large to be useful.
+/// For example `; 6 blocks would decide`; empty if the number is too large to be useful.
 pub(crate) fn settle(blocks: Option<usize>) -> String {
     let blocks = blocks.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or(String::new(), |blocks| {
-        format!("; {blocks} blocks would settle it")
+        format!("; {blocks} blocks would decide")
     })
 }
 
@@ -111,11 +111,12 @@ pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     Some(match first.len() {
         0 => return None,
         1..VARIANTS_MANY => format!(
-            "With one block each, the difference between {} and {last} is not judged; {more}.",
+            "With one block each, cassay does not judge the difference between {} and {last}; \
+             {more}.",
             first.join(", ")
         ),
         _ => format!(
-            "One block each, so whether the {} variants differ is not judged; {more}.",
+            "With one block each, cassay does not judge whether the {} variants differ; {more}.",
             names.len()
         ),
     })
@@ -142,7 +143,7 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
     let tenfold = 1.0 + TENFOLD;
     match comparison.ci95.filter(|_| comparison.bound.is_none()) {
         Some([low, high]) if low < 1.0 / tenfold || high > tenfold => {
-            format!("{metric}: anything up to tenfold, either way, is possible")
+            format!("{metric}: any factor up to ten, in either direction, is possible")
         }
         Some(ends) => format!("{change} {metric}, anything from {}", changes(ends)),
         None => change_words(comparison),
@@ -156,13 +157,13 @@ pub fn incomparable(
     place: Option<Point>,
 ) -> String {
     format!(
-        "{}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
-         a lower bound, since {}.",
+        "{}, cassay cannot compare “{contender}” and “{baseline}” by {}: on both sides, it is only \
+         a lower bound, because {}.",
         where_words(metric, place),
         metric_words(metric),
         match metric {
-            PEAK => "the searches ended before it was too much for the target",
-            _ => "operations were given up or never sent",
+            PEAK => "the searches ended before the load was too high for the target",
+            _ => "the client abandoned operations, or never sent them",
         }
     )
 }
@@ -210,14 +211,14 @@ fn could_see(
     };
     if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
         return format!(
-            "that of “{variant}” is only a lower bound, since a search ended before it was too \
-             much for the target, and could decide it in one direction only"
+            "the value of “{variant}” is only a lower bound, because a search ended before the \
+             load was too high for the target, so it can decide in one direction only"
         );
     }
     if let Some(variant) = cut_off {
         return format!(
-            "that of “{variant}” is only a lower bound, since operations were given up or never \
-             sent, and could decide it in one direction only"
+            "the value of “{variant}” is only a lower bound, because the client abandoned \
+             operations or never sent them, so it can decide in one direction only"
         );
     }
     let Some(share) = comparison.could_see else {
@@ -228,7 +229,7 @@ fn could_see(
     };
     let saw = if share < SCATTER_MAX {
         format!(
-            "a difference of {} would have been detected",
+            "these trials would have detected a difference of {}",
             percent(share)
         )
     } else {
@@ -236,11 +237,11 @@ fn could_see(
         format!("the trials scatter too much for a decision{how}")
     };
     match (comparison.blocks_to_settle, comparison.between_runs) {
-        (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
+        (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` detects smaller differences"),
         (Some(blocks), None) if blocks <= BLOCKS_ADDED_MAX => {
-            format!("{saw}; {blocks} blocks would settle it")
+            format!("{saw}; {blocks} blocks would decide")
         }
-        (_, None) => format!("{saw}; more blocks like these would not settle it"),
+        (_, None) => format!("{saw}; more blocks like these would not decide"),
     }
 }
 
@@ -301,8 +302,8 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     } = comparison.robust.as_ref()?;
     Some(format!(
         "One block differs from the others ({} of “{}” against “{}”{}: block {block}, by {} \
-         deviations); without its weight the ratio is {} ({}; {} % interval: {}). It still counts, \
-         since its trials are valid.",
+         deviations). Without its weight, the ratio is {} ({}; {} % interval: {}). The block still \
+         counts, because its trials are valid.",
         metric_words(&comparison.metric),
         comparison.contender,
         comparison.baseline,

@@ -22,19 +22,21 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
                 None => format!("{least} or more"),
             };
             format!(
-                "{scales}, and by its curve the most is {} op/s at {} in flight (95 %: {between}), \
-                 beyond which more in flight brings less.",
+                "{scales}. According to its curve, the maximum is {} op/s at {} in flight (95 %: \
+                 {between}), and more in flight then reduces throughput.",
                 whole(peak.ops_per_s),
                 whole(peak.threads)
             )
         }
         (None, Some(WithoutPeak::First)) => format!(
-            "{scales}, and according to its curve, throughput falls from the first load on. The \
-             load with the highest throughput was not measured."
+            "{scales}, and according to its curve, throughput falls from the first load. cassay \
+             did not measure the load with the highest throughput."
         ),
         (None, Some(WithoutPeak::Beyond)) => format!(
             "{scales}; its peak would be beyond twice the last load, where the curve is unreliable."
         ),
-        _ => format!("{scales}; κ does not differ significantly from 0, so no peak is predicted."),
+        _ => format!(
+            "{scales}; κ does not differ significantly from 0, so the curve predicts no peak."
+        ),
     })
 }

@@ -28,7 +28,7 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Returns the row with the lowest number among the wrong ones; `None` if no row is named.
+/// Returns the row with the lowest number among the wrong rows. `None` if no row is named.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();
@@ -63,7 +63,7 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
     let named = read.iter().flat_map(|one| &one.missed_rows);
     let rows = named_rows(named, found.all());
     Some(format!(
-        "{}: of {} rows that were read back {}{rows}{where_words}. {}",
+        "{}: of {} rows that cassay read back, {}{rows}{where_words}. {}",
         found.title(),
         count(sum(|one| one.rows)),
         found.words(),
@@ -78,9 +78,11 @@ fn promised(record: &ReadBackRecord) -> String {
         PromiseKind::Kept if why.is_empty() => "This must not happen.".to_owned(),
         PromiseKind::Kept => format!("This must not happen: {why}."),
         PromiseKind::Unknown if why.is_empty() => {
-            "It is unknown if the configuration allows this.".to_owned()
+            "cassay does not know whether the configuration allows this.".to_owned()
         }
-        PromiseKind::Unknown => format!("It is not known if the configuration allows this: {why}."),
+        PromiseKind::Unknown => {
+            format!("cassay does not know whether the configuration allows this: {why}.")
+        }
         PromiseKind::None => format!(
             "{} of these must not happen: no failure explains them.",
             count(record.against())
@@ -106,7 +108,7 @@ fn reads_sentence(reads: &[&VerifyRecord], where_words: &str) -> Option<String> 
         ""
     };
     Some(format!(
-        "{}: of {} reads that were compared {}{rows}{where_words}.{is_all}",
+        "{}: of {} reads that cassay compared, {}{rows}{where_words}.{is_all}",
         found.title(),
         count(checked),
         found.reads_words()
@@ -148,9 +150,9 @@ impl Counts {
         } else if self.wrong + self.counters > 0 {
             "Data is wrong"
         } else if self.resurrected > 0 {
-            "Deleted data is there again"
+            "Deleted data exists again"
         } else {
-            "Acknowledged writes are not seen"
+            "Reads do not return acknowledged writes"
         }
     }
 
@@ -161,8 +163,8 @@ impl Counts {
             (self.wrong, "has a wrong value", "have a wrong value"),
             (
                 self.resurrected,
-                "was deleted and is there again",
-                "were deleted and are there again",
+                "was deleted, but exists again",
+                "were deleted, but exist again",
             ),
             (self.stale, "has an older value", "have an older value"),
             (self.counters, "is a wrong counter", "are wrong counters"),

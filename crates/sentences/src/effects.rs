@@ -76,7 +76,9 @@ impl Words<'_> {
 
     fn over_looks(&self) -> Option<String> {
         let is_so = self.effects.looks.is_some();
-        is_so.then(|| "these intervals hold over all looks at the blocks as they came.".to_owned())
+        is_so.then(|| {
+            "these intervals hold over all looks at the growing number of blocks.".to_owned()
+        })
     }
 
     fn step(&self) -> String {
@@ -155,17 +157,17 @@ impl Words<'_> {
                 format!("{axis}: {what} changes {metric} by {change}, {average}.")
             }
             EffectVerdict::Ratio(Finding::Equivalent) => format!(
-                "{axis}: {what} makes no difference that matters to {metric}: {change}, {average}."
+                "{axis}: {what} makes no relevant difference to {metric}: {change}, {average}."
             ),
             // Its interval covers this effect alone.
             _ if leaves_one_out(effect) => format!(
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
-                 question; among the {} that are asked here it may be chance{}.",
+                 question. Among the {} questions here, the change may be chance{}.",
                 self.effects.effects.len(),
                 settle(effect.blocks_to_settle)
             ),
             _ => format!(
-                "{axis}: no effect of {what} on {metric} could be shown: {}, {average}{}.",
+                "{axis}: the run shows no effect of {what} on {metric}: {}, {average}{}.",
                 open_change(effect),
                 settle(effect.blocks_to_settle)
             ),
@@ -181,7 +183,7 @@ impl Words<'_> {
         let margin = self.effects.margin * 100.0;
         (!pairs.is_empty()).then(|| {
             format!(
-                "no interaction that matters (within ±{margin} %): {}.",
+                "no relevant interaction (within ±{margin} %): {}.",
                 pairs.join("; ")
             )
         })
@@ -196,9 +198,9 @@ impl Words<'_> {
                 .map(|e| e.blocks_to_settle)
                 .collect::<Option<Vec<usize>>>()
                 .and_then(|b| b.into_iter().max());
-            let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"));
+            let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would decide"));
             format!(
-                "whether these interact is not resolved: {}{more}.",
+                "the run does not show whether these interact: {}{more}.",
                 pairs.join("; ")
             )
         })
@@ -235,13 +237,13 @@ impl Words<'_> {
     fn without_interval(&self) -> Option<String> {
         match self.effects.without_interval? {
             WithoutInterval::Sequential => Some(
-                "no effect has an interval, nor can any be called: the cells did not take turns \
+                "no effect has an interval or a verdict: the combinations did not take turns \
                  (`repeat.order: interleaved`)."
                     .to_owned(),
             ),
             WithoutInterval::Blocks => Some(
-                "no effect has an interval, nor can any be called: that takes three blocks with \
-                 every cell at least, and five (`repeat.blocks: 5`) to begin with."
+                "no effect has an interval or a verdict: that requires at least three blocks with \
+                 every combination. Begin with five (`repeat.blocks: 5`)."
                     .to_owned(),
             ),
         }

@@ -55,10 +55,13 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
             format!("Throughput was not sustained for {length}{p99}")
         }
         (DriftDirection::Steady, Some(MarginResult::Inside) | None) => {
-            format!("Throughput held for {length} ({}){p99}", change_words(rate))
+            format!(
+                "Throughput was sustained for {length} ({}){p99}",
+                change_words(rate)
+            )
         }
         (DriftDirection::Untold, _) | (_, Some(MarginResult::Untold)) => format!(
-            "It is unclear if throughput was sustained for {length} ({}){p99}",
+            "It is unclear whether throughput was sustained for {length} ({}){p99}",
             change_words(rate)
         ),
     };
@@ -84,7 +87,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
     )
 }
 
-/// For example `fell by 35 % (95 %: 30 to 40 %)`.
+/// Returns the change in words, for example `fell by 35 % (95 %: 30 to 40 %)`.
 fn went_words(drift: &DriftRecord) -> String {
     let way = if drift.change < 0.0 { "fell" } else { "rose" };
     let sign = if drift.change < 0.0 { -1.0 } else { 1.0 };
@@ -145,9 +148,9 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
     let horizon_days = shown.iter().flat_map(|one| &one.growths).map(|one| one.horizon_days);
     match (leaks.is_empty(), horizon_days.reduce(f64::min)) {
         (false, _) => leaks.join(", "),
-        (true, None) => "No probe shows if anything grows".to_owned(),
+        (true, None) => "No probe shows whether a resource grows".to_owned(),
         (true, Some(days)) => format!(
-            "Nothing grows that would reach its limit within {}",
+            "No resource would reach its limit within {}",
             duration(days * 86_400.0)
         ),
     }

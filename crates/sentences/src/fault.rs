@@ -82,7 +82,7 @@ impl<'a> FaultEffect<'a> {
             "throughput stayed as before".to_owned()
         } else {
             format!(
-                "{} % less throughput at worst, below normal for {} s",
+                "at worst {} % less throughput, below normal for {} s",
                 short(self.depth * 100.0, 3),
                 short(self.seconds, 3)
             )
@@ -207,19 +207,19 @@ fn ends(told: &[FaultEffect]) -> String {
             )]
         }
         (Some(longest), _) => vec![format!(
-            "after {normal_count} throughput and p99 were back to normal within {longest} s \
+            "after {normal_count}, throughput and p99 were back to normal within {longest} s \
              {healing}"
         )],
         (None, _) => Vec::new(),
     };
     if not_back > 0 {
         said.push(format!(
-            "after {not_back} one of them was not back to normal"
+            "after {not_back}, at least one of them was not back to normal"
         ));
     }
     if unmeasured > 0 {
         let faults = counted(unmeasured as u64, "fault");
-        said.push(format!("the recovery from {faults} was not measured"));
+        said.push(format!("cassay did not measure the recovery from {faults}"));
     }
     said.join("; ")
 }

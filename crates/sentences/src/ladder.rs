@@ -10,8 +10,8 @@ use measure::number::{significant, whole, wide_ends};
 use store::record::PointRecord;
 
 /// Describes the best point of a variant and where it stopped improving; `None` if no trial is
-/// usable. For a rate that the target kept up with, the sentence says so, because the rate is no
-/// measured throughput.
+/// usable. For a rate that the target kept up with, the sentence states this, because the rate is
+/// not a measured throughput.
 pub fn best(
     variant: &VariantName,
     points: &[&PointRecord],
@@ -28,8 +28,8 @@ pub fn best(
     let error = error(point, compared_ops);
     let mut sentence = match (point.point.is_some_and(Point::is_rate), point.saturated) {
         (true, false) => format!("{who} kept up with {at}"),
-        (true, true) => format!("{who} did not keep up with {at}, and did {did} op/s{error}"),
-        (false, _) => format!("{who} did {did} op/s{error} at {at}"),
+        (true, true) => format!("{who} did not keep up with {at}, and achieved {did} op/s{error}"),
+        (false, _) => format!("{who} achieved {did} op/s{error} at {at}"),
     };
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
@@ -40,7 +40,7 @@ pub fn best(
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
     }
-    // For a single rate that the target did not keep up with, the sentence already says so.
+    // For a single rate that the target did not keep up with, the sentence already states this.
     let is_said = point.saturated && points.len() == 1;
     let end = if is_said {
         String::new()
@@ -54,13 +54,13 @@ pub fn best(
 pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     Some(match variants {
         [] => return None,
-        [one] if one.is_none() => "No trial gave a usable result.".to_owned(),
-        [one] => format!("No trial of “{one}” gave a usable result."),
+        [one] if one.is_none() => "No trial has a usable result.".to_owned(),
+        [one] => format!("No trial of “{one}” has a usable result."),
         [one, other] => {
-            format!("No trial of “{one}” or “{other}” gave a usable result.")
+            format!("No trial of “{one}” or “{other}” has a usable result.")
         }
         [one, .., last] => format!(
-            "No trial of “{one}” to “{last}”, {} variants, gave a usable result.",
+            "No trial of “{one}” to “{last}”, {} variants, has a usable result.",
             variants.len()
         ),
     })
@@ -104,20 +104,20 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
-            "it is unclear if {} ({} op/s) did: its p99 is only known to be at least {} ms",
+            "it is unclear whether {} ({} op/s) did: its p99 is known only as at least {} ms",
             point_words(points[at].point),
             whole(ops),
             significant(p99_ms.least(), 3)
         )
     });
     match (sweep.best_within_bound, untold) {
-        (Some(_), None) => format!(", the most within {bound_ms} ms"),
+        (Some(_), None) => format!(", the highest within {bound_ms} ms"),
         (Some(_), Some(untold)) => {
-            format!(", the most that is known to have stayed within {bound_ms} ms; {untold}")
+            format!(", the highest that certainly stayed within {bound_ms} ms; {untold}")
         }
         (None, None) => format!("; no point stayed within {bound_ms} ms"),
         (None, Some(untold)) => {
-            format!("; no point is known to have stayed within {bound_ms} ms: {untold}")
+            format!("; no point certainly stayed within {bound_ms} ms: {untold}")
         }
     }
 }
@@ -128,21 +128,20 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
         let most = points[from..].iter().map(|point| point.ops_per_s);
         let most = whole(most.fold(0.0, f64::max));
         return format!(
-            "; from {} on it did not keep up, and did {most} op/s at most",
+            "; from {}, it did not keep up, and achieved at most {most} op/s",
             name(from)
         );
     }
     match sweep.knee {
         Knee::At(knee) if knee != best => {
-            format!(
-                "; beyond {} more load brought only more latency",
-                name(knee)
-            )
+            format!("; beyond {}, more load only increased latency", name(knee))
         }
         Knee::At(_) => String::new(),
-        Knee::Growing => "; throughput still grew at the end, so the peak may be beyond".to_owned(),
+        Knee::Growing => {
+            "; throughput still grew at the end, so the peak may be at a higher load".to_owned()
+        }
         Knee::Untold if sweep.best_is_last && points.len() > 1 => {
-            "; the peak may be beyond the highest offered load".to_owned()
+            "; the peak may be above the highest offered load".to_owned()
         }
         Knee::Untold if points.len() > 2 => "; these points do not show the knee".to_owned(),
         Knee::Untold => String::new(),

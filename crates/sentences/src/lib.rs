@@ -10,6 +10,7 @@ pub mod endurance;
 pub mod fault;
 pub mod interval;
 pub mod ladder;
+pub mod limit;
 pub mod price_performance;
 pub mod requirement;
 pub mod result_place;

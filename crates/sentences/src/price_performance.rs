@@ -19,7 +19,7 @@ fn who(variant: &VariantName) -> String {
     }
 }
 
-/// For example ` USD`; empty if no currency is given.
+/// For example ` USD`; empty without a currency.
 fn unit(currency: Option<&str>) -> String {
     currency.map_or_else(String::new, |currency| format!(" {currency}"))
 }
@@ -45,7 +45,8 @@ fn price_sentence(price: &PriceRecord) -> String {
         "ops_per_s"
     };
     format!(
-        "{} and {}{} an hour, {} does {} million operations{interval} for a {currency}{against}.",
+        "{} and {}{} per hour, {} performs {} million operations{interval} per \
+         {currency}{against}.",
         where_words(metric, price.point),
         price.per_hour,
         unit(price.currency.as_deref()),
@@ -74,14 +75,14 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
     };
     let cost = capacity.per_hour.map_or_else(String::new, |price| {
         format!(
-            ", at {}{} an hour",
+            ", at {}{} per hour",
             significant(price, 3),
             unit(capacity.currency.as_deref())
         )
     });
     format!(
-        "For {asked}, {} needs {nodes} nodes{cost}: one sustained at least {} op/s; this assumes \
-         even scaling, with {} copies of each row.",
+        "For {asked}, {} needs {nodes} nodes{cost}: one node sustained at least {} op/s. This \
+         assumes even scaling, with {} copies of each row.",
         who(&capacity.variant),
         whole(per_node),
         capacity.copies

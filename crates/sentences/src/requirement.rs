@@ -7,8 +7,8 @@ use store::record::RequirementRecord;
 const NAMED_MAX: usize = 3;
 
 /// Returns the first sentences of an answer; empty without requirements. Missed requirements come
-/// first, with their numbers. If the run is invalid too, a sentence says which of the two decides
-/// the exit code.
+/// first, with their numbers. If the run is also invalid, a sentence states which of the two
+/// decides the exit code.
 pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
     let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
@@ -19,8 +19,8 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     said.extend(counts(requirements.len(), missed.len(), &open));
     if !missed.is_empty() && verdict == Verdict::Invalid {
         said.push(
-            "The run is also invalid, and that decides its exit code: a missed requirement counts \
-             only in a run that is not."
+            "The run is also invalid, which decides its exit code: a missed requirement counts \
+             only in a run that is not invalid."
                 .to_owned(),
         );
     }
@@ -31,16 +31,16 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
     let untold = match open.len() {
         0 => String::new(),
-        number => format!(" {number} cannot be told: {}.", list_names(open)),
+        number => format!(" {number} undecided: {}.", list_names(open)),
     };
     Some(match (all, missed, open.len()) {
         (0, ..) => return None,
-        (1, 1, _) => "It is the one requirement.".to_owned(),
+        (1, 1, _) => "This is the only requirement.".to_owned(),
         (1, _, 1) => {
             let one = open.first()?.in_short();
-            format!("The one requirement is undecided: {one}.")
+            format!("The only requirement is undecided: {one}.")
         }
-        (1, ..) => "The one requirement is met.".to_owned(),
+        (1, ..) => "The only requirement is met.".to_owned(),
         (_, 0, 0) => format!("All {all} requirements are met."),
         (_, 0, _) => format!("None of {all} requirements is missed.{untold}"),
         (_, missed, _) => {
@@ -82,24 +82,24 @@ mod tests {
         let open = || one("p95 is 8 ms", RequirementOutcome::Untold, false);
         let said = |all: &[RequirementRecord]| sentences(all, Verdict::Valid).join(" ");
         assert_eq!(said(&[]), "");
-        assert_eq!(said(&[met()]), "The one requirement is met.");
+        assert_eq!(said(&[met()]), "The only requirement is met.");
         assert_eq!(said(&[met(), met()]), "All 2 requirements are met.");
         assert_eq!(
             said(&[open()]),
-            "The one requirement is undecided: p95 is 8 ms."
+            "The only requirement is undecided: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), met()]),
-            "None of 2 requirements is missed. 1 cannot be told: p95 is 8 ms."
+            "None of 2 requirements is missed. 1 undecided: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), missed("a"), missed("b"), met()]),
-            "Missed: a; b. 2 of 4 requirements are missed. 1 cannot be told: p95 is 8 ms."
+            "Missed: a; b. 2 of 4 requirements are missed. 1 undecided: p95 is 8 ms."
         );
         // A requirement that counts as missed if it cannot be decided is missed, and not open.
         assert_eq!(
             said(&[one("c", RequirementOutcome::Untold, true)]),
-            "Missed: c. It is the one requirement."
+            "Missed: c. This is the only requirement."
         );
         let many: Vec<_> = (0..5).map(|n| missed(&n.to_string())).collect();
         assert!(said(&many).starts_with("Missed: 0; 1; 2; and 2 more. 5 of 5"));
@@ -110,7 +110,7 @@ mod tests {
         let missed = [one("a", RequirementOutcome::Missed, false)];
         let said = sentences(&missed, Verdict::Invalid);
         assert!(
-            said[2].contains("also invalid, and that decides its exit code"),
+            said[2].contains("also invalid, which decides its exit code"),
             "{said:?}"
         );
         let met = [one("a", RequirementOutcome::Met, false)];

@@ -24,7 +24,7 @@ fn arm_sentences(arm: &ScaleUpRecord) -> Vec<String> {
         && let (Some(speed_up), Some(efficiency)) = (&point.speed_up, &point.efficiency)
     {
         said.push(format!(
-            "{who}{} {} do {} times what one does, an efficiency of {}.",
+            "{who}{} {} reach {} times the throughput of one, an efficiency of {}.",
             point.units,
             plural(&arm.unit),
             ratio(speed_up, 3),

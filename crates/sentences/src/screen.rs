@@ -47,7 +47,8 @@ fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
         .collect();
     said.push(if parts.is_empty() {
         format!(
-            "{at} none of {count} settings changes {metric} by more than chance would (some {} %).",
+            "{at} none of {count} settings changes {metric} by more than chance would (about {} \
+             %).",
             significant(screen.me.exp_m1() * 100.0, 2)
         )
     } else {
@@ -55,7 +56,7 @@ fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
     });
     if !screen.confirm.is_empty() {
         said.push(format!(
-            "A screening selects settings, and proves nothing: without repetition there is no \
+            "A screening selects settings, and proves nothing: without repetition, effects have no \
              interval, and {}. `cassay confirm` measures every combination of {}.",
             screen.mixed,
             screen.confirm.join(", ")

@@ -66,8 +66,8 @@ fn with_throughput(search: &SearchRecord) -> String {
     }
 }
 
-/// For example `48,200 op/s (± 2.1 %, mean of 5 searches) is the most with a p99 within 10 ms`,
-/// with its error.
+/// For example `48,200 op/s (± 2.1 %, mean of 5 searches) is the highest load with a p99 within 10
+/// ms`, with its error.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {
@@ -104,7 +104,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
         format!(", with {} op/s{error}", whole(did))
     });
     let held = match first.outcome {
-        SearchOutcome::Held => ", each held twice",
+        SearchOutcome::Held => ", each confirmed twice",
         _ => "",
     };
     match first.procedure {
@@ -113,7 +113,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     }
 }
 
-/// For example `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
+/// For example `at 70 % of that load, it achieved 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
 fn at_share_words(at_share: &PointAtShare) -> Option<String> {
     let in_words = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
         // At a rate that the target kept up with, the rate is the throughput.
@@ -130,5 +130,10 @@ fn at_share_words(at_share: &PointAtShare) -> Option<String> {
     });
     let of_each: Vec<String> = in_words.collect();
     let percent = (at_share.share * 1000.0).round() / 10.0;
-    (!of_each.is_empty()).then(|| format!("at {percent} % of that it did {}", of_each.join(", ")))
+    (!of_each.is_empty()).then(|| {
+        format!(
+            "at {percent} % of that load, it achieved {}",
+            of_each.join(", ")
+        )
+    })
 }

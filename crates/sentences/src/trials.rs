@@ -187,8 +187,8 @@ pub fn generations(trials: &[TrialFinding]) -> Option<String> {
     all.dedup();
     (all.len() > 1).then(|| {
         format!(
-            "The run was interrupted, and its data was loaded {} times: trials on different \
-             data are not compared with each other.",
+            "The run was interrupted, and loaded its data {} times: cassay does not compare trials \
+             on different data.",
             all.len()
         )
     })

@@ -166,14 +166,14 @@ pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     let unknown = sum(|record| record.unread + record.unjudged);
     let wrong = sum(|record| record.missed() + record.wrong + record.too_high);
     Some(match (wrong, unknown) {
-        (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
+        (0, 0) => format!("No acknowledged write was lost: cassay read back all {rows} rows."),
         (0, unknown) => format!(
             "No acknowledged write was lost among the rows that cassay could read back and judge. \
              It could not judge {} of {rows} rows.",
             count(unknown)
         ),
         (wrong, _) => format!(
-            "{} of {rows} rows were not as they were acknowledged.",
+            "{} of {rows} rows differ from their acknowledged writes.",
             count(wrong)
         ),
     })
@@ -245,7 +245,7 @@ pub struct HistoryRecord {
     /// True if the condition of the operation held. Absent without a condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<bool>,
-    /// Value that a read found, or that made a condition fail. Absent if no value was returned.
+    /// Value that a read found, or that did not match a condition. Absent if no value was returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<i64>,
 }

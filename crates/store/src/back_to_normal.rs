@@ -109,14 +109,15 @@ impl NotMeasured {
         };
         match self {
             NotMeasured::WholeLater(late_s) => format!(
-                "{what} {} s after {ended}: recovery was not measured",
+                "{what} {} s after {ended}: cassay did not measure the recovery",
                 short(late_s, 3)
             ),
             NotMeasured::NeverWhole => {
-                format!("cassay did not observe that {what}: recovery was not measured")
+                format!("cassay did not observe that {what}, so it did not measure the recovery")
             }
             NotMeasured::LittleLeft(left_s) => format!(
-                "{what} {} s before {ended}, and {HOLD_S} s are needed: recovery was not measured",
+                "{what} {} s before {ended}, but {HOLD_S} s are required: cassay did not measure \
+                 the recovery",
                 short(left_s, 3)
             ),
         }
@@ -166,7 +167,7 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
     if during.latency_ms.count == 0 && during.seconds > 0.0 {
-        return Some("no response came while broken".to_owned());
+        return Some("no response during the fault".to_owned());
     }
     let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99);
     (before.least() > 0.0 && during.least() > 0.0).then(|| {

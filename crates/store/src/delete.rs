@@ -76,7 +76,10 @@ fn look(results: &Path, path: &Path) -> Result<Deletable> {
         );
     }
     if is_locked(&own) {
-        bail!("{} is running; end it before you delete it", own.display());
+        bail!(
+            "{} is running; stop the run before you delete it",
+            own.display()
+        );
     }
     let name = format!("{study}/{stamp}");
     let of_run = tags::tags(results)?.into_iter().filter(|(_, run)| *run == name);

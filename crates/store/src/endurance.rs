@@ -1,4 +1,5 @@
-//! Findings of hours under one load, for one trial, and for all trials of a variant together.
+//! Findings of endurance trials, which last for hours at one load. They cover one trial, or all
+//! trials of a variant.
 
 use analysis::VariantName;
 use analysis::endurance::{DriftDirection, Growing, MarginResult};

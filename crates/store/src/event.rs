@@ -158,7 +158,7 @@ pub enum JournalEvent {
         #[serde(default)]
         reason: String,
     },
-    /// A trial is left out, with the reason.
+    /// A trial is omitted, with the reason.
     TrialSkipped(String),
     /// A resume skips damaged lines of the journal.
     JournalDamaged {
@@ -256,7 +256,7 @@ pub struct JournalRecord {
     pub unix_ns: u64,
     /// Number of the trial that it belongs to.
     pub trial: Option<usize>,
-    /// The event.
+    /// Event of the line.
     pub event: JournalEvent,
 }
 
@@ -301,7 +301,7 @@ impl From<JournalRecord> for RawRecord {
     }
 }
 
-/// Returns the trials that were left out and have not run since, by number, with the reason.
+/// Returns the trials that were omitted and have not run since, by number, with the reason.
 pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     let mut left_out = BTreeMap::new();
     for line in journal {
@@ -318,8 +318,8 @@ pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     left_out
 }
 
-/// Describes the left out trials for one line of text:
-/// `6 left out: the ladder ended at 8 threads: …`.
+/// Describes the omitted trials for one line of text: `6 omitted: the ladder ended at 8 threads:
+/// …`.
 pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
     let left_out = left_out(journal);
     let mut reasons: Vec<&str> = Vec::new();
@@ -352,7 +352,7 @@ mod tests {
             (0, started.clone()),
             (1, skipped("the ladder ended at 1 threads")),
             (2, skipped("the ladder ended at 1 threads")),
-            (3, skipped("its target could not be started")),
+            (3, skipped("cassay could not start its target")),
         ];
         let line = |(trial, event)| JournalRecord {
             unix_ns: 1,
@@ -364,7 +364,7 @@ mod tests {
         let words = |journal: &[JournalRecord]| left_out_words(journal).unwrap();
         assert_eq!(
             words(&journal),
-            "3 left out: the ladder ended at 1 threads; its target could not be started"
+            "3 left out: the ladder ended at 1 threads; cassay could not start its target"
         );
         // A resume started the target.
         journal.push(line((3, started)));

@@ -126,7 +126,11 @@ pub struct DamagedRun {
 
 impl fmt::Display for DamagedRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is damaged, and is not shown:", self.run.display())?;
+        write!(
+            f,
+            "cassay does not show {}, which is damaged:",
+            self.run.display()
+        )?;
         for file in &self.files {
             write!(f, "\n  {file}")?;
         }
@@ -134,7 +138,7 @@ impl fmt::Display for DamagedRun {
         if self.resumable {
             write!(
                 f,
-                ", or do the trials that they belong to again: cassay resume {}",
+                ", or repeat the trials of these files: cassay resume {}",
                 self.run.display()
             )?;
         }
@@ -163,7 +167,7 @@ pub(crate) fn damage(
     let meta = match fs::symlink_metadata(&whole) {
         Ok(meta) => meta,
         Err(e) if is_absent(&e) => return Ok(seen("no file".to_owned())),
-        Err(e) => return Ok(seen(format!("it cannot be read ({e})"))),
+        Err(e) => return Ok(seen(format!("cassay cannot read it ({e})"))),
     };
     if !meta.is_file() {
         return Ok(seen(NO_FILE.to_owned()));
@@ -178,7 +182,7 @@ pub(crate) fn damage(
         match foreign::open(FileKind::RunFile, &whole).and_then(FileSum::from_reader) {
             Ok(sum) if sum == *expected => None,
             Ok(sum) => seen(sum.to_string()),
-            Err(e) => seen(format!("it cannot be read ({e})")),
+            Err(e) => seen(format!("cassay cannot read it ({e})")),
         },
     )
 }

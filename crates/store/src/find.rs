@@ -28,7 +28,7 @@ pub struct RunLine {
     /// Result of the study's requirements: `met`, `missed` or `untold`. `None` if the study has
     /// none.
     pub requirements: Option<RequirementOutcome>,
-    /// Number of trials left out, and the reason. `None` if no trial was left out.
+    /// Number of trials omitted, and the reason. `None` if no trial was omitted.
     pub left_out: Option<String>,
     /// Reason why the run cannot be read.
     pub error: Option<String>,
@@ -189,8 +189,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let all = run_paths(results)?;
     if all.is_empty() {
         bail!(
-            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` \
-             names the folder of runs",
+            "{name:?}: {} contains no run\nhint: `cassay run STUDY` creates a run; `--out` names \
+             the folder of runs",
             results.display()
         );
     }

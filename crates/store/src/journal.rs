@@ -82,8 +82,8 @@ impl Journal {
             let place = format!("{} line {}", path.display(), index + 1);
             let Some(line) = line.strip_suffix(b"\n") else {
                 journal.torn = Some(format!(
-                    "{place} ends in the middle of a line (the writer was stopped); cassay leaves \
-                     out its {} bytes",
+                    "{place} ends in the middle of a line (the writer stopped); cassay omits its \
+                     {} bytes",
                     line.len()
                 ));
                 break;
@@ -96,7 +96,7 @@ impl Journal {
                     journal.records.push(record);
                 }
                 Err(why) => {
-                    let said = format!("{place} is damaged, so cassay leaves it out: {why}");
+                    let said = format!("{place} is damaged, so cassay omits it: {why}");
                     journal.damaged.push((index + 1, said));
                 }
             }
@@ -122,7 +122,7 @@ impl Line {
         let Some((body, stated)) = split(line) else {
             let record = parsed();
             let record = match (chained, record) {
-                (true, Ok(_)) => Err("it has no chain to the line before it".to_owned()),
+                (true, Ok(_)) => Err("the line has no chain to the line before it".to_owned()),
                 (_, record) => record,
             };
             // A line of an earlier version is followed by another line without a chain, or by the
@@ -137,7 +137,7 @@ impl Line {
         let chain_to = |before: &String| file_digests::short([before.as_bytes(), body.as_bytes()]);
         let record = match before {
             Some(before) if !before.iter().any(|one| chain_to(one) == stated) => {
-                Err("it is changed, or does not follow the line before it".to_owned())
+                Err("the line was changed, or does not follow the line before it".to_owned())
             }
             _ => parsed(),
         };

@@ -31,6 +31,7 @@ pub mod hlog;
 mod journal;
 pub mod json;
 mod ledger;
+mod limits;
 mod looks;
 mod measured_window;
 mod merged_kinds;

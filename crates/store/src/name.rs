@@ -46,8 +46,8 @@ impl Name {
         let name = Name::new("study name", text)?;
         if RESERVED.contains(&text) {
             bail!(
-                "a study cannot be called {text:?}: `results/{text}` is the link to the run that \
-                 started last; call it otherwise"
+                "a study cannot have the name {text:?}: `results/{text}` is the link to the run \
+                 that started last; use another name"
             );
         }
         Ok(name)

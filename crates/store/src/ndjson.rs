@@ -147,8 +147,8 @@ impl<T: DeserializeOwned> Lines<T> {
         }
         if self.line.pop_if(|last| *last == b'\n').is_none() {
             self.torn = Some(format!(
-                "{} ends in the middle of a line (the writer was stopped); cassay leaves out its \
-                 {length} bytes",
+                "{} ends in the middle of a line (the writer stopped); cassay omits its {length} \
+                 bytes",
                 place()
             ));
             return Ok(None);

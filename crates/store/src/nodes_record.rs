@@ -133,10 +133,10 @@ pub struct NodeRecord {
     /// Version of Cassandra. Empty if unknown.
     #[serde(default)]
     pub version: String,
-    /// Its data center.
+    /// Data center of the node.
     #[serde(default)]
     pub datacenter: String,
-    /// Its rack.
+    /// Rack of the node.
     #[serde(default)]
     pub rack: String,
     /// State as in nodetool, such as `UN`. Empty if unknown.

@@ -13,7 +13,7 @@ pub struct PublishedRecord {
     pub link: String,
     /// Hardware and versions of the absolute figures.
     pub system: String,
-    /// Published ratios, with the measured ones.
+    /// Published ratios, with the measured ratios.
     pub ratios: Vec<PublishedRatioRecord>,
     /// Absolute figures, as printed.
     pub figures: Vec<PublishedFigureRecord>,

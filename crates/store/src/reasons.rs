@@ -1,8 +1,8 @@
 //! Results of the validity rules and reasons of verdicts, with their numbers: parts of
 //! [`crate::record::FindingsRecord`].
 //!
-//! Runs of earlier versions have their reasons only as sentences. This file alone reads a rule from
-//! a sentence; all others ask for [`TrialFinding::reasons_as_data`].
+//! Runs of earlier versions have their reasons only as sentences. Only this file reads a rule from
+//! a sentence. All others use [`TrialFinding::reasons_as_data`].
 
 use crate::record::{FindingsRecord, RuleOutcome, TrialFinding};
 use analysis::rules::{Measurement, Quantity, Rule, title};

@@ -28,6 +28,10 @@ use crate::file_digests::Sums;
 pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
+pub use crate::limits::{
+    LimitCandidateRecord, LimitEvent, LimitReadingRecord, LimitRecord, LimitSpan, NodeCpuRecord,
+    TrialLimitsRecord, limit_name, limit_value,
+};
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::missing_records::{GapKind, GapRecord};
 pub use crate::nodes_record::{
@@ -81,7 +85,7 @@ pub const FORMAT: u32 = 1;
 pub struct PlanRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Version of cassay that made the plan.
+    /// Version of cassay that wrote the plan.
     pub cassay: String,
     /// Name of the study. It is a folder name, and is checked when it is read.
     #[serde(deserialize_with = "crate::name::study")]
@@ -192,7 +196,7 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms. Absent if no operation failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// Counters besides outcomes and times, by name. Zeros are left out.
+    /// Counters besides outcomes and times, by name. Zeros are omitted.
     #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
     /// Results of verified reads. Absent if no read was verified.
@@ -206,7 +210,7 @@ pub struct IntervalRecord {
     pub joined: u64,
 }
 
-/// Returns true for zero. Zero counts are left out: there is one line per second and kind.
+/// Returns true for zero. Zero counts are omitted: there is one line per second and kind.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -280,9 +284,12 @@ pub struct FindingsRecord {
     /// First sentences of the answer if verified data was lost or wrong, or a requirement missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<String>,
-    /// Causes of imprecision that the trials show together. Each stands before its consequences.
+    /// Causes of imprecision that the trials show together. Each comes before its consequences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseRecord>,
+    /// Full resources at each knee, peak, difference, fault and drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitRecord>,
     /// Proposed next run. Absent if the question is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStepRecord>,
@@ -295,7 +302,7 @@ pub struct FindingsRecord {
     /// Searches, one for each variant and block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchRecord>,
-    /// Comparisons of long trials with shorter ones.
+    /// Comparisons of long trials with shorter trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endured: Vec<EnduredRecord>,
     /// Sweep of each variant: its points in order of load.
@@ -329,10 +336,10 @@ pub struct FindingsRecord {
     pub effects: Vec<EffectsRecord>,
     /// Faults and their effects.
     pub faults: Vec<FaultRecord>,
-    /// Comparisons of faults with trials without them, if the study asks for that.
+    /// Comparisons of faults with trials without them, if the study requests that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_faults: Vec<WithoutFaultsRecord>,
-    /// Published figures beside the measured ones. Absent if the study names none.
+    /// Published figures next to the measured figures. Absent if the study names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedRecord>,
     /// Requirements of the study, with their outcomes.
@@ -441,8 +448,9 @@ pub struct TrialFinding {
     /// True if the window is under 30 s: its 95 % intervals then cover the truth less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_window: bool,
-    /// Operations that ended per second in the second half of the window, failed ones too.
-    /// Operations in flight when the window began are no part of it. Absent in a closed loop.
+    /// Operations that ended per second in the second half of the window, including failed
+    /// operations. Operations in flight when the window began are no part of it. Absent in a closed
+    /// loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later_ended_per_s: Option<f64>,
     /// Change of throughput over the window, as a share. Absent if it is small or may be chance,
@@ -478,7 +486,7 @@ pub struct TrialFinding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// Counters beside outcomes and times, by kind, in the window and its drain. Kinds without any
-    /// are left out.
+    /// are omitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, KindCounts>,
     /// The client's own figures.
@@ -495,6 +503,10 @@ pub struct TrialFinding {
     /// Costs of the operations for the target. Unknown costs are absent.
     #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub costs: Costs,
+    /// Resources of the target and the client: in the window, and in parts of it with a fault or a
+    /// drift. Empty for the null target, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<TrialLimitsRecord>,
     /// Results of verified reads.
     pub verify: VerifyRecord,
     /// Results of reading all rows back. Absent if the trial did not do that.
@@ -555,7 +567,7 @@ measure::word_enum! {
     /// End of a warm-up.
     #[derive(Default)]
     pub enum WarmupEnd {
-        /// It lasted as long as the study says.
+        /// It lasted as long as the study requires.
         #[default]
         Fixed = "fixed",
         /// A steady state was seen.
@@ -750,7 +762,7 @@ measure::word_enum! {
         Stalled = "stalled",
         /// The limit came first.
         Timeout = "timeout",
-        /// There was no wait: the study asks for none, or the target cannot report compactions.
+        /// There was no wait: the study requests none, or the target cannot report compactions.
         Skipped = "skipped",
         /// The target did not show its pending compactions.
         #[default]
@@ -810,7 +822,7 @@ pub struct ComparisonRecord {
     /// Smallest difference, as a share, that four in five such studies would find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub could_see: Option<f64>,
-    /// Number of blocks that would settle it at this spread. Absent if more blocks would not help.
+    /// Number of blocks that would decide at this spread. Absent if more blocks would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
     /// Standard deviation between runs, as a share, that the interval allows for. Absent if the two
@@ -890,7 +902,7 @@ pub struct SweepRecord {
     /// bound. Absent unless its throughput is above that of `best_within_bound`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold_within_bound: Option<Point>,
-    /// First saturated rate, if all higher ones are saturated too.
+    /// First saturated rate, if all higher rates are also saturated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_from: Option<Point>,
     /// Last point before more load brings only more latency. `null` if there is none.
@@ -909,7 +921,7 @@ pub struct SweepRecord {
 pub struct MultiplicityRecord {
     /// Number of comparisons that could have called a difference.
     pub comparisons: usize,
-    /// Number of primary ones among them.
+    /// Number of primary comparisons among them.
     pub primary: usize,
     /// Expected number if each comparison were judged by itself.
     pub false_findings_one_by_one: f64,

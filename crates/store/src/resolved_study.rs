@@ -34,7 +34,7 @@ pub struct ResolvedRecord {
     /// Combinations of values that define the variants. Absent without a matrix or grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combinations: Option<CombinationsRecord>,
-    /// Planned faults of each variant, including random ones.
+    /// Planned faults of each variant, including random faults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<VariantName, Vec<PlannedFaultRecord>>,
     /// For each variant with faults, the variant without faults that it is compared with.
@@ -86,7 +86,7 @@ pub struct OverridesRecord {
     pub seed: Option<u64>,
     /// Texts of the files that the study names, by the name of the file.
     pub inputs: BTreeMap<String, String>,
-    /// True if the study was trusted. This value does not make a resumed run trust it.
+    /// True if the study was trusted. A resumed run does not trust it because of this value.
     pub trust: bool,
     /// Absolute path of the study's folder.
     pub folder: Option<PathBuf>,

@@ -320,7 +320,7 @@ fn read_findings(
 fn unvouched() -> Damage {
     Damage {
         file: file::FINDINGS.to_owned(),
-        expected: format!("a last line of {} that vouches for it", file::JOURNAL),
+        expected: format!("a last line of {} that confirms it", file::JOURNAL),
         seen: "none".to_owned(),
     }
 }
@@ -337,8 +337,8 @@ fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Ve
     notes.extend(journal.damaged.iter().map(|(_, said)| said.clone()));
     if !summed {
         notes.push(format!(
-            "{} was written by cassay {}, which stored no checksums: it cannot be verified that \
-             its files are intact",
+            "{} is a run of cassay {}, which stored no checksums: cassay cannot verify that its \
+             files are intact",
             path.display(),
             plan.cassay
         ));
@@ -405,8 +405,8 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     match format {
         Some(format) if format > u64::from(FORMAT) => bail!(
-            "{} has format {format}, and this cassay reads formats up to {FORMAT}: read it with \
-             the newer cassay that wrote it ({})",
+            "{} has format {format}, but this cassay reads formats up to {FORMAT}: use the newer \
+             cassay that wrote the run ({})",
             path.display(),
             value
                 .get("cassay")

@@ -262,7 +262,7 @@ mod tests {
                 units: 1,
                 sockets: 1,
                 ops_per_s_blocks: vec![Some(1.5), None],
-                missing: Some("no trial of a single unit may be used".to_owned()),
+                missing: Some("no trial of a single unit is usable".to_owned()),
                 ..ScalePointRecord::default()
             }],
             efficiencies: vec![EfficiencyRecord {

@@ -228,7 +228,7 @@ fn a_run_is_running_with_a_writer_then_interrupted() {
     let path = writer.path().to_owned();
     assert_eq!(Run::open(&path).unwrap().state, RunState::Running);
     let refused = RunWriter::resume(&path).unwrap_err().to_string();
-    assert!(refused.contains("written by another process"), "{refused}");
+    assert!(refused.contains("another process is writing"), "{refused}");
 
     drop(writer);
     let journal = path.join("journal.ndjson");

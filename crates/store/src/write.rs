@@ -1,7 +1,7 @@
 //! Writes a run, in order of time.
 //!
 //! Invariants, even after kill -9: the plan is written before the first action. The journal names
-//! each change of state before it is made. A file that does not grow exists whole or not at all.
+//! each change of state before the change. A file that does not grow exists whole or not at all.
 //! The writer holds a lock on the journal. A reader can therefore tell a running run from an
 //! interrupted one, and a run has one writer.
 
@@ -364,7 +364,7 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
     match journal.file().try_lock() {
         Ok(()) => Ok(journal),
         Err(fs::TryLockError::WouldBlock) => bail!(
-            "{} is being written by another process; wait until it ends, or stop it",
+            "another process is writing {}; wait until that process ends, or stop it",
             run.display()
         ),
         // Some network file systems have no locks. A run on them looks interrupted while it runs.
@@ -386,7 +386,7 @@ fn set_aside(path: &Path) -> Result<()> {
         .find(|aside| !aside.exists())
         .expect("the numbers do not end");
     fs::rename(path, &aside)
-        .with_context(|| format!("set {} aside as {}", path.display(), aside.display()))
+        .with_context(|| format!("rename {} to {}", path.display(), aside.display()))
 }
 
 fn sync_folder(path: &Path) -> Result<()> {
@@ -400,7 +400,7 @@ fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
         Ok(meta) if !meta.is_symlink() => bail!(
-            "{} is not a link, but must be the link to the latest run: move it to another place",
+            "{} is not a link, but must be the link to the latest run: move it elsewhere",
             latest.display()
         ),
         _ => Ok(()),
@@ -416,7 +416,7 @@ fn point_latest(results: &Path, run: &Path) -> Result<()> {
         std::process::id(),
         clock::now_ns()
     ));
-    symlink(run, &link).with_context(|| format!("make the link {}", link.display()))?;
+    symlink(run, &link).with_context(|| format!("create the link {}", link.display()))?;
     fs::rename(&link, &latest)
         .inspect_err(|_| {
             // This error is unimportant, since the link that could not be renamed has no effect.

@@ -33,7 +33,7 @@ fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
         Raw::Map(entries) => entries.as_slice(),
         Raw::Null => &[],
         Raw::Scalar { .. } | Raw::List(_) => {
-            let message = format!("`{path}` is {}, but it has its own keys", node.describe());
+            let message = format!("`{path}` is {}; it must be a mapping", node.describe());
             let keys: Vec<_> = format::children(path).map(|(key, _)| key).collect();
             let hint = match (path, &node.raw) {
                 ("target.attach", Raw::Scalar { text, .. }) => {
@@ -134,10 +134,10 @@ fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
             path => format!("`{path}`"),
         };
         let message = format!("{whole} has both `{a}` and `{b}`");
-        let hint = format!("keep one of `{names}`");
+        let hint = format!("use one of `{names}`");
         diagnostics.add(&second.place, message, Some(hint));
     } else if present.is_empty() && group.needed && !misspells_one(node, group) {
-        let message = format!("`{}` needs one of `{names}`", group.path);
+        let message = format!("`{}` requires one of `{names}`", group.path);
         diagnostics.add(&head(&node.place), message, None);
     }
 }

@@ -28,7 +28,7 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     if settings.client.kubernetes.is_some() {
         return Some(format!(
             "pods of `client.kubernetes` cannot reach {what}, so the run would fail when its \
-             clients connect; {}, or run the client on this machine",
+             clients connect. Either {}, or run the client on this machine",
             remedy(&settings.target)
         ));
     }
@@ -40,7 +40,8 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     (!others.is_empty()).then(|| {
         format!(
             "{} of `client.machines` cannot reach {what}, so the run would fail when its clients \
-             connect; {remedy}, or run the client on this machine (`client.machines: [here]`)",
+             connect. Either {remedy}, or run the client on this machine (`client.machines: \
+             [here]`)",
             some_of(&others)
         )
     })
@@ -115,8 +116,8 @@ mod tests {
             ("{null: {}}", "cannot reach the null target, which"),
             (
                 "{local: {nodes: 2}}",
-                "cannot reach the nodes of `target.local`, which have loopback addresses, so \
-                 the run would fail when its clients connect; run the nodes on machines",
+                "cannot reach the nodes of `target.local`, which have loopback addresses, so the \
+                 run would fail when its clients connect. Either run the nodes on machines",
             ),
             (
                 "{local: {hosts: 2}}",

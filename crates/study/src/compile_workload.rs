@@ -29,7 +29,7 @@ pub use workload::{NamedWorkload, names};
 /// Compiled workload of a variant.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// The program.
+    /// Program of the workload.
     pub program: Arc<Program>,
     /// The step of an import. `None` for other workloads.
     pub step: Option<ImportStep>,
@@ -46,7 +46,7 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
         let import = import(imported, seed, inputs).map_err(|mistakes| mistakes.to_string())?;
         let mut steps = import.steps;
         if imported.step >= steps.len() {
-            return Err(format!("it has {} steps", steps.len()));
+            return Err(format!("the command line has only {} steps", steps.len()));
         }
         let mut step = steps.swap_remove(imported.step);
         let tuned = tune(&step.program, &settings.workload).map_err(words)?;
@@ -281,8 +281,9 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     let path = "verify.sample";
     let asks = tree.find(path).and_then(Tree::text) == Some("all");
     if asks && !can_be_read && tree.find("target.null").is_none() {
-        let message = "the workload has no read whose rows can be compared with the written ones";
-        let hint = "name one under `verify` of the workload file, or use another workload";
+        let message =
+            "the workload has no read whose rows cassay can compare with the written rows";
+        let hint = "name such a read under `verify` of the workload file, or use another workload";
         let place = &node.nearest(path).place;
         out.add(place, message, Some(hint.to_owned()));
     }
@@ -296,9 +297,10 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
         return;
     };
     let (message, hint) = if program.writes(Stage::Load).is_empty() {
-        let message =
-            format!("`{path}` writes rows, but {file} does not name the statement for it");
-        let hint = "add `load: write` to it, or use `present` if the rows exist";
+        let message = format!(
+            "`{path}` writes rows, but {file} does not name the statement that writes them"
+        );
+        let hint = "add `load: write` to the file, or use `present` if the rows exist";
         (message, hint.to_owned())
     } else if program.rows() != parts.data.rows {
         let message = format!(
@@ -306,7 +308,7 @@ fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &m
             parts.data.rows,
             program.rows()
         );
-        (message, format!("say `operations: {}`", program.rows()))
+        (message, format!("write `operations: {}`", program.rows()))
     } else {
         return;
     };
@@ -336,8 +338,10 @@ fn reads_without_rows(
     };
     let is_read = |name: &str| program.kinds().iter().any(|k| k.name == name && !k.is_write);
     if let Some((kind, _)) = mix.iter().find(|(kind, weight)| *weight > 0.0 && is_read(kind)) {
-        let message = format!("the mix has `{kind}`, but no rows are loaded for it to read");
-        let hint = "add `data: {load: {operations: 100k}}`, or `present` if they exist".to_owned();
+        let message =
+            format!("the mix has `{kind}`, but the study loads no rows that this kind can read");
+        let hint =
+            "add `data: {load: {operations: 100k}}`, or `present` if the rows exist".to_owned();
         let place = &node.nearest(&format!("workload.mix.{kind}")).place;
         out.add(place, message, Some(hint));
     }
@@ -417,7 +421,7 @@ mod tests {
         mistakes(
             "{use: standard2}",
             expect![[r#"
-                s:5:17: no workload is named "standard2"
+                s:5:17: no workload has the name "standard2"
                   hint: did you mean standard1?"#]],
         );
         mistakes(
@@ -450,8 +454,8 @@ mod tests {
         mistakes(
             "{use: standard1, mix: {write: 9, read: 1}}",
             expect![[r#"
-                s:5:50: the mix has `read`, but no rows are loaded for it to read
-                  hint: add `data: {load: {operations: 100k}}`, or `present` if they exist"#]],
+                s:5:50: the mix has `read`, but the study loads no rows that this kind can read
+                  hint: add `data: {load: {operations: 100k}}`, or `present` if the rows exist"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}}",

@@ -135,7 +135,7 @@ fn broken(fault: &StudyFault) -> String {
             format!("{} at {at} for {}", fault.words(), time(fault.for_ns))
         }
         Length::Task => format!(
-            "{} at {at} for {} at the most",
+            "{} at {at} for at most {}",
             fault.words(),
             time(fault.for_ns)
         ),
@@ -162,9 +162,9 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
     let apart = match (hosts.isolation, &hosts.pods) {
         (_, Some(pods)) => &target_differences::pods_words(pods),
         _ if hosts.are_machines() => &format!("on the machines {}", hosts.names().join(" ")),
-        (Isolation::Auto, None) => "kept apart where this machine allows it, else on loopback",
+        (Isolation::Auto, None) => "isolated if this machine supports it, else on loopback",
         (Isolation::Hosts, None) => "kept apart",
-        (Isolation::Loopback, None) => "on loopback, not kept apart",
+        (Isolation::Loopback, None) => "on loopback, not isolated",
     };
     let (count, shares) = (hosts.count, local.nodes_of_hosts());
     let each = || shares.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
@@ -190,7 +190,7 @@ fn host_conditions(host: &HostSpec) -> Vec<String> {
     }
     if let Some(bytes) = host.memory_bytes {
         let bytes = units::format_bytes(bytes);
-        parts.push(format!("{bytes} of memory with its page cache"));
+        parts.push(format!("{bytes} of memory, including page cache"));
     }
     if let Some(bytes) = host.volume_bytes {
         parts.push(format!("a volume of {}", units::format_bytes(bytes)));
@@ -210,7 +210,7 @@ fn host_conditions(host: &HostSpec) -> Vec<String> {
     }
     if let Some(delay) = host.link.delay {
         let delay = units::format_duration_ns(delay.as_nanos() as u64);
-        parts.push(format!("{delay} of delay in each direction"));
+        parts.push(format!("a delay of {delay} in each direction"));
     }
     parts
 }
@@ -275,7 +275,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
         Smt::OnePerCore => "one thread of each core".to_owned(),
     }));
     let kept = Some(asked.housekeeping).filter(|cores| *cores > 0);
-    words.extend(kept.map(|cores| format!("{cores} cores of each NUMA node kept free")));
+    words.extend(kept.map(|cores| format!("{cores} cores of each NUMA node free of nodes")));
     words.extend(asked.client.map(|count| format!("{} for the client", cpus(count))));
     (*asked != Topology::default()).then(|| words.join(", "))
 }
@@ -294,7 +294,7 @@ fn tables(settings: &Settings, keyspace: &Keyspace) -> Vec<String> {
     if settings.takes_as_it_is() {
         let table = settings.workload.table.as_ref().map(|table| table.name.clone());
         let mut parts: Vec<String> = table.into_iter().collect();
-        parts.push("taken as it is".to_owned());
+        parts.push("used unchanged".to_owned());
         parts.extend(keyspace.table_options());
         return parts;
     }
@@ -331,7 +331,7 @@ fn data(settings: &Settings) -> Vec<String> {
         }
     }
     parts.push(match (data.reset, data.restore) {
-        (Reset::None, _) => "kept from trial to trial".to_owned(),
+        (Reset::None, _) => "not reset between trials".to_owned(),
         (Reset::Truncate, _) => "emptied and loaded again before each trial".to_owned(),
         (Reset::Snapshot, how) => {
             let how = match how {
@@ -342,7 +342,7 @@ fn data(settings: &Settings) -> Vec<String> {
         }
     });
     if data.page_cache == PageCache::Drop {
-        parts.push("then the page cache dropped".to_owned());
+        parts.push("then page cache dropped".to_owned());
     }
     parts
 }
@@ -362,7 +362,7 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only leaves out settings that the rest of the trial has.
+        // The load phase only omits settings that the rest of the trial has.
         parts.push("as by default".to_owned());
     }
     parts

@@ -1,7 +1,7 @@
-//! Builds the study that confirms a screening: the same text, with a matrix in place of `screen`.
+//! Builds the study that confirms a screening: the same text, with a matrix instead of `screen`.
 //!
-//! The rest of the text remains the same. The result is resolved like any other study. So if
-//! line-by-line editing makes a mistake, resolving reports it.
+//! The rest of the text remains the same. The result is resolved like any other study. So resolving
+//! reports a mistake of line-by-line editing.
 
 /// Returns the text of a screening's study with `-confirm` appended to its name. `matrix` contains
 /// the lines of the keys `matrix` and `repeat`, which replace `screen` and `repeat`. `settings` are
@@ -31,8 +31,8 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
         Ok(made)
     } else {
         Err(
-            "its `screen` does not begin a line, so it cannot be replaced automatically; the \
-             report has the `matrix` to paste"
+            "its `screen` does not begin a line, so cassay cannot replace it automatically: paste \
+             the `matrix` from the report"
                 .to_owned(),
         )
     }
@@ -112,6 +112,6 @@ scales:
     #[test]
     fn a_screening_in_one_line_is_refused_with_a_text_to_paste() {
         let said = confirming("{study: s, screen: {settings: {}}}\n", "matrix: {}\n", &[]);
-        assert!(said.unwrap_err().contains("to paste"));
+        assert!(said.unwrap_err().contains("paste the"));
     }
 }

@@ -1,5 +1,5 @@
-//! Estimates time, disk and memory of a run. The estimates are deliberately rough, and reports say
-//! so.
+//! Estimates time, disk and memory of a run. The estimates are deliberately rough, and reports
+//! state that.
 //!
 //! The rates were measured on a small machine with two cores for client and node, so larger
 //! machines usually finish earlier.
@@ -77,7 +77,7 @@ pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     Some((rows as u64).max(1))
 }
 
-/// Returns the bytes on each node after the load phase. `None` if the load is given in rows.
+/// Returns the bytes on each node after the load phase. `None` for a load in rows.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,
@@ -257,9 +257,11 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         return None;
     }
     let counts = match require.untold {
-        IfInconclusive::Estimate => "a value beyond its limit then counts as missed",
-        IfInconclusive::Pass => "it then passes with any value",
-        IfInconclusive::Miss => "it then counts as missed",
+        IfInconclusive::Estimate => {
+            "the requirement is then missed if the estimate is beyond its limit"
+        }
+        IfInconclusive::Pass => "the requirement then passes with any value",
+        IfInconclusive::Miss => "the requirement is then missed",
     };
     let window = if is_short {
         format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)")
@@ -267,9 +269,9 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{} may remain undecided with {}{window}: there may be no interval, and {counts} \
-         (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
-         `window.measure` are enough",
+        "{} may remain undecided with {}{window}: the result may have no interval, and {counts} \
+         (`require.untold`). Use {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
+         `window.measure`",
         untold.join(", "),
         counted(blocks, "window")
     ))
@@ -290,8 +292,8 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     }
     Some(format!(
         "{} rows take an estimated {} on each host before compression, and its volume is {}, a \
-         quarter of it for the commit log. It may be full before all rows are loaded. Raise \
-         `target.local.host.volume`, or lower `data.load.operations`",
+         quarter of it for the commit log. The volume may be full before all rows are loaded. \
+         Raise `target.local.host.volume`, or lower `data.load.operations`",
         units::format_count(rows),
         measure::number::bytes(data),
         units::format_bytes(volume)

@@ -46,9 +46,9 @@ fn too_short(settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "the window of {} may end before the recovery from `{}` is visible, which ends {} after \
-         the window begins: recovery needs {restart}{} of normal seconds; `window.measure: {}` is \
-         long enough",
+        "the window of {} may end before the recovery from `{}` is visible. The fault ends {} \
+         after the window begins, and recovery needs {restart}{} of normal seconds: \
+         `window.measure: {}` is long enough",
         about_duration(window_s),
         fault.kind.name,
         about_duration(end_s(fault)),
@@ -101,7 +101,7 @@ mod tests {
         super::warnings(&study)
     }
 
-    /// For a user's window, the report said "not back to normal within 34.9 s", although the node
+    /// For a user's window, the report showed "not back to normal within 34.9 s", although the node
     /// was up again only after the end of the window.
     #[test]
     fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
@@ -109,7 +109,7 @@ mod tests {
         let all = warnings_for(kill, "75s");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
-            all[0].contains("recovery from `node-kill` is visible, which ends 40 s after"),
+            all[0].contains("recovery from `node-kill` is visible. The fault ends 40 s after"),
             "{all:?}"
         );
         assert!(all[0].contains("`window.measure: 150s`"), "{all:?}");

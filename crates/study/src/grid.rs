@@ -48,8 +48,8 @@ const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
     ("standard1", "column_size", Some(5)),
 ];
 
-/// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and left
-/// out. If the command line replaces the target, axes for the target of the study are left out.
+/// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and
+/// omitted. If the command line replaces the target, axes for the target of the study are omitted.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(grid) = base.find(PATH).cloned() else {
         return;
@@ -85,8 +85,12 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     let names = || AXES.iter().map(|axis| axis.name).chain(LOADS);
     let key = axis.key.as_str();
     if !names().any(|name| name == key) {
-        let hint = did_you_mean(key, names())
-            .unwrap_or_else(|| format!("its axes are {}", names().collect::<Vec<_>>().join(", ")));
+        let hint = did_you_mean(key, names()).unwrap_or_else(|| {
+            format!(
+                "the axes of a grid are {}",
+                names().collect::<Vec<_>>().join(", ")
+            )
+        });
         out.add(
             &axis.place,
             format!("`{key}` is not an axis of a grid"),
@@ -183,7 +187,10 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
         let message = format!(
             "`{PATH}.payload`: the workload `{workload}` has no parameter for the row size"
         );
-        let hint = format!("{} have one; use `matrix` for others", names.join(" and "));
+        let hint = format!(
+            "{} have such a parameter; use `matrix` for other workloads",
+            names.join(" and ")
+        );
         out.add(&axis.place, message, Some(hint));
         return None;
     };
@@ -230,7 +237,7 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
             0 => format!("`{PATH}` has no load"),
             _ => format!("`{PATH}` has both threads and rate"),
         };
-        let hint = "give it one of `threads` and `rate`: a list of at least one".to_owned();
+        let hint = "add either `threads` or `rate`: a list of at least one value".to_owned();
         out.add(&grid.place, message, Some(hint));
     }
     if points.is_empty() {

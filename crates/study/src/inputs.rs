@@ -59,8 +59,8 @@ impl<'a> Inputs<'a> {
         }
         let Some(folder) = self.folder else {
             return Err(
-                "recorded traffic is not stored with a run; with --trust it is read again from \
-                 its original place"
+                "a run does not store recorded traffic: with --trust, cassay reads it again from \
+                 its original path"
                     .to_owned(),
             );
         };
@@ -87,7 +87,7 @@ impl<'a> Inputs<'a> {
             return Ok(text.clone());
         }
         let Some(folder) = self.folder else {
-            return Err(format!("{name} is not stored with this run"));
+            return Err(format!("this run does not contain {name}"));
         };
         let text = read_below(folder, name)?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
@@ -153,7 +153,7 @@ fn without(line: &str, password: &str) -> String {
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(
-            "{name} cannot be located without the study's folder"
+            "cassay cannot find {name} without the study's folder"
         ));
     };
     locate(folder, name)

@@ -147,9 +147,9 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
         for (other, theirs) in &earlier {
             if let Some(path) = mine.iter().find(|path| theirs.iter().any(|p| clash(p, path))) {
                 let message = format!("the {what} `{other}` and `{}` both set `{path}`", axis.key);
-                let hint = "keep it in one of them, since the other would have no \
-                            effect"
-                    .to_owned();
+                let hint =
+                    "set it in only one of them, because the other setting would have no effect"
+                        .to_owned();
                 out.add(&axis.place, message, Some(hint));
             } else if let Some((path, gone)) = removes(&mine, theirs) {
                 let message = format!(

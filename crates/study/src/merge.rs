@@ -2,7 +2,7 @@
 //!
 //! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
 //! exclusive keys, the others are removed. So a variant may turn a sweep over threads into a sweep
-//! over rates. A variant, an axis of a matrix or one of its values is left out if it is set to
+//! over rates. A variant, an axis of a matrix or one of its values is omitted if it is set to
 //! `none`. So a scale can run fewer of them.
 
 use crate::format::sections;
@@ -144,7 +144,7 @@ mod tests {
                 "{matrix: {size: {large: none}, heap: none}}",
                 "matrix={size={small={a={1}}}}",
             ),
-            // A missing entry is not left out, since the check of values refuses it.
+            // A missing entry is not omitted, since the check of values refuses it.
             (
                 "{variants: {a: {}, b: {}}}",
                 "{variants: {b: none, c: none}}",

@@ -4,7 +4,7 @@
 //! A capability that the question requires must exist, or the study is refused. Examples are
 //! another isolation, a volume to fill, and a snapshot to restore. A capability that only adds
 //! detail, or makes the hosts more like machines, is a wish. The run continues without it, and its
-//! notes say so.
+//! notes report this.
 
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
 use crate::units;
@@ -13,7 +13,7 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 /// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The capability.
+    /// Required capability.
     pub capability: Capability,
     /// Reason, which is a key of the study, with its value if that adds information.
     pub why: String,
@@ -28,7 +28,7 @@ pub enum Strength {
     Must,
     /// The study cannot run without it if hosts are isolated. Loopback addresses do not need it.
     MustIfApart,
-    /// The run continues, and its notes say that the capability is missing.
+    /// The run continues, and its notes report the missing capability.
     Wish,
 }
 

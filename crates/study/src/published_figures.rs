@@ -21,7 +21,7 @@ const METRICS: [&str; 6] = [
 impl PublishedFile {
     /// Returns the file that the key `published` of a study with these variants names, and its
     /// content. Reports mistakes at the key. `is_whole` is true for the study without a scale. A
-    /// scale may leave out variants that the file mentions.
+    /// scale may omit variants that the file mentions.
     pub(crate) fn for_study(
         root: &Node,
         study: &Tree,
@@ -113,13 +113,13 @@ impl Ratio {
         }
         if !self.over.is_empty() && !self.is_over_points() {
             return Err(format!(
-                "`over` is `{}`: write `points`, or leave it out",
+                "`over` is `{}`: write `points`, or omit it",
                 self.over
             ));
         }
         let names_place = !self.of_at.is_empty() || !self.to_at.is_empty();
         if !self.over.is_empty() && names_place {
-            return Err("it has `over`, and also names a point".to_owned());
+            return Err("the figure has `over`, and also names a point".to_owned());
         }
         if !METRICS.contains(&self.metric.as_str()) {
             let known = METRICS.join(", ");

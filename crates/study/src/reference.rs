@@ -17,14 +17,14 @@ other key, with its line, its column and the most similar key. It reports all mi
 before it starts a process.
 
 Counts may have a suffix: `250`, `10k`, `2M`. Durations always have a unit: `250ms`, `10s`, `1m30s`.
-Sizes and bit rates have one too: `512MiB`, `1GiB`, `100Mbit`, `1Gbit`. A study never contains
+Sizes and bit rates also have a unit: `512MiB`, `1GiB`, `100Mbit`, `1Gbit`. A study never contains
 secrets. A password is `{secret: NAME}`, and the command line names its source:
 `--secret NAME=file:PATH` or `--secret NAME=env:VARIABLE`. Or it is `{file: PATH}`, a file in the
 study's folder or below it.
 
 A study is data. It runs no program, reads no file outside its folder, and sends no environment
 variable. It contacts no address except those of the target and this machine. cassay refuses JVM
-options and settings of cassandra.yaml unless they are known to be harmless. It also refuses other
+options and settings of cassandra.yaml unless it knows that they are harmless. It also refuses other
 files and addresses, and `{env: VARIABLE}`. The command line (`--set`) permits each of them, and
 `--trust` permits all of them.
 
@@ -230,7 +230,7 @@ mod tests {
         expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
     }
 
-    /// The page says that it contains every key, but those of `probes` were missing.
+    /// The page states that it contains every key, but those of `probes` were missing.
     #[test]
     fn every_key_is_in_the_page() {
         let page = super::markdown();

@@ -1,10 +1,9 @@
-//! Writes the command line that makes the same run again.
+//! Writes the command line that repeats the run.
 
 use crate::settings::Study;
 use target_spec::SecretSource;
 
-/// Returns the command that makes the same run again, with additional settings such as
-/// `window.warmup=60s`.
+/// Returns the command that repeats the run, with additional settings such as `window.warmup=60s`.
 pub fn rerun(study: &Study, more: &[String]) -> String {
     let overrides = &study.overrides;
     let run = || format!("cassay run {}", yaml::shell_word(&study.source));

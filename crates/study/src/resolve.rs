@@ -191,7 +191,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         );
         return None;
     };
-    // Pads with spaces in place of the path, so that the value keeps its column.
+    // Pads with spaces instead of the path, so that the value keeps its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
     let value = match value.trim() {
         "" => Node::plain("", place.clone()),
@@ -238,7 +238,7 @@ struct ResolvedScale {
 }
 
 impl ResolvedScale {
-    /// Returns true if no variant of the study was left out.
+    /// Returns true if no variant of the study was omitted.
     fn has_all_of(&self, root: &Node) -> bool {
         let written = root.find("variants").and_then(Node::entries).unwrap_or_default();
         let is_there = |name: &str| {

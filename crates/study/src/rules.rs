@@ -107,8 +107,8 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study with an imported command line does not set the load, the tables and the
-/// length, which the command line determines.
+/// Checks that a study with an imported command line does not set load, tables or length. The
+/// command line determines these.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
@@ -158,7 +158,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a client certificate and its private key are given together.
+/// Checks that the study sets a client certificate and its private key together.
 fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     for section in ["target.attach.tls", "target.attach.jolokia.tls"] {
         let (cert, key) = (format!("{section}.cert"), format!("{section}.key"));
@@ -191,7 +191,7 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
         for key in ["compaction".to_owned(), "compression".to_owned()].into_iter().chain(options) {
             let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
             if subject.wrote(&here) && !subject.wrote(&whole) {
-                let message = format!("`{here}` is set, but its value outside of the phase is not");
+                let message = format!("`{here}` is set, but its value outside the phase is not");
                 let hint =
                     format!("set `{whole}` too, because the tables keep the value after the phase");
                 subject.say(&here, message, Some(&hint), out);
@@ -200,7 +200,7 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let load = "phases.load";
     if subject.wrote(load) && !subject.wrote("data.load") {
-        let message = format!("`{load}` has no effect: no rows are loaded");
+        let message = format!("`{load}` has no effect: the study loads no rows");
         subject.say(load, message, Some("add `data: {load: …}`"), out);
     }
 }

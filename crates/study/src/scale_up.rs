@@ -31,7 +31,7 @@ const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-socket", Units::Sockets),
 ];
 
-/// Adds the axis to the matrix of a study. Wrong parts are reported and left out.
+/// Adds the axis to the matrix of a study. Wrong parts are reported and omitted.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(asked) = base.find(PATH).cloned() else {
         return;
@@ -70,7 +70,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     not_in_sides(base, out);
     spell_out(base);
     let numbers = counts.iter().map(|count| parse_count(count.text().unwrap_or_default()));
-    // The check reports them. If a number is left out, later names would mean other counts.
+    // The check reports them. If a number is omitted, later names would mean other counts.
     let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
         return;
     };
@@ -148,7 +148,7 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
         let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both set a latency limit");
-        let hint = format!("remove it: the result of `{search}` counts");
+        let hint = format!("remove it: cassay uses the result of `{search}`");
         out.add(&bound.place, message, Some(hint));
     }
 }

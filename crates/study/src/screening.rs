@@ -1,5 +1,5 @@
-//! Builds the runs of a screening, which are the sides of a study that asks which of many settings
-//! matter.
+//! Builds the runs of a screening, which are the sides of a study that finds the important ones of
+//! many settings.
 //!
 //! The first side of a screening is the original study, `default`. The others are the runs of its
 //! design. In each of them, every setting has one of its two values.
@@ -43,7 +43,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
                 "`{}` has {count} values; a screening needs two",
                 setting.key
             );
-            let hint = "keep the two that are furthest apart, or use `matrix`".to_owned();
+            let hint = "use the two that are furthest apart, or use `matrix`".to_owned();
             out.add(&setting.place, message, Some(hint));
         }
         is_good &= count == 2;
@@ -87,13 +87,17 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
         (PATH, message, "measure every combination of them: `matrix`")
     } else if count > most {
         let message = format!("a screening of {count} settings; the maximum is {most}");
-        (PATH, message, "remove some, or split it into two studies")
+        (
+            PATH,
+            message,
+            "remove some settings, or split it into two studies",
+        )
     } else {
         let message = format!("folding over has no advantage in the design for {count} settings");
         (
             "screen.fold",
             message,
-            "remove it: its effects are clear already",
+            "remove it: the design already separates the effects",
         )
     };
     out.add(&base.nearest(path).place, message, Some(hint.to_owned()));
@@ -123,10 +127,10 @@ fn dependent(settings: &[Entry], out: &mut Diagnostics) {
                 continue;
             };
             let message = format!(
-                "`{}` sets `{key}`, which requires `{other}: {value}`, but `{}` changes that",
+                "`{}` sets `{key}`, which requires `{other}: {value}`, but `{}` changes that value",
                 setting.key, of_other.key
             );
-            let hint = "move one of them to another study".to_owned();
+            let hint = "move one of the two settings to another study".to_owned();
             out.add(&setting.place, message, Some(hint));
         }
     }

@@ -96,7 +96,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// Returns the maximum number of blocks, including added ones.
+    /// Returns the maximum number of blocks, including added blocks.
     pub fn blocks(&self) -> usize {
         self.repeat.blocks + self.added.iter().sum::<usize>()
     }
@@ -202,9 +202,9 @@ pub struct Variant {
 pub struct Settings {
     /// The system under test.
     pub target: Target,
-    /// The keyspace.
+    /// Keyspace of the workload's tables.
     pub keyspace: Keyspace,
-    /// The workload.
+    /// Workload of the study.
     pub workload: Workload,
     /// The state of the data.
     pub data: Data,
@@ -214,7 +214,7 @@ pub struct Settings {
     pub poisson: bool,
     /// Lengths of warm-up and window.
     pub window: Window,
-    /// The instrument.
+    /// Load generator of the study.
     pub client: Client,
     /// Checks of the answers.
     pub verify: Verify,
@@ -315,7 +315,7 @@ pub struct Workload {
 /// Command lines of another tool, which run in sequence, and one of their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommands {
-    /// The tool.
+    /// Tool of the command line.
     pub tool: Tool,
     /// Its command lines, without the tool's name. There is at least one.
     pub commands: Vec<String>,
@@ -390,7 +390,7 @@ impl Repeat {
 /// The comparison that keeps its full error level. All others are adjusted for multiple testing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Primary {
-    /// Its metric.
+    /// Metric of the primary comparison.
     pub metric: PrimaryMetric,
     /// Its value on the axis. For `None`, see `summary::compared`.
     pub point: Option<f64>,

@@ -33,7 +33,7 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
             "`{}` has {count} entries; the maximum is {most}",
             path.join(".")
         );
-        let hint = "remove some, or split it into several studies";
+        let hint = "remove some entries, or split it into several studies";
         out.add(&node.place, message, Some(hint.to_owned()));
         return;
     }

@@ -40,8 +40,8 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     let class = study.variants.iter().find_map(|variant| slow(&variant.settings))?;
     Some(format!(
         "Cassandra flushes a table with {class} by LZ4 and uses {class} only when it compacts, so \
-         the files of a short run are compressed by LZ4; `target: {{local: {{yaml: \
-         {{flush_compression: table}}}}}}` flushes with {class}"
+         LZ4 compresses the files of a short run: `target: {{local: {{yaml: {{flush_compression: \
+         table}}}}}}` flushes with {class}"
     ))
 }
 
@@ -67,7 +67,7 @@ fn incompressible(
     let keys: Vec<String> = differing.iter().map(|key| format!("`{key}`")).collect();
     Some(format!(
         "variants differ in {}, but the rows of {} hardly compress (LZ4 leaves {:.0} % of them): \
-         results about disk space and compressors only apply to random bytes; {}",
+         results about disk space and compressors only apply to random bytes. {}",
         keys.join(", "),
         workload.file.as_ref().unwrap_or(&workload.name),
         share * 100.0,

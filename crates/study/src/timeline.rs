@@ -214,7 +214,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers are indistinguishable in any case, and may touch.
+            // Bars without numbers are always indistinguishable, and may touch.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
@@ -283,7 +283,7 @@ impl<'a> Drawing<'a> {
                 let length = match fault.kind.length {
                     Length::Stated => format!("for {}", time(fault.for_ns)),
                     Length::Staged => format!("for {} when it holds", time(fault.for_ns)),
-                    Length::Task => format!("for {} at the most", time(fault.for_ns)),
+                    Length::Task => format!("for at most {}", time(fault.for_ns)),
                     Length::Moment => "at once".to_owned(),
                 };
                 [
@@ -321,7 +321,7 @@ impl<'a> Drawing<'a> {
             wrapped(&format!("{kind}: {}", places.join(", ")), self.columns)
         });
         let mut lines: Vec<String> = said.collect();
-        lines.push("`--json` has each with its time".to_owned());
+        lines.push("`--json` lists each with its time".to_owned());
         lines
     }
 }
@@ -469,7 +469,7 @@ mod tests {
                   node3      ==.....==.=.===..==.=.=...==.====..=....=..====.==.==..=..===..=.=.
                              node-pause: node1 14 times, node2 11 times, node3 20 times
                              node-stop: node1 14 times, node2 17 times, node3 20 times
-                             `--json` has each with its time
+                             `--json` lists each with its time
             "#]],
         );
     }

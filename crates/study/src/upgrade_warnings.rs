@@ -22,7 +22,7 @@ pub(crate) fn warnings(study: &Study) -> Vec<String> {
             if to.line().written_format(&yaml) == before {
                 let way_out = match to.line().name {
                     "5.0" => {
-                        "; `yaml: {storage_compatibility_mode: UPGRADING}` in the fault makes 5.0 \
+                        "; `yaml: {storage_compatibility_mode: UPGRADING}` in the fault lets 5.0 \
                          write its own format"
                     }
                     _ => "",

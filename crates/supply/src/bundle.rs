@@ -72,7 +72,7 @@ pub struct Bundle {
     pub sha256: String,
 }
 
-/// Writes the jars of `version` into one file, after fetching missing ones. Two bundles with the
+/// Writes the jars of `version` into one file, after downloading missing jars. Two bundles with the
 /// same jars are identical.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let what = || format!("write {}", to.display());
     if to.exists() {
         bail!(
-            "{} already exists, and is kept\nhint: name another file",
+            "{} already exists, and cassay does not overwrite it\nhint: name another file",
             to.display()
         );
     }
@@ -176,7 +176,7 @@ fn read<R: Read>(
     let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
-        _ => bail!("{}", no_bundle("it is not a tar")),
+        _ => bail!("{}", no_bundle("the bundle is not a tar file")),
     };
     let recipe = recipe_of(&listed_release(&list)?)?;
     let lock = trusted(&recipe, &list, sha256.is_some())?;
@@ -188,20 +188,25 @@ fn read<R: Read>(
         list.files.iter().map(|file| (file.name.as_str(), file)).collect();
     for entry in entries {
         ensure!(!is_interrupted(), "interrupted; cassay changed nothing");
-        let mut entry = entry.context("it is truncated or damaged")?;
+        let mut entry = entry.context("the bundle is truncated or damaged")?;
         let name = plain_name(&entry)?;
         let Some(file) = wanted.remove(name.as_str()) else {
-            bail!("{name} is in it, which its list does not have, or for a second time");
+            bail!("the bundle contains {name}, which its list lacks, or contains it twice");
         };
         take(&mut entry, file, &jars)?;
     }
     if let Some(name) = wanted.keys().next() {
-        bail!("{name} is in its list, but not in its content: it is truncated or damaged");
+        bail!(
+            "the list of the bundle contains {name}, but the bundle does not: it is truncated or \
+             damaged"
+        );
     }
-    std::io::copy(&mut hashing, &mut std::io::sink()).context("read it to its end")?;
+    std::io::copy(&mut hashing, &mut std::io::sink()).context("read the bundle to its end")?;
     let (_, found, _) = hashing.end();
     if let Some(expected) = sha256.filter(|expected| !expected.eq_ignore_ascii_case(&found)) {
-        bail!("its SHA-256 is {found}, not {expected}: it is another bundle, or was changed");
+        bail!(
+            "its SHA-256 is {found}, not {expected}: this is another bundle, or someone changed it"
+        );
     }
     let was_there = recipe.checked(&folder).is_ok();
     if !was_there {
@@ -218,7 +223,7 @@ fn read<R: Read>(
 }
 
 fn no_bundle(why: &str) -> String {
-    format!("{why}\nhint: it must be an unchanged file from `cassay supply export`")
+    format!("{why}\nhint: use an unchanged file from `cassay supply export`")
 }
 
 /// Reads the list of a bundle, which is still untrusted.
@@ -227,7 +232,7 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     if name != LIST {
         bail!(
             "{}",
-            no_bundle(&format!("it begins with {name:?}, not with {LIST}"))
+            no_bundle(&format!("the bundle begins with {name:?}, not with {LIST}"))
         );
     }
     if entry.size() > LIST_BYTES_MAX {
@@ -241,8 +246,8 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let value: serde_json::Value = serde_json::from_str(&text).context("read its list")?;
     if value["format"] != FORMAT {
         bail!(
-            "its format is {}, this program reads {FORMAT}\nhint: import it with the version of \
-             cassay that wrote it",
+            "its format is {}, but this program reads {FORMAT}\nhint: import it with the version \
+             of cassay that wrote it",
             value["format"]
         );
     }
@@ -254,10 +259,7 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
         let is_ours = file.name.ends_with(".jar") || file.name == HINTS;
         if !is_ours || !file.name.chars().all(is_plain) {
-            bail!(
-                "{:?} is in its list, which is not a name of a jar",
-                file.name
-            );
+            bail!("its list contains {:?}, which is not a jar name", file.name);
         }
         if file.bytes > FILE_BYTES_MAX {
             bail!(
@@ -280,7 +282,8 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
         if !is_vouched {
             bail!(
                 "this program pins no digests of Cassandra {}, so only the bundle's own digest \
-                 protects its jars\nhint: --sha256 DIGEST, as `cassay supply export` printed it",
+                 protects its jars\nhint: use --sha256 DIGEST, as `cassay supply export` printed \
+                 it",
                 list.cassandra
             );
         }
@@ -293,15 +296,16 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
                 "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {sha256}\nhint: was the bundle written by another version of cassay?"
+                 {sha256}\nhint: check whether another version of cassay wrote the bundle"
             ),
             None => bail!(
-                "{name} is not in it\nhint: was the bundle written by another version of cassay?"
+                "the bundle lacks {name}\nhint: check whether another version of cassay wrote the \
+                 bundle"
             ),
         }
     }
     if let Some(name) = listed.keys().find(|name| !lock.contains_key(*name)) {
-        bail!("{name:?} is in it, which supply.lock does not list");
+        bail!("the bundle contains {name:?}, which supply.lock does not list");
     }
     Ok(lock)
 }
@@ -316,12 +320,12 @@ fn plain_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String> {
     let path = entry.path().context("read a name")?;
     let shown = path.display().to_string();
     if !entry.header().entry_type().is_file() {
-        bail!("{shown:?} is not a file: links, folders and devices are not taken");
+        bail!("{shown:?} is not a file: cassay imports no links, folders or devices");
     }
     let mut parts = path.components();
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(name)), None) if name.to_str() == Some(shown.as_str()) => Ok(shown),
-        _ => bail!("{shown:?} leads out of the folder: only plain names are taken"),
+        _ => bail!("{shown:?} leads out of the folder: cassay accepts only plain names"),
     }
 }
 
@@ -337,8 +341,8 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
         digest_of_reader(&mut tee).with_context(|| format!("read {}", file.name))?;
     if bytes != file.bytes || found != file.sha256 {
         bail!(
-            "{} differs from the list: {bytes} bytes with the SHA-256 {found}, not {} with {}: \
-             the bundle was changed or damaged",
+            "{} differs from the list: {bytes} bytes with the SHA-256 {found}, not {} with {}: the \
+             bundle is changed or damaged",
             file.name,
             file.bytes,
             file.sha256

@@ -8,23 +8,23 @@ use std::path::PathBuf;
 pub(crate) enum Failure {
     /// The server does not answer.
     #[error(
-        "{url} cannot be reached: {why}\nhint: is there a network? HTTPS_PROXY names a proxy, \
-         SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror; without a \
-         network `cassay supply import FILE` reads the output of `cassay supply export FILE` on \
+        "cassay cannot reach {url}: {why}\nhint: check the network. HTTPS_PROXY names a proxy, \
+         SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror. Without a \
+         network, `cassay supply import FILE` reads the output of `cassay supply export FILE` on \
          another machine"
     )]
     Unreachable { url: String, why: String },
     /// The server or proxy requires credentials.
     #[error(
-        "{url} is not permitted (HTTP {status})\nhint: does the repository or the proxy require a \
-         user? https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, http://USER:PASSWORD@HOST \
-         in HTTPS_PROXY"
+        "{url} is not permitted (HTTP {status})\nhint: if the repository or the proxy requires a \
+         user, write https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, \
+         http://USER:PASSWORD@HOST in HTTPS_PROXY"
     )]
     Refused { url: String, status: u16 },
     /// The file does not exist.
     #[error(
-        "{url} does not exist (HTTP {status})\nhint: is {repository} the address of a Maven \
-         repository with the content of Maven Central?"
+        "{url} does not exist (HTTP {status})\nhint: check that {repository} is the address of a \
+         Maven repository with the content of Maven Central"
     )]
     NotThere {
         url: String,
@@ -32,18 +32,18 @@ pub(crate) enum Failure {
         repository: String,
     },
     /// The server answered with another status.
-    #[error("{url} was answered with HTTP {status}\nhint: try again later, or from a mirror")]
+    #[error("{url} answered with HTTP {status}\nhint: try again later, or use a mirror")]
     Status { url: String, status: u16 },
     /// The server answered with a web page.
     #[error(
-        "{url} was answered with a page of HTML instead of a jar\nhint: a proxy or a log-in page \
-         answers in the repository's place: open the address in a browser, or set HTTPS_PROXY"
+        "{url} answered with an HTML page instead of a jar\nhint: a proxy or a login page answers \
+         instead of the repository: open the address in a browser, or set HTTPS_PROXY"
     )]
     Page { url: String },
     /// The connection ended, or no more data arrived.
     #[error(
-        "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command continues \
-         from there"
+        "the download of {url} stopped after {got} of {wanted} bytes: {why}\nhint: the same \
+         command continues from there"
     )]
     BrokenOff {
         url: String,
@@ -76,13 +76,15 @@ pub(crate) enum Failure {
         got: u64,
     },
     /// The file could not be written.
-    #[error("{} cannot be written: {error}\nhint: {}", path.display(), disk_hint(error))]
+    #[error("cassay cannot write {}: {error}\nhint: {}", path.display(), disk_hint(error))]
     Unwritten {
         path: PathBuf,
         error: std::io::Error,
     },
     /// The user interrupted the fetch.
-    #[error("interrupted; the received part is kept, and the same command continues from there")]
+    #[error(
+        "interrupted: cassay keeps the received part, and the same command continues from there"
+    )]
     Interrupted,
 }
 
@@ -113,8 +115,8 @@ impl Failure {
 fn disk_hint(error: &std::io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "free some space, or set CASSAY_CACHE to a folder on another disk; the received part \
-             is kept"
+            "free some space, or set CASSAY_CACHE to a folder on another disk; cassay keeps the \
+             received part"
         }
         _ => "CASSAY_CACHE names another folder for the jars",
     }
@@ -130,11 +132,11 @@ mod tests {
         let failure = Failure::unwritten("/cache/a.jar.part")(full);
         let text = failure.to_string();
         assert!(
-            text.starts_with("/cache/a.jar.part cannot be written: "),
+            text.starts_with("cassay cannot write /cache/a.jar.part: "),
             "{text}"
         );
         assert!(
-            text.contains("free some space") && text.contains("is kept"),
+            text.contains("free some space") && text.contains("keeps the received part"),
             "{text}"
         );
         assert!(!failure.is_of_the_way());

@@ -60,7 +60,7 @@ fn with(
 ) -> Result<Lock> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
-        .with_context(|| format!("make the cache folder {}", cache.display()))?;
+        .with_context(|| format!("create the cache folder {}", cache.display()))?;
     remove_abandoned(cache);
     let Some(pinned) = &recipe.pinned else {
         return fill_with_maven(folder, recipe, voice);
@@ -187,7 +187,7 @@ fn from_repository(
     let repository = chosen(repository, settings.mirror.as_deref())?;
     let bytes: u64 = here.missing.iter().map(|file| file.bytes).sum();
     voice(Message::Line(&format!(
-        "fetching {} of Cassandra {} ({}) from {}, once",
+        "downloading {} of Cassandra {} ({}) from {}, once",
         number::counted(here.missing.len(), "jar"),
         recipe.release,
         number::bytes(bytes),
@@ -207,11 +207,11 @@ fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
     for file in pinned {
         let Some(member) = &file.member else { continue };
         let jar = jars.join(file.path.rsplit('/').next().unwrap_or_default());
-        let what = || format!("take {member} out of {}", jar.display());
+        let what = || format!("extract {member} from {}", jar.display());
         let bytes = foreign::read(FileKind::Jar, &jar).with_context(what)?;
         let text = member_of_jar(&bytes, member, file.bytes)
             .map_err(anyhow::Error::from)
-            .and_then(|found| found.context("it does not contain it"))
+            .and_then(|found| found.context("the archive does not contain the file"))
             .with_context(what)?;
         std::fs::write(jars.join(&file.name), text).with_context(what)?;
     }
@@ -228,7 +228,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {
             voice(Message::Line(
-                "another cassay fetches the same files; waiting for it",
+                "another cassay is downloading the same files: waiting for it",
             ));
         }
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
@@ -250,7 +250,7 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
     let unpacked = jars.join(HINTS_FOLDER);
     std::fs::rename(unpacked.join(HINTS), jars.join(HINTS))
         .and_then(|()| std::fs::remove_dir_all(&unpacked))
-        .context("find the compiler's hints in the server's jar")?;
+        .context("find the compiler hints in the server's jar")?;
     let lock = match &recipe.pinned {
         Some(pinned) => {
             let lock = crate::lock::lock_of(pinned);
@@ -271,11 +271,11 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
 pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
-        .with_context(|| format!("make the cache folder {}", cache.display()))?;
+        .with_context(|| format!("create the cache folder {}", cache.display()))?;
     tempfile::Builder::new()
         .prefix(FILLING)
         .tempdir_in(cache)
-        .with_context(|| format!("make a folder in {}", cache.display()))
+        .with_context(|| format!("create a folder in {}", cache.display()))
 }
 
 /// Returns the digests of the jars that Maven fetched for a version without a lock.
@@ -318,7 +318,7 @@ fn remove_abandoned(cache: &Path) {
         Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // A folder that cannot be removed does no harm, and the next process tries again.
+        // A folder that cannot be removed does no harm, and the next process retries.
         let _ = std::fs::remove_dir_all(&path);
     }
 }

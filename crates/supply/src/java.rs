@@ -35,7 +35,7 @@ pub struct Java {
     pub version: String,
     /// Its whole version output, which distinguishes different builds of a version.
     pub build: String,
-    /// Sentence that says that the preferred Java is not used, and the reason.
+    /// Sentence that states that the preferred Java is not used, and the reason.
     pub passed_over: Option<String>,
 }
 
@@ -72,11 +72,11 @@ pub fn find(wanted: &JavaWanted) -> Result<Java> {
 /// Returns the Java in a folder that the user named.
 fn java_in(home: &Path, wanted: &JavaWanted) -> Result<Java> {
     let said = version_of(&home.join("bin/java"))
-        .with_context(|| format!("look at the Java in {}", home.display()))?;
+        .with_context(|| format!("check the Java in {}", home.display()))?;
     let is_fitting = java_major(&said.0).is_some_and(|major| wanted.majors.contains(&major));
     ensure!(
         is_fitting,
-        "{} is Java {}, and {} starts on {}",
+        "{} is Java {}, but {} starts on {}",
         home.display(),
         said.0,
         wanted.by,
@@ -100,7 +100,7 @@ fn find_in(
         }
     }
     let none = if others.is_empty() {
-        "there is no Java: not in JAVA_HOME, not in PATH, and not in the usual folders".to_string()
+        "cassay found no Java in JAVA_HOME, PATH or the usual folders".to_string()
     } else {
         others.join(", ")
     };
@@ -172,7 +172,7 @@ fn taken(
 ) -> Java {
     let first = others.first();
     Java {
-        passed_over: first.map(|why| format!("{why}; Java {version} of {place} is used")),
+        passed_over: first.map(|why| format!("{why}: cassay uses Java {version} of {place}")),
         program,
         version,
         build,
@@ -227,7 +227,7 @@ fn version_of(program: &Path) -> Result<(String, String)> {
             "{} -version ended with {} and printed no version: {}",
             program.display(),
             output.status,
-            text.lines().next().unwrap_or("nothing at all")
+            text.lines().next().unwrap_or("no output")
         ),
     }
 }
@@ -303,7 +303,7 @@ mod tests {
         );
         let none = find(&wanted(&[17], Some(Path::new("/not/there")))).unwrap_err();
         assert!(
-            format!("{none:#}").contains("look at the Java in /not/there"),
+            format!("{none:#}").contains("check the Java in /not/there"),
             "{none:#}"
         );
     }
@@ -342,7 +342,7 @@ mod tests {
             .passed_over
             .unwrap();
         assert!(
-            told.ends_with("of JAVA_HOME is Java 8; Java 17.0.1 of PATH is used"),
+            told.ends_with("of JAVA_HOME is Java 8: cassay uses Java 17.0.1 of PATH"),
             "{told}"
         );
     }
@@ -357,7 +357,7 @@ mod tests {
         into("a-21", "21.0.1");
         into("b-17", "17.0.2");
         into("c-17", "17.0.3");
-        // The version in its folder differs from the one that it reports.
+        // The version in its folder differs from its reported version.
         std::fs::write(
             folder.path().join("a-21/release"),
             "JAVA_VERSION=\"17.0.9\"\n",
@@ -389,7 +389,7 @@ mod tests {
         let path = std::iter::once(empty.path().to_path_buf());
         let error = find_in(None, path, &[], &seventeen()).unwrap_err().to_string();
         assert!(
-            error.contains("there is no Java") && error.contains("hint: "),
+            error.contains("cassay found no Java") && error.contains("hint: "),
             "{error}"
         );
     }

@@ -53,7 +53,7 @@ pub struct Supply {
     /// Hints for the compiler on the methods that it should inline. They are part of the server's
     /// build.
     pub compiler_hints: Option<PathBuf>,
-    /// The release.
+    /// Release of Cassandra.
     pub release: Release,
     /// Identity that distinguishes it from other builds with the same name. `None` for pinned
     /// releases and for those fetched by name.
@@ -63,7 +63,7 @@ pub struct Supply {
 /// A folder of the cache that contains all jars of a version.
 #[derive(Clone, Debug)]
 pub struct FetchedJars {
-    /// The folder.
+    /// Folder that contains the files of the release.
     pub folder: PathBuf,
     /// Number of files.
     pub files: usize,
@@ -84,8 +84,8 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     let shown = folder.display();
     ensure!(
         found == *release,
-        "CASSANDRA_HOME={shown} is Cassandra {found}, but {release} is requested\nhint: unset it, \
-         or use `cassandra: {found}`"
+        "CASSANDRA_HOME={shown} is Cassandra {found}, but the target requires {release}\nhint: \
+         unset it, or use `cassandra: {found}`"
     );
     voice(Message::Line(&format!(
         "Cassandra {found} from CASSANDRA_HOME={shown}"
@@ -118,7 +118,7 @@ pub fn resolve(
     };
     ensure!(
         std::ptr::eq(supply.release.line(), release.line()),
-        "it is Cassandra {}, but was planned as {release}, which belongs to another line",
+        "the build is Cassandra {}, but the plan expects {release}, which belongs to another line",
         supply.release
     );
     Ok(supply)
@@ -131,8 +131,8 @@ fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Res
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     if recipe.pinned.is_none() {
         voice(Message::Line(&format!(
-            "Cassandra {release} is not pinned as {} is: its jars are those whose checksums Maven \
-             found right when they were fetched",
+            "cassay does not pin Cassandra {release} as it pins {}: Maven checked the checksums of \
+             its jars during the download",
             release.line().pinned
         )));
     }
@@ -174,7 +174,7 @@ fn filled(
     if let Some(why) = why {
         let folder = folder.display();
         voice(Message::Line(&format!(
-            "{folder}: {why}; all jars are fetched again"
+            "{folder}: {why}; cassay downloads all jars again"
         )));
     }
     Ok((fill::fill(folder, recipe, repository, voice)?, false))
@@ -197,7 +197,7 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
         Origin::Build { home, .. } => {
             ensure!(
                 home.is_dir(),
-                "the build has no folder {} to run in",
+                "the working folder {} of the build does not exist",
                 home.display()
             );
             return Ok(());
@@ -223,7 +223,7 @@ pub fn home() -> Result<Option<PathBuf>> {
     let absolute = home.map(|home| {
         let home = Path::new(&home);
         let found = home.canonicalize();
-        found.with_context(|| format!("look at CASSANDRA_HOME={}", home.display()))
+        found.with_context(|| format!("check CASSANDRA_HOME={}", home.display()))
     });
     absolute.transpose()
 }

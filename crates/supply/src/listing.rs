@@ -16,7 +16,7 @@ const BEGIN: &str = "cassandra-";
 pub struct CachedJars {
     /// Version of Cassandra.
     pub version: String,
-    /// Their folder.
+    /// Folder of the jars.
     pub folder: PathBuf,
     /// Their size, bytes.
     pub bytes: u64,
@@ -127,8 +127,8 @@ pub fn absent(cache: &Path, release: &Release) -> Option<String> {
         format!(" --cassandra {release}")
     };
     Some(format!(
-        "the jars of Cassandra {release}{} are not in the cache: a run fetches them first, \
-         `cassay supply fetch{option}` does it now",
+        "the cache lacks the jars of Cassandra {release}{}: a run downloads them first, and \
+         `cassay supply fetch{option}` downloads them now",
         size.unwrap_or_default()
     ))
 }
@@ -159,7 +159,10 @@ mod tests {
     fn an_absent_release_is_reported_with_the_command_for_it() {
         let cache = tempfile::tempdir().unwrap();
         let said = absent(cache.path(), &versions::DEFAULT.release()).unwrap();
-        assert!(said.contains("`cassay supply fetch` does it now"), "{said}");
+        assert!(
+            said.contains("`cassay supply fetch` downloads them now"),
+            "{said}"
+        );
         let other = Release::parse("5.0.6").unwrap();
         let said = absent(cache.path(), &other).unwrap();
         assert!(

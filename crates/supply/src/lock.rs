@@ -102,7 +102,7 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     let server = format!("cassandra-all-{release}.jar");
     for start in [server.as_str(), "jamm-", "jolokia-agent-jvm-"] {
         if !lock.keys().any(|name| name.starts_with(start)) {
-            bail!("no {start} is among the jars of Cassandra {release}");
+            bail!("the jars of Cassandra {release} include no {start}");
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
         let path = folder.join(name);
         let found = digest_of(&path).with_context(|| format!("read {}", path.display()))?;
         if found != *digest {
-            bail!("{name} is not the jar that was checked: its SHA-256 is {found}, not {digest}");
+            bail!("{name} is not the checked jar: its SHA-256 is {found}, not {digest}");
         }
     }
     Ok(())
@@ -127,7 +127,7 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
         let path = folder.join(name);
         let found = match digest_of(&path) {
             Ok(found) => found,
-            Err(error) => bail!("supply.lock lists {name}, which {by} did not deliver: {error}"),
+            Err(error) => bail!("supply.lock lists {name}, but {by} did not deliver it: {error}"),
         };
         if found != *digest {
             bail!(
@@ -143,7 +143,7 @@ pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
         let name = entry.context("read the folder of jars")?.file_name();
         if !lock.contains_key(name.to_string_lossy().as_ref()) {
             bail!(
-                "{by} brought {}, which supply.lock does not list",
+                "{by} delivered {}, which supply.lock does not list",
                 name.display()
             );
         }

@@ -36,11 +36,10 @@ fn program() -> Option<PathBuf> {
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
-        "the jars of Cassandra {release} are not in the cache. cassay pins {pinned} of this line, \
-         so only Maven can list them, but PATH contains no mvn\nhint: install Maven 3.6 or later, \
-         or set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay \
-         supply export FILE --cassandra {release}` writes a file for `cassay supply import FILE` \
-         here"
+        "the cache lacks the jars of Cassandra {release}. cassay pins {pinned} of this line, so \
+         only Maven can list them, but PATH contains no mvn\nhint: install Maven 3.6 or later, or \
+         set CASSANDRA_HOME to an unpacked distribution. On a machine with Maven, `cassay supply \
+         export FILE --cassandra {release}` writes a file for `cassay supply import FILE` here"
     )
 }
 
@@ -59,7 +58,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let program = program().with_context(|| missing(release))?;
     voice(Message::Line(&format!(
-        "fetching the jars of Cassandra {release} with Maven, once (about 70 MB)"
+        "downloading the jars of Cassandra {release} with Maven, once (about 70 MB)"
     )));
     let mut command = process::command(&program);
     command.arg("-B").arg("-f").arg(work.join("pom.xml")).arg(COPY_GOAL);
@@ -89,7 +88,7 @@ pub(crate) fn run(
     })?;
     let Some(status) = status else {
         bail!(
-            "Maven did not end within {} s, and was ended",
+            "Maven did not end within {} s, so cassay stopped it",
             LIMIT.as_secs()
         );
     };
@@ -97,8 +96,8 @@ pub(crate) fn run(
         return Ok(());
     }
     bail!(
-        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is there a network? Maven \
-         has its own settings (proxy, mirror) in ~/.m2/settings.xml",
+        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: check the network; Maven has \
+         its own settings (proxy, mirror) in ~/.m2/settings.xml",
         failures.join("\n  ")
     )
 }

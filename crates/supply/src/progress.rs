@@ -53,7 +53,7 @@ pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a
         Message::Line(line) => say(line),
         Message::Progress(progress) => {
             let now = progress.quarters();
-            // The next message makes a line for the last quarter unnecessary.
+            // After the next message, a line for the last quarter is unnecessary.
             if now > quarters && now < 4 {
                 say(&progress.words());
             }

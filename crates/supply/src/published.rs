@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use versions::{Home, Release};
 
-/// Answers by version, because the rules ask again for each variant.
+/// Answers by version, because the rules query again for each variant.
 static ANSWERS: Mutex<BTreeMap<String, Option<bool>>> = Mutex::new(BTreeMap::new());
 
 /// Returns true if the repository has a release, or if Maven's cache or the distribution that the

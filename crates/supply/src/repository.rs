@@ -62,7 +62,7 @@ impl Repository {
             // The part before the @ may contain a password.
             let shown = address.rsplit('@').next().unwrap_or_default();
             bail!(
-                "{shown:?} is not the address of a Maven repository\nhint: it begins with \
+                "{shown:?} is not the address of a Maven repository\nhint: an address begins with \
                  https://, such as {CENTRAL}"
             );
         }
@@ -134,7 +134,7 @@ impl Repository {
     /// Returns the route of the connection, for messages.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
-            " (asked through the proxy of the environment)"
+            " (through the proxy of the environment)"
         } else {
             ""
         }
@@ -194,8 +194,7 @@ fn tls() -> Result<TlsConfig> {
         (true, Some(name)) => {
             let why = found.errors.first().map(ToString::to_string);
             bail!(
-                "{name} names no certificate that can be read{}\nhint: it is a file in PEM, or \
-                 unset it",
+                "{name} names no readable certificate{}\nhint: use a PEM file, or unset it",
                 why.map(|why| format!(": {why}")).unwrap_or_default()
             )
         }
@@ -216,7 +215,7 @@ pub(crate) fn named_by_environment() -> Option<String> {
 pub(crate) fn chosen(named: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
     let address = named.or(mirror).unwrap_or(CENTRAL);
     Repository::new(address).with_context(|| match (named, mirror) {
-        (Some(_), _) => "the repository that is named",
+        (Some(_), _) => "the configured repository",
         (None, Some(_)) => "the mirror of Maven's settings.xml",
         (None, None) => "Maven Central",
     })

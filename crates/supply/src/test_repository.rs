@@ -43,7 +43,7 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
 
 /// A running repository.
 pub(crate) struct RunningRepository {
-    /// Its address.
+    /// Address of the repository.
     pub address: String,
     /// Requests, with the path and the first byte of a range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,

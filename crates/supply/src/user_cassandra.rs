@@ -67,7 +67,7 @@ pub(crate) fn unpacked(
     let found = digest_of(file).with_context(|| format!("read {}", file.display()))?;
     ensure!(
         found.eq_ignore_ascii_case(sha256),
-        "{} is not the file that is meant: its SHA-256 is {found}, not {sha256}",
+        "{} is not the expected file: its SHA-256 is {found}, not {sha256}",
         file.display()
     );
     let folder = cache.join(format!("{UNPACKED}{found}"));
@@ -117,7 +117,7 @@ pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> R
         return Ok(());
     }
     let shown = command.join(" ");
-    let (program, arguments) = command.split_first().context("a build names no program")?;
+    let (program, arguments) = command.split_first().context("a build has no program")?;
     voice(Message::Line(&format!(
         "building in {}: {shown}",
         home.display()

@@ -150,13 +150,13 @@ pub(crate) fn times<'r, R: 'r>(
     t_s: impl Fn(&R) -> f64 + Copy + 'r,
 ) -> Table<'r, R> {
     table
-        .time("at", "Begin, by the wall clock.", move |row| {
+        .time("at", "Start, by the wall clock.", move |row| {
             head(row).to_unix_us(t_s(row))
         })
         .number(
             "window_s",
             "s",
-            "Begin, relative to the measured window of its trial; negative before it.",
+            "Start, relative to the measured window of its trial; negative before the window.",
             move |row| head(row).in_window(t_s(row)),
         )
 }

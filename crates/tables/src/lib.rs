@@ -53,8 +53,8 @@ pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Export
     match run.state {
         RunState::Finished => {}
         RunState::Interrupted => exported.notes.push(
-            "the run was interrupted: what its trials have left is there; it has no points and no \
-             comparisons (`cassay resume` takes it up again)"
+            "the run was interrupted: the export contains the data of its trials, but no points \
+             and no comparisons (`cassay resume` continues the run)"
                 .to_owned(),
         ),
         RunState::Running => exported.notes.push(
@@ -63,8 +63,8 @@ pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Export
     }
     if run.is_long && !wanted.every_reading {
         exported.notes.push(
-            "the run is long: its probes are there as stretches of time, at most 512 of each \
-             series (`--every-reading` writes all readings)"
+            "the run is long: the export contains its probe readings as periods, at most 512 of \
+             each series (`--every-reading` writes all readings)"
                 .to_owned(),
         );
     }

@@ -71,7 +71,7 @@ impl Folder {
             fs::remove_file(&path).ok()?;
             let (shown, bytes) = (path.display(), measure::number::bytes(bytes));
             Some(format!(
-                "removed {shown} ({bytes}), which an export that was killed has left"
+                "cassay removed {shown} ({bytes}), the leftover of a killed export"
             ))
         };
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
@@ -92,7 +92,7 @@ impl Folder {
                 return Ok(made);
             }
         }
-        bail!("{} loses each file that is made in it", self.path.display())
+        bail!("{} loses each new file", self.path.display())
     }
 
     /// Begins a table.
@@ -106,7 +106,7 @@ impl Folder {
                 #[cfg(feature = "parquet")]
                 Format::Parquet => Writer::Parquet(Box::new(ParquetFile::begin(to, &words)?)),
                 #[cfg(not(feature = "parquet"))]
-                Format::Parquet => anyhow::bail!("this program was built without Parquet"),
+                Format::Parquet => anyhow::bail!("this build of cassay lacks Parquet"),
             };
             Ok(OneFile {
                 format: *format,
@@ -197,7 +197,7 @@ mod tests {
         assert!(root.path().join("trials.csv").exists());
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
-            said[0].contains("which an export that was killed has left"),
+            said[0].contains("the leftover of a killed export"),
             "{said:?}"
         );
         assert_eq!(folder.sweep(), Vec::<String>::new());

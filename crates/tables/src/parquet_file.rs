@@ -139,7 +139,7 @@ impl ColumnValues {
                 all.push(value);
                 true
             }
-            // A column yields values of its own type, or absent ones.
+            // A column contains values of its own type, or absent values.
             _ => false,
         };
         self.levels.push(if is_there { THERE } else { NULL });

@@ -95,7 +95,7 @@ impl LocalSpec {
         differs("the data center", self.datacenter != from.datacenter);
         differs("the address", self.address != from.address);
         differs(
-            "who may connect",
+            "the users who may connect",
             self.authentication != from.authentication,
         );
         differs("the hosts or their volumes", fixed(self) != fixed(from));

@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// An address, with one port or with any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
-    /// The address.
+    /// IP address of the node.
     pub ip: IpAddr,
     /// Its port. `None` means any port.
     pub port: Option<u16>,
@@ -23,7 +23,7 @@ impl FromStr for NodePlace {
         let read = with_port.or_else(|_| text.parse::<IpAddr>().map(|ip| (ip, None)));
         match read {
             Ok((_, Some(0))) | Err(_) => {
-                Err("an address is written 10.0.0.5, 10.0.0.5:9042 or [fd00::5]:9042")
+                Err("write an address as 10.0.0.5, 10.0.0.5:9042 or [fd00::5]:9042")
             }
             Ok((ip, port)) => Ok(NodePlace { ip, port }),
         }

@@ -110,7 +110,7 @@ impl Allow {
                 !text.is_empty() && text.chars().all(is_part)
             };
             if !is_name(keyspace) || !name.is_none_or(is_name) {
-                return Err(format!("\"{object}\" names no keyspace or table: {form}"));
+                return Err(format!("\"{object}\" is not a keyspace or table: {form}"));
             }
             all.objects.insert((
                 act,

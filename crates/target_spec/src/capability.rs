@@ -101,7 +101,7 @@ impl Capability {
 /// the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapabilityStatus {
-    /// The capability.
+    /// Capability with this status.
     #[serde(rename = "ability")]
     pub capability: Capability,
     /// True if it is present.

@@ -1,4 +1,4 @@
-//! JVM options that set another heap than `heap`, which is the setting that plans and reports use.
+//! JVM options that override the setting `heap`. Plans and reports use that setting.
 
 use crate::spec::LocalSpec;
 
@@ -45,9 +45,7 @@ pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
             || size(&INITIAL).is_some_and(|bytes| bytes > heap);
         let shown = measure::number::bytes(heap);
         if is_other {
-            Some(format!(
-                "`heap` is {shown}, but `{option}` sets another heap"
-            ))
+            Some(format!("`heap` is {shown}, but `{option}` overrides it"))
         } else if RECKONED.iter().any(|prefix| option.starts_with(prefix)) {
             Some(format!("`heap` is {shown}, so `{option}` has no effect"))
         } else {

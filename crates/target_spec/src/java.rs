@@ -60,7 +60,7 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     (!fits.contains(major)).then(|| {
         (
             format!(
-                "Java {major} is requested, but Cassandra {} starts on {}",
+                "the study requests Java {major}, but Cassandra {} starts on {}",
                 spec.release,
                 majors_words(&fits)
             ),
@@ -95,8 +95,8 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {
         format!(
-            "Cassandra {release} runs on Java {major}, a combination that its makers do not \
-             support: Cassandra {} is made for Java {}",
+            "Cassandra {release} runs on Java {major}, a combination that its developers do not \
+             support: Cassandra {} is for Java {}",
             line.name,
             majors_words(line.java_supported)
         )
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(majors("5.0"), [17, 11]);
         assert_eq!(majors("6.0"), [17, 21, 11]);
         let said = |line: &str| java_unsupported(&Release::parse(line).unwrap(), 17);
-        assert!(said("4.1").is_some_and(|said| said.ends_with("is made for Java 8 or 11")));
+        assert!(said("4.1").is_some_and(|said| said.ends_with("is for Java 8 or 11")));
         assert_eq!(said("5.0"), None);
     }
 }

@@ -119,9 +119,9 @@ impl Default for NodePods {
 pub struct PodPlace {
     /// Context of kubectl's configuration. `None` means the current one.
     pub context: Option<String>,
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Name of the container in it.
     pub container: String,

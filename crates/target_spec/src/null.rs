@@ -111,7 +111,7 @@ pub enum Reads {
         /// Length of each text, blob and other cell of variable width, in bytes.
         cell_bytes: u32,
     },
-    /// Many rows like that of [`Reads::Row`], in pages if the request asks for pages. It ignores
+    /// Many rows like that of [`Reads::Row`], in pages if the request specifies pages. It ignores
     /// limits in the statement.
     Rows {
         /// Number of rows.

@@ -9,7 +9,7 @@ use topology::{Smt, Units};
 pub struct Topology {
     /// Rule for the placement.
     pub placing: Placing,
-    /// CPUs of each node. `None` means an equal share of the available ones.
+    /// CPUs of each node. `None` means an equal share of the available CPUs.
     pub cpus: Option<u32>,
     /// Part of the machine for all nodes together. `None` means the whole machine.
     pub part: Option<(Units, u32)>,

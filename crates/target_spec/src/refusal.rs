@@ -19,7 +19,7 @@ pub struct SpecRefusal {
     pub key: &'static str,
     /// Reason, with its value.
     pub why: String,
-    /// The remedy.
+    /// Way to correct the mistake.
     pub hint: String,
 }
 
@@ -33,14 +33,14 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     let classes = class_sharing_refusal(spec).map(|why| SpecRefusal {
         key: "class_sharing",
         why,
-        hint: "leave it out, or take another collector or heap".to_owned(),
+        hint: "omit it, or use another collector or heap".to_owned(),
     });
     let heap = heap_refusal(spec).map(|why| SpecRefusal {
         key: "jvm",
         why,
         hint:
-            "write the size in `heap`, which sets the initial and the largest heap, and remove the \
-               option"
+            "write the size in `heap`, which sets the initial and the maximum heap, and remove the \
+             option"
                 .to_owned(),
     });
     java.into_iter().chain(classes).chain(heap).collect()
@@ -51,8 +51,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(
-        "class data sharing is requested, but not possible with {what}: objects, or pointers to \
-         them, have another form than in the archive"
+        "the study requests class data sharing, which is impossible with {what}: objects, or \
+         pointers to them, differ from the archive"
     ))
 }
 

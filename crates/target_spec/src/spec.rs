@@ -65,7 +65,7 @@ pub struct LocalSpec {
     pub origin: Origin,
     /// Identity of the build, if it existed when the study was read.
     pub build: Option<Box<BuildIdentity>>,
-    /// Java of the nodes. `None` means a suitable one among the installed ones.
+    /// Java of the nodes. `None` means a suitable one among the installed versions.
     pub java: Option<JavaChoice>,
     /// Number of nodes, 1 to [`NODES_COUNT_MAX`].
     pub nodes: usize,
@@ -213,7 +213,7 @@ pub enum Origin {
     Home(PathBuf),
     /// A distribution as one file.
     Tarball {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Its SHA-256 in lower-case hexadecimal digits.
         sha256: String,

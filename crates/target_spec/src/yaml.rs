@@ -15,7 +15,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "initial_token",
             "partitioner",
         ],
-        "the ring is made by cassay, with tokens spread evenly",
+        "cassay creates the ring, with evenly spread tokens",
     ),
     (
         &[
@@ -26,7 +26,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "rpc_interface",
             "broadcast_rpc_address",
         ],
-        "every node has a separate address, chosen by cassay",
+        "cassay chooses a separate address for every node",
     ),
     (
         &[
@@ -36,7 +36,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "native_transport_port_ssl",
             "start_native_transport",
         ],
-        "ports are chosen by cassay, where they are free",
+        "cassay chooses free ports",
     ),
     (
         &[
@@ -47,7 +47,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "saved_caches_directory",
             "cdc_raw_directory",
         ],
-        "a node's files are where cassay can remove them",
+        "cassay stores a node's files in a folder that it can remove",
     ),
     (
         &[
@@ -56,7 +56,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "authorizer",
             "client_encryption_options",
         ],
-        "racks are set with `racks`, passwords with `authentication`, and there is no TLS",
+        "`racks` sets racks, `authentication` sets passwords, and cassay's nodes use no TLS",
     ),
 ];
 
@@ -70,7 +70,7 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
         "commitlog_sync",
         &["batch", "group"],
         "commitlog_sync_period",
-        "a period is only for periodic syncing",
+        "a period applies only to periodic syncing",
     ),
     (
         "commitlog_disk_access_mode",
@@ -82,7 +82,7 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
         "commitlog_disk_access_mode",
         &["mmap"],
         "commitlog_compression",
-        "compressed segments are not mapped",
+        "Cassandra does not map compressed segments",
     ),
 ];
 
@@ -99,7 +99,7 @@ pub fn yaml_refusal(
         hint: hint.to_owned(),
     };
     if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key)) {
-        let why = format!("{key} of cassandra.yaml cannot be set: {why}");
+        let why = format!("you cannot set {key} of cassandra.yaml: {why}");
         return Some(refusal(why, "remove it"));
     }
     // A release that is not pinned may have other settings, and a build may have other types.
@@ -121,7 +121,7 @@ pub fn yaml_refusal(
         return Some(refusal(why, LACKED_CLASS_HINT));
     }
     out_of_range(release.line(), key, value)
-        .map(|why| refusal(why, "remove it, or write such a value"))
+        .map(|why| refusal(why, "remove it, or write a value of this form"))
 }
 
 /// Ranges of numbers that a node accepts when it starts, although the type allows others. Observed
@@ -176,7 +176,7 @@ fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
     let words = WORDS_REFUSED.iter().find(|(name, _)| *name == key)?.1;
     words
         .contains(&text)
-        .then(|| format!("{key} cannot be {value}: no node starts with it"))
+        .then(|| format!("{key} cannot be {value}: no node starts with this value"))
 }
 
 /// Returns the class, at any depth of a value, that a line does not contain.
@@ -218,9 +218,9 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
     let is_group = named.get("commitlog_sync").is_some_and(|sync| sync == "group");
     if is_group && !named.keys().any(|name| name.starts_with("commitlog_sync_group_window")) {
         let refusal = YamlRefusal {
-            why: "commitlog_sync: group of cassandra.yaml needs commitlog_sync_group_window"
+            why: "commitlog_sync: group of cassandra.yaml requires commitlog_sync_group_window"
                 .to_owned(),
-            hint: "add `commitlog_sync_group_window: 10ms`, or another such time".to_owned(),
+            hint: "add `commitlog_sync_group_window: 10ms`, or another duration".to_owned(),
         };
         found.push(("commitlog_sync".to_owned(), refusal));
     }
@@ -269,7 +269,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
 pub struct YamlRefusal {
     /// The problem, including the key.
     pub why: String,
-    /// The remedy.
+    /// Way to correct the setting.
     pub hint: String,
 }
 

@@ -5,8 +5,7 @@ use crate::machine::Machine;
 use crate::request::PlacementRequest;
 
 /// Places instance k on the CPUs k·V to k·V + V − 1 of the list of allowed CPUs, like a script
-/// without knowledge of the topology. Returns the CPUs of each instance, and leaves out missing
-/// numbers.
+/// without knowledge of the topology. Returns the CPUs of each instance, and omits missing numbers.
 pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     let all: Vec<u32> = machine.allowed_cpus().iter().collect();
     let vcpus = wish.vcpus.max(1) as usize;

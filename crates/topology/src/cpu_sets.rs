@@ -11,7 +11,7 @@ use crate::machine::{
 
 /// Maximum number of nodes, which is the kernel's limit.
 pub(crate) const NODES_MAX: usize = 1024;
-/// Maximum number of devices. Further devices are left out, with a note.
+/// Maximum number of devices. Further devices are omitted, with a note.
 pub(crate) const DEVICES_MAX: usize = 4096;
 
 /// The data of a source, as sets. All fields except `online` may be empty.
@@ -100,13 +100,16 @@ impl Raw {
         let refuse = |what: String, hint: &str| Err(ReadError::new(&self.source, what, hint));
         if self.online.is_empty() {
             return refuse(
-                "no CPU is online in it".to_owned(),
-                "is this the root of a machine's files? It has sys/devices/system/cpu below it",
+                "the description contains no online CPU".to_owned(),
+                "name the root of a machine's files, which contains sys/devices/system/cpu",
             );
         }
         if self.nodes.len() > NODES_MAX {
             return refuse(
-                format!("{} NUMA nodes; {NODES_MAX} are read", self.nodes.len()),
+                format!(
+                    "{} NUMA nodes; cassay reads at most {NODES_MAX}",
+                    self.nodes.len()
+                ),
                 "the kernel itself has at most 1024; the description is damaged",
             );
         }
@@ -121,7 +124,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Adds the data that the source leaves out, with a note.
+    /// Adds the data that the source omits, with a note.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
         if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {
@@ -132,8 +135,8 @@ impl Raw {
             let twice = node.cpus.intersection(&seen);
             if !twice.is_empty() {
                 self.notes.push(format!(
-                    "node {} lists CPUs {twice}, which another node has; they count as the \
-                     other's, and its memory as memory without CPUs",
+                    "node {} lists CPUs {twice}, which another node also lists. They count as CPUs \
+                     of the other node, and the memory of this node counts as memory without CPUs",
                     node.os
                 ));
             }
@@ -146,7 +149,7 @@ impl Raw {
             if let Some(node) = home {
                 let os = node.os;
                 self.notes.push(format!(
-                    "no NUMA node lists CPUs {homeless}; they are taken as of node {os}"
+                    "no NUMA node lists CPUs {homeless}; cassay assigns them to node {os}"
                 ));
                 node.cpus.extend(homeless.iter());
             }
@@ -155,9 +158,9 @@ impl Raw {
         let rest = self.online.difference(&packaged);
         if !rest.is_empty() {
             self.notes.push(if packaged.is_empty() {
-                "no packages are stated; all CPUs count as one package".to_owned()
+                "the description has no packages; all CPUs count as one package".to_owned()
             } else {
-                format!("no package has CPUs {rest}; they count as a separate one")
+                format!("no package has CPUs {rest}; they count as a separate package")
             });
             self.packages.push((None, rest));
         }
@@ -166,19 +169,19 @@ impl Raw {
     /// If no node has an online CPU, gives all CPUs to the first node or to a new node.
     fn adopt_all(&mut self) {
         if self.nodes.is_empty() {
-            let note = "no NUMA nodes are stated; the whole machine is taken as node 0";
+            let note = "the description has no NUMA nodes; the whole machine counts as node 0";
             self.notes.push(note.to_owned());
             self.nodes.push(RawNode::default());
         } else {
             let os = self.nodes[0].os;
             self.notes.push(format!(
-                "no NUMA node lists a CPU; all are taken as of node {os}"
+                "no NUMA node lists a CPU; all CPUs count as CPUs of node {os}"
             ));
         }
         self.nodes[0].cpus = self.online.clone();
     }
 
-    /// Returns the position of each core, which is that of its first CPU.
+    /// Returns the position of the first CPU of each core.
     fn seats(&mut self) -> Vec<CorePosition> {
         let packages = owners(self.packages.iter().map(|(_, set)| set));
         let nodes = owners(self.nodes.iter().map(|node| &node.cpus));
@@ -225,8 +228,8 @@ impl Raw {
             .collect();
         if !torn.is_empty() {
             self.notes.push(format!(
-                "the threads of a core (CPUs {torn}) are stated to be in different places; each \
-                 core is assumed to be in the place of its first CPU"
+                "the description puts threads of one core (CPUs {torn}) in different places. \
+                 cassay assumes that each core is in the place of its first CPU"
             ));
         }
         seats
@@ -321,14 +324,16 @@ impl Raw {
         self.devices.dedup();
         if self.devices.len() > DEVICES_MAX {
             let count = self.devices.len();
-            self.notes.push(format!("{count} devices; the first {DEVICES_MAX} are kept"));
+            self.notes.push(format!(
+                "{count} devices; cassay keeps the first {DEVICES_MAX}"
+            ));
             self.devices.truncate(DEVICES_MAX);
         }
         machine.devices = self.devices;
         if machine.l3.iter().any(|l3| !l3.is_real) {
             self.notes.push(
-                "no L3 cache is stated for some cores; the cores of a NUMA node in one package \
-                 are treated as if they shared one"
+                "the description has no L3 cache for some cores. cassay assumes that the cores of \
+                 a NUMA node in one package share an L3"
                     .to_owned(),
             );
         }

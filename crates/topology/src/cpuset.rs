@@ -65,12 +65,12 @@ impl CpuSet {
     pub fn parse_map(text: &str) -> Result<CpuSet, String> {
         let text = text.trim();
         if text.contains("0xf...f") {
-            return Err(format!("the map {text} has no end"));
+            return Err(format!("the map {text} is unterminated"));
         }
         let words: Vec<&str> = text.split(',').collect();
         if words.len() > CPU_NUMBERS_MAX as usize / 32 {
             return Err(format!(
-                "the map has {} words of 32 bits; {} are read",
+                "the map has {} words of 32 bits; cassay reads at most {}",
                 words.len(),
                 CPU_NUMBERS_MAX / 32
             ));
@@ -186,7 +186,7 @@ fn number(text: &str) -> Result<u32, String> {
         .map_err(|_| format!("{text:?} is not a CPU or node number"))?;
     if number >= CPU_NUMBERS_MAX {
         return Err(format!(
-            "{number} is too high; numbers below {CPU_NUMBERS_MAX} are read"
+            "{number} is too high; cassay reads numbers below {CPU_NUMBERS_MAX}"
         ));
     }
     Ok(number)
@@ -196,7 +196,7 @@ fn number(text: &str) -> Result<u32, String> {
 fn parse_stride(text: &str) -> Result<(u32, u32), String> {
     let (used, group) = text
         .split_once('/')
-        .ok_or_else(|| format!("{text:?} is not a stride; one looks like 2/8"))?;
+        .ok_or_else(|| format!("{text:?} is not a stride, such as 2/8"))?;
     let (used, group) = (number(used)?, number(group)?);
     match group {
         0 => Err(format!("the stride {text:?} has groups of 0")),

@@ -44,7 +44,7 @@ pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     }
     draw_distances(machine, &mut text);
     for device in &machine.devices {
-        let node = device.node_os.map_or("no node stated".to_owned(), |os| format!("node {os}"));
+        let node = device.node_os.map_or("no node".to_owned(), |os| format!("node {os}"));
         write(&mut text, format!("{}: {node}", device.name));
     }
     for note in &machine.notes {

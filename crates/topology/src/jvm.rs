@@ -86,12 +86,12 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     if nodes.len() < 2 {
         let reason = match jdk {
             ..=10 => format!(
-                "one NUMA node: UseNUMA must be off, since JDK {jdk} would cut the young space \
+                "one NUMA node: UseNUMA must be off, because JDK {jdk} would cut the young space \
                  into parts for all nodes of the machine and use one"
             ),
             _ => {
-                "one NUMA node: UseNUMA would turn itself off; it is off by option, and the start \
-                  script's --interleave=all is dropped"
+                "one NUMA node: UseNUMA would turn itself off; an option turns it off, and removes \
+                 --interleave=all of the start script"
                     .to_owned()
             }
         };

@@ -18,7 +18,7 @@ const HINT: &str = "write it with `LC_ALL=C lscpu -J -e=CPU,NODE,SOCKET,CORE,CAC
 
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     let value: Value = serde_json::from_str(&with_dashes_as_null(text))
-        .map_err(|error| ReadError::new(place, format!("no well-formed JSON: {error}"), HINT))?;
+        .map_err(|error| ReadError::new(place, format!("not well-formed JSON: {error}"), HINT))?;
     let bad = |what: String| ReadError::new(place, what, HINT);
     if let Some(rows) = value.get("cpus").and_then(Value::as_array) {
         return table(rows, place).map_err(bad)?.build();

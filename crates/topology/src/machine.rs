@@ -51,7 +51,7 @@ pub struct Package {
 /// A die of a package.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Die {
-    /// Its package.
+    /// Package of the die.
     pub package: usize,
     /// Its cores, ascending.
     pub cores: Vec<usize>,

@@ -60,8 +60,8 @@ impl Tree {
         let broken = |error: std::io::Error| {
             ReadError::new(
                 place,
-                format!("the archive cannot be unpacked: {error}"),
-                "is it a whole tar, .tar.gz or .tar.bz2? Otherwise name the unpacked folder",
+                format!("cassay cannot unpack the archive: {error}"),
+                "use a complete tar, .tar.gz or .tar.bz2, or name the unpacked folder",
             )
         };
         let mut archive = Archive::default();
@@ -78,7 +78,7 @@ impl Tree {
             }
             let name = entry_name(&entry.path_bytes(), place)?;
             if archive.names_bytes > NAMES_BYTES_MAX {
-                let what = format!("its names have more than {NAMES_BYTES_MAX} bytes in all");
+                let what = format!("its names have more than {NAMES_BYTES_MAX} bytes in total");
                 return Err(ReadError::new(place, what, PACK_HINT));
             }
             match entry.header().entry_type() {
@@ -273,7 +273,7 @@ fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     let name = clean(path);
     let count = parts(&name).count();
     if count > NAME_PARTS_MAX {
-        let what = format!("a name of {count} folders; the most is {NAME_PARTS_MAX}");
+        let what = format!("a name of {count} folders; the maximum is {NAME_PARTS_MAX}");
         return Err(ReadError::new(place, what, PACK_HINT));
     }
     Ok(name)
@@ -285,7 +285,7 @@ fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
         return Ok(());
     }
     let what = format!(
-        "a name of {} bytes; the most is {NAME_BYTES_MAX}",
+        "a name of {} bytes; the maximum is {NAME_BYTES_MAX}",
         path.len()
     );
     Err(ReadError::new(place, what, PACK_HINT))
@@ -308,7 +308,7 @@ mod tests {
             vec![b'a'; NAME_BYTES_MAX + 1],
         ] {
             let error = entry_name(&path, "m").unwrap_err();
-            assert!(error.what.contains("the most is"), "{error}");
+            assert!(error.what.contains("the maximum is"), "{error}");
         }
     }
 }

@@ -12,10 +12,9 @@ use crate::request::{PlacementRequest, Profile};
 /// The whole plan for one machine. The same machine and request give the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`crate::fingerprint`] of the machine for which it was made. The plan is valid only for that
-    /// machine.
+    /// [`crate::fingerprint`] of the machine of the plan. The plan is valid only for that machine.
     pub fingerprint: String,
-    /// The request.
+    /// Request that the plan fulfils.
     pub wish: PlacementRequest,
     /// The instances, in order.
     pub instances: Vec<Instance>,
@@ -37,7 +36,7 @@ pub struct Plan {
     pub reasons: Vec<String>,
     /// Arguments against the plan, in sentences. May be empty.
     pub warnings: Vec<String>,
-    /// Number of exchanges that were evaluated to make the plan.
+    /// Number of exchanges that the planner evaluated.
     pub exchanges_weighed: u64,
 }
 
@@ -156,7 +155,7 @@ impl fmt::Display for VirtualTopology {
 /// Start options of a JVM.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Jvm {
-    /// Options in the order in which they are given.
+    /// Options in their original order.
     pub options: Vec<String>,
     /// `-Xms` and `-Xmx` in bytes. `None` if no memory is known. Never 32 to 38 GB, because such
     /// heaps have uncompressed pointers, and hold fewer objects than a heap of 31 GB.
@@ -168,7 +167,7 @@ pub struct Jvm {
     pub parallel_gc_threads: u32,
     /// `-XX:ConcGCThreads`, likewise.
     pub conc_gc_threads: u32,
-    /// True if `-XX:+UseNUMA` is given.
+    /// True if `-XX:+UseNUMA` is set.
     pub use_numa: bool,
     /// Nodes that the JVM sees and to which it is bound. The numbers are those of the guest or, for
     /// a process, those of the machine.
@@ -183,13 +182,13 @@ pub struct Jvm {
 /// Settings of cassandra.yaml.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Yaml {
-    /// `concurrent_reads`
+    /// Most reads at once, for the setting of the same name.
     pub concurrent_reads: u32,
-    /// `concurrent_writes`
+    /// Most writes at once, for the setting of the same name.
     pub concurrent_writes: u32,
-    /// `concurrent_counter_writes`
+    /// Most counter writes at once, for the setting of the same name.
     pub concurrent_counter_writes: u32,
-    /// `concurrent_compactors`
+    /// Most compactions at once, for the setting of the same name.
     pub concurrent_compactors: u32,
 }
 

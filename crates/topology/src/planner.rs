@@ -56,7 +56,7 @@ pub(crate) struct Attempt {
     pub pool: Pool,
     pub instances: Vec<Vec<PlacedCell>>,
     pub housekeeping: Vec<NodeCpus>,
-    /// True if the reserve according to perftune did not fit and was given up.
+    /// True if the plan omits the reserve according to perftune, because it did not fit.
     pub gave_up_housekeeping: bool,
     /// True if threads of a core are allocated separately.
     pub shares_cores: bool,

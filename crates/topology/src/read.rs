@@ -30,7 +30,7 @@ impl Machine {
                 place,
                 "the file is empty",
                 "name a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
-                 `lscpu -J`, or a description like \"pack:2 l3:1 core:8 pu:2\"",
+                 `lscpu -J`, or a description such as \"pack:2 l3:1 core:8 pu:2\"",
             ));
         };
         if metadata.is_dir() {
@@ -45,8 +45,8 @@ impl Machine {
             )),
             Err(error) => Err(ReadError::new(
                 place,
-                format!("cannot be read: {error}"),
-                "check that the file exists and may be read",
+                format!("cassay cannot read it: {error}"),
+                "check that the file exists and is readable",
             )),
         }
     }
@@ -62,15 +62,19 @@ impl Machine {
         if bytes.len() > TEXT_BYTES_MAX {
             return Err(ReadError::new(
                 place,
-                format!("{} bytes of text; {TEXT_BYTES_MAX} are read", bytes.len()),
-                "is it a description of one machine?",
+                format!(
+                    "{} bytes of text; cassay reads at most {TEXT_BYTES_MAX}",
+                    bytes.len()
+                ),
+                "check that this is a description of one machine",
             ));
         }
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Err(ReadError::new(
                 place,
                 "neither a known kind of archive nor text in UTF-8",
-                "archives may be tar, tar.gz and tar.bz2; unpack others and name the folder",
+                "archives may be tar, tar.gz and tar.bz2; unpack other archives and name the \
+                 folder",
             ));
         };
         let text = text.trim_start_matches('\u{feff}').trim();

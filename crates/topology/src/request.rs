@@ -31,7 +31,7 @@ pub struct PlacementRequest {
     /// Number of CPUs above which the plan advises dividing an instance. The default is 48, up to
     /// which one Cassandra scales according to Intel.
     pub max_cpus_per_instance: u32,
-    /// The garbage collector.
+    /// Garbage collector of each instance.
     pub collector: Collector,
     /// The major version of the JDK.
     pub jdk: u32,

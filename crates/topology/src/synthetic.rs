@@ -27,7 +27,7 @@ enum LevelKind {
     Cache(u32),
     Core,
     Pu,
-    /// Groups, tiles, clusters and instruction caches, which only make the tree deeper.
+    /// Groups, tiles, clusters and instruction caches, which only add levels to the tree.
     Other,
     /// Not stated. Either all levels are unstated or all are stated.
     Unstated,
@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
         ReadError::new(
             place,
             what,
-            "a description looks like \"pack:2 [numa(memory=256GiB)] l3:1 core:28 pu:2\"",
+            "a description has the form \"pack:2 [numa(memory=256GiB)] l3:1 core:28 pu:2\"",
         )
     };
     let mut levels = parse(&text).map_err(bad)?;
@@ -101,7 +101,7 @@ fn parse(text: &str) -> Result<Vec<Level>, String> {
             let end = inner.find(']').ok_or("a [ without its ]")?;
             last.attached.push(attached(&inner[..end])?);
             if last.attached.len() > NODES_MAX {
-                return Err(format!("more than {NODES_MAX} nodes at one place"));
+                return Err(format!("more than {NODES_MAX} nodes in one place"));
             }
             rest = &inner[end + 1..];
             continue;
@@ -119,7 +119,7 @@ fn attached(text: &str) -> Result<Attributes, String> {
     let name_end = text.find(['(', ':', ' ']).unwrap_or(text.len());
     if kind(&text[..name_end])? != LevelKind::Node {
         return Err(format!(
-            "[{text}] is not a NUMA node; only those are attached"
+            "[{text}] is not a NUMA node; only NUMA nodes can be attached"
         ));
     }
     match text.find('(') {
@@ -145,7 +145,7 @@ fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     let width = above.saturating_mul(count);
     if width == 0 || width > CPU_NUMBERS_MAX as usize {
         return Err(format!(
-            "{item:?} makes {width} objects; from 1 to {CPU_NUMBERS_MAX} are read"
+            "{item:?} results in {width} objects; cassay reads 1 to {CPU_NUMBERS_MAX}"
         ));
     }
     let mut rest = &counted[digits..];
@@ -195,7 +195,8 @@ fn kind(name: &str) -> Result<LevelKind, String> {
     let found = known.iter().find(|(full, _)| named.len() >= 2 && full.starts_with(named));
     found.map(|(_, kind)| *kind).ok_or_else(|| {
         format!(
-            "{name:?} is not a level; those are package, numa, die, l3, l2, l1, core, pu, group"
+            "{name:?} is not a level; the levels are package, numa, die, l3, l2, l1, core, pu, \
+             group"
         )
     })
 }
@@ -210,7 +211,7 @@ fn attributes(text: &str) -> Result<(Attributes, &str), String> {
             "size" | "memory" => found.size_bytes = Some(bytes(value)?),
             "memorysidecachesize" => found.side_cache_bytes = Some(bytes(value)?),
             "indexes" => found.indexes = Some(value.to_owned()),
-            // hwloc ignores unknown attributes, and new versions write new ones.
+            // hwloc ignores unknown attributes, and new versions write new attributes.
             _ => {}
         }
     }
@@ -242,7 +243,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 /// to four caches, core.
 fn infer(levels: &mut [Level]) -> Result<(), String> {
     let Some(last) = levels.last_mut().filter(|last| last.name != "machine") else {
-        return Err("there are no levels".to_owned());
+        return Err("the description has no levels".to_owned());
     };
     if last.kind == LevelKind::Unstated {
         last.kind = LevelKind::Pu;
@@ -254,7 +255,7 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
         return Ok(());
     }
     if unstated != end - 1 {
-        return Err("some levels have names and others not".to_owned());
+        return Err("some levels have names, and others do not".to_owned());
     }
     let mut left = unstated;
     let mut need = |count: usize| {
@@ -303,7 +304,7 @@ fn check(levels: &[Level]) -> Result<(), String> {
         (LevelKind::Core, "core"),
     ] {
         if count(kind) > 1 {
-            return Err(format!("there are {} levels called {name}", count(kind)));
+            return Err(format!("{} levels have the name {name}", count(kind)));
         }
     }
     let attached: usize = levels.iter().map(|level| level.attached.len() * level.width).sum();
@@ -311,7 +312,9 @@ fn check(levels: &[Level]) -> Result<(), String> {
         return Err("NUMA nodes are both a level and attached".to_owned());
     }
     if attached > NODES_MAX {
-        return Err(format!("{attached} NUMA nodes; {NODES_MAX} are read"));
+        return Err(format!(
+            "{attached} NUMA nodes; cassay reads at most {NODES_MAX}"
+        ));
     }
     Ok(())
 }
@@ -325,7 +328,7 @@ fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
         ..Raw::default()
     };
     if raw.online.len() != total {
-        return Err("the indexes of pu name a number twice".to_owned());
+        return Err("the indexes of pu contain a number twice".to_owned());
     }
     for (depth, level) in levels.iter().enumerate() {
         let below = total / level.width;

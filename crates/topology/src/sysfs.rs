@@ -29,8 +29,9 @@ pub(crate) fn read(tree: &Tree, source: &str) -> Result<Machine, ReadError> {
     let files = Files::find(tree).ok_or_else(|| {
         ReadError::new(
             source,
-            "there are no files of a machine: no sys/devices/system/cpu and no proc/cpuinfo",
-            "name the folder that has sys/ (and proc/) in it, or that sys folder itself",
+            "the folder contains no files of a machine: no sys/devices/system/cpu and no \
+             proc/cpuinfo",
+            "name the folder that contains sys/ (and proc/), or the sys folder itself",
         )
     })?;
     let mut raw = Raw {

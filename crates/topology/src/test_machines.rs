@@ -35,7 +35,7 @@ pub struct Cpu {
 /// A made-up machine.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
-    /// Its CPUs.
+    /// CPUs of the machine.
     pub cpus: Vec<Cpu>,
     /// Memory of each node in GiB, by OS number. It also contains nodes without CPUs.
     pub memory_gib: BTreeMap<u32, u64>,

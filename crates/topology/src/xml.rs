@@ -29,7 +29,7 @@ fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     };
     if text.len() > XML_BYTES_MAX {
         return refuse(format!(
-            "the XML has {} bytes; the most is {XML_BYTES_MAX}",
+            "the XML has {} bytes; the maximum is {XML_BYTES_MAX}",
             text.len()
         ));
     }
@@ -42,7 +42,7 @@ fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     let attributes = text.split('<').map(|tag| tag.matches('=').count());
     match attributes.max().unwrap_or(0) {
         count if count > ATTRIBUTES_MAX => refuse(format!(
-            "an element of the XML has {count} attributes; the most is {ATTRIBUTES_MAX}"
+            "an element of the XML has {count} attributes; the maximum is {ATTRIBUTES_MAX}"
         )),
         _ => Ok(()),
     }
@@ -58,7 +58,7 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let hint = "write it again with `lstopo --of xml FILE`";
-        ReadError::new(place, format!("no well-formed XML: {error}"), hint)
+        ReadError::new(place, format!("not well-formed XML: {error}"), hint)
     })?;
     let root = document.root_element();
     if root.tag_name().name() != "topology" {
@@ -68,7 +68,7 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
                 "the document is a <{}>, not a <topology>",
                 root.tag_name().name()
             ),
-            "of XML only hwloc's is read; write it with `lstopo --of xml FILE`",
+            "cassay reads only hwloc's XML; write it with `lstopo --of xml FILE`",
         ));
     }
     let version = root.attribute("version").unwrap_or("1");

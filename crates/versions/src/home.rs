@@ -26,7 +26,7 @@ const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 /// The files in a folder from which nodes are started.
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// The folder.
+    /// Folder of the distribution.
     pub folder: PathBuf,
     /// Release in the folder.
     pub release: Release,
@@ -42,7 +42,7 @@ pub struct Home {
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// It cannot be read.
-    #[error("{path} cannot be read: {answer}")]
+    #[error("cassay cannot read {path}: {answer}")]
     Unreadable {
         /// The folder or file.
         path: String,
@@ -53,13 +53,13 @@ pub enum HomeError {
     #[error(
         "{0} has no jar of the server (apache-cassandra-VERSION.jar, or Maven's \
          cassandra-all-VERSION.jar): neither in lib, as an unpacked distribution, nor in build, as \
-         a source tree that was built"
+         a built source tree"
     )]
     NoServer(String),
     /// It contains more than one server.
-    #[error("{path} has {first} and {second}, but only one of them is possible")]
+    #[error("{path} has {first} and {second}, but may have only one of them")]
     TwoServers {
-        /// The folder.
+        /// Path of the folder.
         path: String,
         /// One of them.
         first: String,
@@ -68,7 +68,7 @@ pub enum HomeError {
     },
     /// It belongs to a line whose options and settings are unknown.
     #[error(
-        "{path} is Cassandra {version}, and nodes can be started of {}",
+        "{path} is Cassandra {version}, but cassay can start nodes only of {}",
         names()
     )]
     OtherLine {
@@ -385,6 +385,11 @@ mod tests {
         tar.into_inner().unwrap().finish().unwrap();
         assert_eq!(release_in_tarball(&file).unwrap().version(), "5.0.9");
         std::fs::write(&file, "no tar").unwrap();
-        assert!(release_in_tarball(&file).unwrap_err().to_string().contains("cannot be read"));
+        assert!(
+            release_in_tarball(&file)
+                .unwrap_err()
+                .to_string()
+                .contains("cassay cannot read")
+        );
     }
 }

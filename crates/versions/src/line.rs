@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub struct Line {
     /// Name, such as `4.1`.
     pub name: &'static str,
-    /// Release whose files are in [`Line::lock`]. It was the newest when the folder was made.
+    /// Release whose files are in [`Line::lock`]. It was the newest at the creation of the folder.
     pub pinned: &'static str,
     /// SHA-256, bytes and path of each file of that release, one per line.
     pub lock: &'static str,
@@ -15,7 +15,7 @@ pub struct Line {
     pub(crate) settings: &'static str,
     /// Settings that are guardrails, one per line. They apply to ordinary users, not to superusers.
     pub(crate) guardrails: &'static str,
-    /// Releases that existed when the folder was made, one per line, the oldest first.
+    /// Releases that existed at the creation of the folder, one per line, the oldest first.
     pub(crate) releases: &'static str,
     /// Contents of its settings files, if known.
     pub(crate) presets: Option<Presets>,
@@ -68,7 +68,8 @@ pub const BIG_OLDEST: &str = "ma";
 /// The oldest `bti` that lines with this format read.
 pub const BTI_OLDEST: &str = "da";
 
-/// Returns true if letters belong to `bti`, which are `da` and later ones, up to those of `big`.
+/// Returns true if letters belong to `bti`, which are `da` and later letters, up to the letters of
+/// `big`.
 pub fn is_trie(letters: &str) -> bool {
     matches!(letters.as_bytes().first(), Some(b'd'..=b'l'))
 }

@@ -30,14 +30,14 @@ impl Release {
         let refused = |why: String| UnknownRelease {
             why,
             hint: format!(
-                "use a line ({}), or a release as {}",
+                "use a line ({}), or a release such as {}",
                 names(),
                 DEFAULT.pinned
             ),
         };
         let Some(line) = Line::find(text) else {
             return Err(refused(format!(
-                "Cassandra {text} is requested, but nodes can be started of {}",
+                "the study requests Cassandra {text}, but cassay can start nodes only of {}",
                 names()
             )));
         };
@@ -45,9 +45,7 @@ impl Release {
             return Ok(line.release());
         }
         if !is_name(text, line) {
-            return Err(refused(format!(
-                "{text} is not a name of a release of Cassandra"
-            )));
+            return Err(refused(format!("{text} is not a Cassandra release")));
         }
         Ok(Release {
             version: text.to_owned(),
@@ -187,7 +185,7 @@ mod tests {
         for text in ["3.11.19", "4.2", "5.1.0", "15.0.1", "latest"] {
             let refused = Release::parse(text).unwrap_err();
             assert!(
-                refused.why.contains(&format!("Cassandra {text} is requested")),
+                refused.why.contains(&format!("the study requests Cassandra {text}")),
                 "{refused}"
             );
             assert!(refused.hint.contains("4.0, 4.1, 5.0 and 6.0"));
@@ -203,7 +201,7 @@ mod tests {
         ] {
             let refused = Release::parse(text).unwrap_err();
             assert!(
-                refused.why.contains("not a name of a release"),
+                refused.why.contains("not a Cassandra release"),
                 "{text}: {refused}"
             );
         }

@@ -106,7 +106,7 @@ impl Line {
             ),
             hint: match wrong.example.or(meant) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => "write such a value".to_owned(),
+                None => "write a value of this form".to_owned(),
             },
         })
     }
@@ -119,11 +119,11 @@ impl Line {
             Setting::Refused(SettingRefusal {
                 lack: Lack::Unsaid,
                 why: format!(
-                    "{name}: {value} of cassandra.yaml is called {other} in Cassandra {}, and has \
-                     no such value there",
+                    "{name}: {value} of cassandra.yaml has the name {other} in Cassandra {}, which \
+                     has no such value",
                     self.name
                 ),
-                hint: format!("write {other} with the value that is meant"),
+                hint: format!("write {other} with the intended value"),
             })
         };
         let named = |other: &str, value: Option<Value>| match value {
@@ -140,7 +140,7 @@ impl Line {
             }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // A new name, in place of which this line has the old one.
+        // A new name, instead of which this line has the old one.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {
@@ -216,20 +216,17 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::GoneNode,
                 why: format!(
-                    "{name} of cassandra.yaml was removed: Cassandra {} was the last release with \
-                     it, and {own} does not start with it",
+                    "Cassandra {} was the last release with {name} of cassandra.yaml, and {own} \
+                     does not start with this setting",
                     last.name
                 ),
-                hint: instead.unwrap_or("remove it; no setting has its meaning").to_owned(),
+                hint: instead.unwrap_or("remove it; no setting replaces it").to_owned(),
             };
         }
         if let Some(instead) = instead {
             return SettingRefusal {
                 lack: Lack::GoneNode,
-                why: format!(
-                    "{name} of cassandra.yaml was removed: Cassandra {own} does not have \
-                              it"
-                ),
+                why: format!("Cassandra {own} no longer has {name} of cassandra.yaml"),
                 hint: instead.to_owned(),
             };
         }
@@ -237,11 +234,11 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::Unknown,
                 why: format!(
-                    "{name} of cassandra.yaml exists since Cassandra {}, and {own} does not start \
+                    "{name} of cassandra.yaml exists since Cassandra {}, so {own} does not start \
                      with it",
                     first.name
                 ),
-                hint: format!("remove it, or take `cassandra: {}`", first.name),
+                hint: format!("remove it, or use `cassandra: {}`", first.name),
             };
         }
         SettingRefusal {

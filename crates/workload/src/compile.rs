@@ -29,8 +29,11 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let keyspaces = keyspace_statements(&mut params, &keyspace);
     let weights = weights(&mut params, named);
     if spec.rows == 0 || spec.rows > ROWS_MAX {
-        let message = format!("{} rows; there must be 1 to {ROWS_MAX}", spec.rows);
-        let hint = Some("state the number of rows to load".to_owned());
+        let message = format!(
+            "{} rows; the number must be from 1 to {ROWS_MAX}",
+            spec.rows
+        );
+        let hint = Some("set the number of rows to load".to_owned());
         params.problem(&["rows"], message, hint);
     }
     let draft = Draft {
@@ -67,7 +70,9 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             .and_then(|hint| all.iter().find(|name| hint.ends_with(&format!(" {name}?"))));
         params.problem(
             &["use"],
-            format!("no workload is named \"{use_}\"; `cassay workload list` shows all workloads"),
+            format!(
+                "no workload has the name \"{use_}\"; `cassay workload list` shows all workloads"
+            ),
             hint,
         );
         // It also reports the other detectable mistakes of the section.
@@ -129,7 +134,7 @@ fn weights(params: &mut Params, named: &NamedWorkload) -> Vec<f64> {
             let message = format!("the weight of {kind} is {weight}; it must be 0 or more");
             params.problem(&["mix", kind], message, None);
         } else if spec.mix[..index].iter().any(|(earlier, _)| earlier == kind) {
-            params.problem(&["mix", kind], format!("{kind} is weighed twice"), None);
+            params.problem(&["mix", kind], format!("{kind} has two weights"), None);
         } else if let Some(known) = known {
             weights[known] = *weight;
         }
@@ -137,7 +142,8 @@ fn weights(params: &mut Params, named: &NamedWorkload) -> Vec<f64> {
     if params.problems.iter().all(|problem| problem.path[0] != "mix") {
         let sum: f64 = weights.iter().sum();
         if !(sum > 0.0 && sum.is_finite()) {
-            let message = format!("the weights sum up to {sum}; some kind needs a weight above 0");
+            let message =
+                format!("the weights add up to {sum}; at least one kind needs a weight above 0");
             params.problem(&["mix"], message, None);
         }
     }

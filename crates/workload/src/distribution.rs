@@ -131,7 +131,7 @@ fn parse_shape(text: &str, name: &str, number: Option<f64>) -> Result<Shape, Str
     };
     match name {
         "sequence" | "uniform" if number.is_some() => Err(format!(
-            "\"{text}\": {name} has no number besides its range"
+            "\"{text}\": {name} takes no number besides its range"
         )),
         "sequence" => Ok(Shape::Sequence),
         "uniform" => Ok(Shape::Uniform),

@@ -59,7 +59,7 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 /// # Errors
 /// Always fails with a sentence that names the file.
 pub fn no_files(name: &str) -> Result<String, String> {
-    Err(format!("{name} cannot be read here"))
+    Err(format!("cassay cannot read {name} here"))
 }
 
 /// Compiles the workload file `name`, whose contents are `text`. The mix in the specification
@@ -129,7 +129,7 @@ impl<'a> File<'a, '_> {
     /// Checks that the entries of a mapping are known.
     fn check_keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
-            let message = format!("{what} is a mapping, not {}", node.describe());
+            let message = format!("{what} must be a mapping, not {}", node.describe());
             return self.say(&node.place, message);
         };
         for entry in entries {
@@ -168,7 +168,7 @@ impl<'a> File<'a, '_> {
     fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
         let text = node.text();
         if text.is_none() {
-            let message = format!("{what} is a text, not {}", node.describe());
+            let message = format!("{what} must be a text, not {}", node.describe());
             self.say(&node.place, message);
         }
         text

@@ -155,15 +155,15 @@ fn sizes(params: &mut Params) -> Sampler {
         Some(DistributionText {
             shape: Shape::Latest { .. },
             ..
-        }) => wrong(params, "value_size cannot follow the latest row".to_owned()),
+        }) => wrong(params, "value_size cannot use latest".to_owned()),
         Some(DistributionText { range: None, .. }) => {
-            wrong(params, "value_size needs a range of sizes".to_owned())
+            wrong(params, "value_size requires a range of sizes".to_owned())
         }
         Some(DistributionText {
             range: Some((first, last)),
             ..
         }) if first < HEADER_BYTES as u64 || last > VALUE_BYTES_MAX => {
-            let limits = format!("sizes must be {HEADER_BYTES} to {VALUE_BYTES_MAX}");
+            let limits = format!("sizes must be from {HEADER_BYTES} to {VALUE_BYTES_MAX}");
             wrong(
                 params,
                 format!("value_size is {first} to {last} bytes; {limits}"),

@@ -150,7 +150,7 @@ fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
 }
 
 /// Returns a number near `window` over the golden ratio that is coprime to it. Its multiples modulo
-/// the window visit every slot, and consecutive ones are spread evenly.
+/// the window visit every slot, and consecutive multiples are spread evenly.
 fn coprime_stride(window: u64) -> u64 {
     let near = (window as f64 * 0.618_033_988_749_895) as u64;
     (near.max(1)..=window).find(|&stride| gcd(stride, window) == 1).unwrap_or(1)

@@ -15,9 +15,9 @@ const ROWS_MEANING: &str = "distribution of the main stage's rows: uniform, sequ
                             latest, the rows follow the inserts of a mix, window by window. All \
                             others choose from the loaded rows";
 
-const COMPRESSIBLE_MEANING: &str = "share of the values' bytes that compression removes, 0 to 1: \
-                                    with 0, random bytes, no compressor removes any; with 0.7, \
-                                    about a third remains";
+const COMPRESSIBLE_MEANING: &str = "share of the values' bytes that compression removes, from 0 to \
+     1. With 0, the bytes are random and no compressor removes any; with 0.7, about a third \
+     remains";
 
 /// A parameter, with its name, default and meaning.
 type Param = (&'static str, &'static str, &'static str);
@@ -36,7 +36,7 @@ const IOT_PARAMS: &[Param] = &[
     (
         "timespeed",
         "100",
-        "milliseconds of the readings' time per round of all machines",
+        "milliseconds between the readings of two rounds of all machines",
     ),
     ("expiry_minutes", "60", "minutes per compaction window"),
     ("limit", "10", "maximum number of rows per read"),
@@ -48,12 +48,12 @@ const IOT_PARAMS: &[Param] = &[
     ),
     (
         "words_file",
-        "our own list",
+        "cassay's own list",
         "sensor names, one per line; the content of the file",
     ),
     (
         "text_file",
-        "our own text",
+        "cassay's own text",
         "ASCII text to cut data from; the content of the file",
     ),
 ];
@@ -90,10 +90,10 @@ static NAMES: [NamedWorkload; 8] = [
     },
     NamedWorkload {
         name: iot::NAME,
-        what: "NoSQLBench's cql-iot: readings of sensors, clustered by time within machine and \
-               sensor. Operation n of load and of main is NoSQLBench's cycle n; machines, stations \
-               and times match bit for bit. Sensor names and texts are cassay's own unless the \
-               study gives files. Sensor values come from the exact normal curve.",
+        what: "NoSQLBench's cql-iot: sensor readings, clustered by time within machine and sensor. \
+             Operation n of load and of main is NoSQLBench's cycle n. Machines, stations and times \
+             match bit for bit. Sensor names and texts are cassay's own unless the study names \
+             files. Sensor values come from the exact normal curve.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 9.0), ("read", 1.0)],
@@ -110,9 +110,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: keyvalue::NAME,
         what: "NoSQLBench's cql-keyvalue: a text value per text key. Row n is the row of cycle n \
-               of its rampup, byte for byte. The number of keys (its keycount) is the number of \
-               rows. An overwrite writes the same value again, so that cassay can verify every \
-               read. NoSQLBench's main phase writes values of the cycle instead.",
+             of its rampup, byte for byte. The number of keys (its keycount) is the number of \
+             rows. An overwrite writes the same value again, so that cassay can verify every read. \
+             NoSQLBench's main phase instead writes values that depend on the cycle.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 5.0), ("read", 5.0)],
@@ -129,10 +129,10 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: tabular::NAME,
         what: "NoSQLBench's cql-tabular: rows of text in partitions, loaded one after another. A \
-               read asks for the first 1 to 10 rows of a partition. Row n is the row of cycle n of \
-               its rampup; the text is cassay's own unless the study gives a file. An overwrite \
-               writes the same data again, so that cassay can verify every read. NoSQLBench's main \
-               phase writes data of the cycle instead.",
+             read requests the first 1 to 10 rows of a partition. Row n is the row of cycle n of \
+             its rampup. The text is cassay's own unless the study names a file. An overwrite \
+             writes the same data again, so that cassay can verify every read. NoSQLBench's main \
+             phase instead writes data that depends on the cycle.",
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 5.0), ("read", 5.0)],
@@ -142,7 +142,7 @@ static NAMES: [NamedWorkload; 8] = [
             ("distribution", "uniform", ROWS_MEANING),
             (
                 "text_file",
-                "our own text",
+                "cassay's own text",
                 "ASCII text to cut data from; the content of the file",
             ),
         ],
@@ -150,9 +150,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: kv::NAME,
         what: "One blob value per key. Each value names the operation and epoch that wrote it, so \
-               that cassay can classify every read as right, stale or wrong. Kind `write` \
-               overwrites rows, `insert` adds rows beyond the loaded ones, and `delete` removes \
-               rows.",
+             that cassay can classify every read as correct, stale or wrong. Kind `write` \
+             overwrites rows, `insert` adds rows beyond the loaded rows, and `delete` removes \
+             rows.",
         keyspace: "cassay",
         kinds: &["write", "read", "insert", "delete"],
         mix: &[("write", 1.0), ("read", 1.0)],
@@ -171,9 +171,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: counters::NAME,
         what: "One counter per key. With `verify: {sample: all}`, cassay compares each counter \
-               with the sum of its acknowledged additions, and allows for additions with \
-               an unknown outcome. An addition is not idempotent: it is retried only if the first \
-               try certainly had no effect.",
+             with the sum of its acknowledged additions, and allows for additions with an unknown \
+             outcome. An addition is not idempotent: cassay retries it only if the first attempt \
+             certainly had no effect.",
         keyspace: "cassay",
         kinds: &["add", "read"],
         mix: &[("add", 1.0), ("read", 1.0)],
@@ -194,9 +194,9 @@ static NAMES: [NamedWorkload; 8] = [
     NamedWorkload {
         name: registers::NAME,
         what: "One number per key, which lightweight transactions read (at SERIAL), write (IF \
-               EXISTS) and swap (IF value = …). With `verify: {sample: all}`, cassay keeps \
-               requests and answers in `history.ndjson`, and checks each register for \
-               linearizability. Few keys at a low rate make long histories of each.",
+             EXISTS) and swap (IF value = …). With `verify: {sample: all}`, cassay stores requests \
+             and answers in `history.ndjson`, and checks each register for linearizability. Few \
+             keys at a low rate result in a long history of each key.",
         keyspace: "cassay",
         kinds: &["write", "read", "swap"],
         mix: &[("write", 1.0), ("read", 2.0), ("swap", 1.0)],
@@ -204,8 +204,8 @@ static NAMES: [NamedWorkload; 8] = [
             (
                 "values",
                 "5",
-                "number of distinct values; of this number of swaps, about one finds the value \
-                 that it expects",
+                "number of distinct values. About one swap in this number finds the value that it \
+                 expects",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

@@ -140,8 +140,8 @@ impl Generator {
     }
 
     /// Does the same as [`Generator::check`], but can be stopped. The check of a partition of
-    /// thousands of rows ends with an unknown result when `stop` returns true. `stop` is called
-    /// every few rows.
+    /// thousands of rows ends with an unknown result when `stop` returns true. The function calls
+    /// `stop` every few rows.
     pub fn check_until(
         &mut self,
         operation: Operation,

@@ -175,7 +175,7 @@ impl Statement {
 pub(crate) struct Choices {
     pub(crate) mix: Mix,
     pub(crate) rows: Sampler,
-    /// The kind that adds rows beyond the loaded ones.
+    /// The kind that adds rows beyond the loaded rows.
     pub(crate) insert_kind: Option<u8>,
     /// Statement of each kind in the main stage.
     pub(crate) main_statements: Vec<u16>,

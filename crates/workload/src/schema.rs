@@ -54,7 +54,7 @@ pub struct Table {
 pub struct Column {
     /// Name, in lower case unless it was quoted.
     pub name: String,
-    /// Its type.
+    /// Type of the column.
     pub typ: CqlType,
     /// True if it has one value for the whole partition.
     pub is_static: bool,
@@ -144,7 +144,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let found = self.peek().map_or("the end", |token| token.text.as_str());
-        self.fault(format!("`{symbol}` is expected here, not {found}"))
+        self.fault(format!("expected `{symbol}` here, not {found}"))
     }
 
     fn skip_if_not_exists(&mut self) {
@@ -161,7 +161,7 @@ impl Reader<'_> {
                 self.next += 1;
                 Ok(name)
             }
-            _ => self.fault("a name is expected here"),
+            _ => self.fault("expected a name here"),
         }
     }
 
@@ -194,7 +194,7 @@ impl Reader<'_> {
             }
             if !self.take(",") && !self.is(TokenKind::Symbol, ")") {
                 return self.fault(match self.peek() {
-                    Some(_) => "`,` or `)` is expected here",
+                    Some(_) => "expected `,` or `)` here",
                     None => "the `)` of the table is missing at the end",
                 });
             }
@@ -227,7 +227,7 @@ impl Reader<'_> {
         });
         if self.take_word("primary") {
             if !self.take_word("key") {
-                return self.fault("KEY is expected after PRIMARY");
+                return self.fault("expected KEY after PRIMARY");
             }
             table.partition_key.push(table.columns.len() - 1);
         }
@@ -258,7 +258,7 @@ impl Reader<'_> {
     fn primary_key(&mut self, table: &mut Table) -> Result<(), CqlMistake> {
         self.next += 1;
         if !self.take_word("key") {
-            return self.fault("KEY is expected after PRIMARY");
+            return self.fault("expected KEY after PRIMARY");
         }
         self.need("(")?;
         if self.take("(") {
@@ -305,9 +305,7 @@ impl Reader<'_> {
         let parameters = ["frozen", "list", "set", "map", "tuple", "vector"];
         if !parameters.contains(&name.as_str()) {
             return Err(CqlMistake {
-                message: format!(
-                    "{name} is not a type of CQL, and no CREATE TYPE above defines it"
-                ),
+                message: format!("{name} is not a CQL type, and no CREATE TYPE above defines it"),
                 at,
             });
         }
@@ -327,7 +325,7 @@ impl Reader<'_> {
                 let dimension = self.name()?;
                 match dimension.parse() {
                     Ok(dimension) if dimension > 0 => CqlType::Vector(Box::new(element), dimension),
-                    _ => return self.fault(format!("{dimension} is not a dimension of a vector")),
+                    _ => return self.fault(format!("{dimension} is not a vector dimension")),
                 }
             }
             _ => {
@@ -349,7 +347,7 @@ impl Reader<'_> {
         while !self.take(")") {
             fields.push((Arc::from(self.name()?), self.typ()?));
             if !self.take(",") && !self.is(TokenKind::Symbol, ")") {
-                return self.fault("`,` or `)` is expected here");
+                return self.fault("expected `,` or `)` here");
             }
         }
         Ok(UdtType {

@@ -1,6 +1,6 @@
-//! A sample of a user's table: its columns, some of its keys, and properties of its rows. Two
-//! workload files are made from it. One reads the table unchanged, and the other creates a similar
-//! table.
+//! A sample of a user's table: its columns, some of its keys, and properties of its rows. cassay
+//! writes two workload files from it. One reads the table unchanged, and the other creates a
+//! similar table.
 //!
 //! The first file contains keys of the table, which it needs. The second file contains no values of
 //! the table, only sizes, shares and ranges of numbers.
@@ -24,7 +24,7 @@ use cql::value::{CqlType, UdtType, Value};
 /// A table and the sample of its content.
 #[derive(Clone, Debug)]
 pub struct TableSample {
-    /// Its keyspace.
+    /// Keyspace of the table.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,
@@ -167,7 +167,7 @@ impl TableSample {
         for create in &self.types {
             match schema::parse(create, &types) {
                 Ok(DefinedObject::Type(udt)) => types.push(udt),
-                Ok(_) => return Err(format!("`{create}` makes no type")),
+                Ok(_) => return Err(format!("`{create}` creates no type")),
                 Err(fault) => return Err(format!("`{create}`: {}", fault.message)),
             }
         }

@@ -154,7 +154,8 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
             parts.push("'class': 'NetworkTopologyStrategy'".to_owned());
             let total: u64 = factors.iter().map(|(_, factor)| u64::from(*factor)).sum();
             if total == 0 {
-                let message = "no data centre has a copy; at least one needs a factor".to_owned();
+                let message =
+                    "no data centre has a copy; at least one data centre needs a factor".to_owned();
                 params.problem(&["replication"], message, None);
             }
             for (index, (datacenter, factor)) in factors.iter().enumerate() {

@@ -52,7 +52,7 @@ const MISTAKES_MAX: usize = 200;
 pub struct Diagnostics {
     /// The sources to which the places refer.
     pub sources: Vec<SourceText>,
-    /// The mistakes.
+    /// Mistakes of the text.
     pub list: Vec<Diagnostic>,
 }
 
@@ -92,7 +92,7 @@ impl Diagnostics {
             return;
         }
         let (message, hint) = if self.list.len() == MISTAKES_MAX {
-            ("there are more mistakes than are shown".to_owned(), None)
+            ("more mistakes exist than this list shows".to_owned(), None)
         } else {
             (message, hint)
         };
@@ -216,7 +216,7 @@ mod tests {
         (0..1000).for_each(|n| diagnostics.add(&Place::default(), n.to_string(), None));
         assert_eq!(diagnostics.list.len(), 201);
         let last = &diagnostics.list[200].message;
-        assert_eq!(last, "there are more mistakes than are shown");
+        assert_eq!(last, "more mistakes exist than this list shows");
     }
 
     #[test]

@@ -83,11 +83,11 @@ pub enum Raw {
 /// A key with its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key.
+    /// Key of the entry.
     pub key: String,
     /// Place of the key.
     pub place: Place,
-    /// The value.
+    /// Value of the entry.
     pub value: Node,
     /// Earlier place of the key, if duplicates are allowed and there is a duplicate.
     pub earlier: Option<Place>,
@@ -221,7 +221,7 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     // key.
     let colons = line.matches(": ").count();
     if colons > 1 || line.contains("': ") {
-        let hint = "a text with `: ` in it must be in quotes, or on separate lines under `|`";
+        let hint = "put a text with `: ` in quotes, or on separate lines under `|`";
         return Some(hint.to_owned());
     }
     misplaced(text, start)
@@ -244,8 +244,8 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
     }
     let columns: Vec<String> = open.iter().rev().map(usize::to_string).collect();
     Some(format!(
-        "the line begins with {own} spaces, but the keys above it with {}: keys of one section \
-         begin in the same column",
+        "the line begins with {own} spaces, but the keys above it begin with {}: keys of one \
+         section must begin in the same column",
         columns.join(" or ")
     ))
 }
@@ -350,7 +350,7 @@ impl<'a, 'd> Builder<'a, 'd> {
                 self.finish(node)?;
             }
             Event::Alias(_) => {
-                let hint = "write the settings out; `variants` states the differences".to_owned();
+                let hint = "write all settings; `variants` contains the differences".to_owned();
                 let message = "anchors and aliases are not part of a study";
                 self.diagnostics.add(&place, message, Some(hint));
                 self.finish(Node::plain("", place))?;

@@ -86,8 +86,8 @@ pub fn plain(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>>
     archive.into_inner().context("end the archive")
 }
 
-/// Returns every folder that contains a file, outer ones first. A package removes the folders that
-/// it lists.
+/// Returns every folder that contains a file, outer folders first. A package removes the folders
+/// that it lists.
 fn folders(contents: &Contents, folder: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in contents.keys() {

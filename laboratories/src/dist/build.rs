@@ -16,7 +16,7 @@ pub struct Build {
     root: PathBuf,
     /// Folder for cargo's output.
     pub target_folder: PathBuf,
-    /// The commit.
+    /// Commit of the build.
     pub commit: String,
     /// True if the tree has no changes since the commit.
     pub is_clean: bool,

@@ -10,9 +10,9 @@ use xtask::tree;
 /// A part of a program.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its name.
+    /// Name of the part.
     pub name: String,
-    /// Its version.
+    /// Version of the part.
     pub version: String,
     /// Its licence as an SPDX expression.
     pub license: String,

@@ -1,5 +1,5 @@
 //! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which Debian
-//! also has. If rpmbuild is not installed, this package is left out, and the output says so.
+//! also has. If rpmbuild is not installed, this package is omitted, and the output reports that.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};
@@ -10,10 +10,10 @@ use std::path::Path;
 use xtask::architecture::Architecture;
 use xtask::process;
 
-/// Program that makes the package.
+/// Program that builds the package.
 const PROGRAM: &str = "rpmbuild";
 
-/// Files that rpm lists as licences. They are kept if documents are left out.
+/// Files that rpm lists as licences. They are kept if documents are omitted.
 const LICENCES: [&str; 3] = ["LICENSE", "third-party.txt", "rust-standard-library.html"];
 
 /// Folders that belong to the system's own packages. This package must not remove them.
@@ -27,7 +27,7 @@ const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "share/man/man1",
 ];
 
-/// Settings of rpmbuild that make the package depend only on the files and on the version of
+/// With these settings of rpmbuild, the package depends only on the files and on the version of
 /// rpmbuild. It does not strip, compress or scan files, does not name the machine, and all times
 /// are that of the commit.
 const MACROS: [&str; 8] = [
@@ -41,7 +41,7 @@ const MACROS: [&str; 8] = [
     "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
 ];
 
-/// Returns true if this machine can make the packages.
+/// Returns true if this machine can build the packages.
 pub fn is_possible() -> bool {
     process::output(PROGRAM, &["--version"]).is_ok()
 }

@@ -1,5 +1,5 @@
 //! Tests a built program. It must print its version, plan a study, run a study on the null target,
-//! measure operations and make a page.
+//! measure operations and write a page.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -95,7 +95,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     let plan = runner.output(&["plan", &study])?;
     ensure!(plan.contains("smoke"), "its plan is {plan:?}");
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
-    // A busy machine makes a run invalid, which is not a defect of the program.
+    // On a busy machine, a run is invalid, which is not a defect of the program.
     let (said, _) = process::read_output(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
     ensure!(measured > 0, "it measured no operation:\n{said}");

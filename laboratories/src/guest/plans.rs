@@ -1,4 +1,4 @@
-//! Checks plans that were made in a guest. All functions are pure.
+//! Checks plans from a guest. All functions are pure.
 
 use super::facts::{numbers, objects};
 use super::shape::{Numbers, Shape, Wish, Within, list};

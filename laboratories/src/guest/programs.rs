@@ -55,8 +55,9 @@ impl Program {
         })
     }
 
-    /// Returns faults in the output of a program that exited with 0. libtest exits with 0 even if
-    /// no test matches the given name, as after a renaming. A skipped test prints a line.
+    /// Returns the problems in the output of a program that exited with 0. libtest exits with 0
+    /// even if no test has the given name, for example after a rename. A skipped test prints a line
+    /// with `SKIPPED`.
     pub fn faults(&self, said: &str) -> Vec<String> {
         let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
         let mut faults: Vec<String> = skipped.map(|(_, what)| format!("skipped: {what}")).collect();

@@ -293,7 +293,7 @@ impl Shape {
     }
 
     /// Returns the online CPUs of each of `count` equal parts of all cores. Parts without online
-    /// CPUs are left out.
+    /// CPUs are omitted.
     pub fn parts(&self, count: u32) -> Vec<Numbers> {
         let each = self.cores_possible() / count;
         let parts = (0..count).map(|part| self.online_of(part * each..(part + 1) * each));

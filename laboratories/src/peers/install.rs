@@ -12,8 +12,8 @@ pub const LATTE: &str = "0.29.0";
 pub const LATTE_SCYLLA: &str = "0.49.0-scylladb";
 /// Repository of ScyllaDB's latte.
 const LATTE_SCYLLA_REPOSITORY: &str = "https://github.com/scylladb/latte";
-/// Version of the Cassandra whose stress tool runs. It is the last of the 3.x line, since later
-/// ones are not faster.
+/// Version of the Cassandra whose stress tool runs. It is the last of the 3.x line, because later
+/// versions are not faster.
 pub const CASSANDRA_STRESS: &str = "3.11.4";
 
 /// Installs or builds each of `tools`, and the server against which they run.

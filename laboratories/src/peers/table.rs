@@ -32,8 +32,8 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     )
 }
 
-/// Returns the section between the markers of a server, which contains its table, and describes how
-/// it was made.
+/// Returns the section between the markers of a server, which contains its table, and describes its
+/// origin.
 pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> String {
     let title = match place {
         PeerServer::Null => "Null target, client on one core, server on the other",

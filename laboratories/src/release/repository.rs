@@ -20,14 +20,14 @@ const SETTINGS: [&str; 6] = [
 
 /// A working copy.
 pub struct Repository {
-    /// Its root.
+    /// Root folder of the repository.
     pub folder: PathBuf,
 }
 
 /// State of the developer's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The commit.
+    /// Commit of the base.
     pub commit: String,
     /// The branch, or `HEAD` if no branch is checked out.
     pub branch: String,

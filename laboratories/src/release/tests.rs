@@ -121,7 +121,7 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     let before = lab.state();
     let (base, clone, commit) = lab.prepared(version);
     assert_eq!(lab.state(), before, "nothing is touched before it is taken");
-    // When it is started again, it makes the same commit, whose checks remain valid.
+    // After a restart, it creates the same commit, whose checks remain valid.
     assert_eq!(lab.prepared(version).2, commit);
     lab.here.take(&base, &clone, version).unwrap();
     assert_eq!(

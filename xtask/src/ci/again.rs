@@ -1,4 +1,4 @@
-//! Runs tests again alone if they failed together with others. They fail the gate in any case.
+//! Runs tests again alone if they failed together with others. They always fail the gate.
 //!
 //! The slow tests apply load in real time and start nodes, several at a time on two CPUs. The
 //! second attempt distinguishes two defects. A test that also fails alone is easy to debug, and a

@@ -17,7 +17,7 @@ pub struct Program {
 }
 
 /// Builds all tests, as the gate has already done, and returns their programs. For a single
-/// program, cargo would leave out features that other tests need, and compile most crates again.
+/// program, cargo would omit features that other tests need, and compile most crates again.
 ///
 /// # Errors
 /// The tests do not compile, or there are none.

@@ -38,7 +38,7 @@ pub struct Unit {
 pub struct UnitResult {
     /// Test program.
     pub program: Arc<Program>,
-    /// Its whole output.
+    /// Whole output of the unit.
     pub said: String,
     /// True if every test passed.
     pub passed: bool,

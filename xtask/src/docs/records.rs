@@ -1,4 +1,4 @@
-//! Reads the types of records from their sources. The schemas of files are made from them.
+//! Reads the types of records from their sources. cassay generates the schemas of files from them.
 //!
 //! Reading the sources keeps the program and its build free of schema code. The meaning of a field
 //! is written once, as the comment above it.
@@ -32,7 +32,7 @@ pub enum Type {
 pub struct Words {
     /// Attributes of the set, including its comment.
     pub attributes: Vec<Attribute>,
-    /// The words.
+    /// Words of the table.
     pub words: Vec<Word>,
     name: String,
 }

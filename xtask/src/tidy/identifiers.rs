@@ -19,7 +19,7 @@ pub fn identifiers(tree: &Tree) -> Vec<Violation> {
 }
 
 /// Checks that each package and each example in a cargo command exists. Decisions and changes also
-/// name earlier ones, and tests of tidy name invented ones.
+/// name earlier files, and tests of tidy name invented files.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let manifests = tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
     let packages: HashSet<&str> = manifests.filter_map(|file| package(file.text())).collect();

@@ -1,5 +1,5 @@
-//! Checks that the tests named in `docs/traps.md` exist. Otherwise a renamed or removed test would
-//! make the table wrong without notice.
+//! Checks that the tests named in `docs/traps.md` exist. Otherwise the table would be wrong without
+//! notice after a test is renamed or removed.
 
 use super::Violation;
 use crate::tree::Tree;

@@ -64,7 +64,7 @@ const NO_NAMES: [&str; 53] = [
 /// Words that end like a participle but are none, and the usual name of state that threads share.
 const NO_PARTICIPLES: [&str; 5] = ["Feed", "Need", "Seed", "Shared", "Speed"];
 
-/// Existing exceptions. No new ones may be added.
+/// Existing exceptions. No new entries are allowed.
 const STILL_THERE: [(&str, &str); 2] = [
     ("crates/linux/src/probe/sampled_source.rs", "Look"),
     ("crates/measure/src/lower_bound.rs", "Known"),

@@ -8,7 +8,7 @@ use host::process::Identity;
 use host::undo::Undo;
 use target_spec::Invocation;
 
-/// A program that injects a fault, and the one that heals it.
+/// A program that injects a fault, and a program that heals it.
 pub(super) struct Commands {
     pub inject: Invocation,
     pub heal: Invocation,

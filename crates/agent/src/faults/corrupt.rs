@@ -85,7 +85,7 @@ impl Breakable for Rot {
         let path = self.path.display();
         anyhow::ensure!(
             (1..=BYTES_MAX).contains(&self.bytes),
-            "{} bytes of {path}: 1 to {BYTES_MAX} can be changed at the same time",
+            "cannot change {} bytes of {path} at once: the number must be from 1 to {BYTES_MAX}",
             self.bytes
         );
         let file = here
@@ -93,19 +93,22 @@ impl Breakable for Rot {
             .admit(&self.path)?
             .open(OFlags::RDONLY, Mode::empty())
             .with_context(|| format!("open {path}"))?;
-        let (stat, root) = (fstat(&file).context("look at it")?, fstat(volume.root()?));
+        let (stat, root) = (
+            fstat(&file).context("read its attributes")?,
+            fstat(volume.root()?),
+        );
         let size = stat.st_size as u64;
         anyhow::ensure!(
-            stat.st_dev == root.context("look at the volume")?.st_dev,
+            stat.st_dev == root.context("read the attributes of the volume")?.st_dev,
             "{path} is not on the volume"
         );
         anyhow::ensure!(
             self.at.checked_add(self.bytes).is_some_and(|end| end <= size),
-            "{path} has {size} bytes: {} at {} are not all of them in it",
+            "{path} has {size} bytes, so it does not contain {} bytes at {}",
             self.bytes,
             self.at
         );
-        self.identity = ext4_ioctls::identity(&file).context("find out which file it is")?;
+        self.identity = ext4_ioctls::identity(&file).context("identify the file")?;
         self.block_bytes = (stat.st_blksize as u64).max(1);
         uncache(&file)?;
         let image = volume.image()?;
@@ -135,7 +138,7 @@ impl Breakable for Rot {
         }
         let Some((file, path)) = self.find(here)? else {
             self.became = Some(format!(
-                "{} was deleted in the meantime",
+                "another program deleted {} in the meantime",
                 self.path.display()
             ));
             self.changed.clear();
@@ -153,11 +156,11 @@ impl Breakable for Rot {
         }
         uncache(&file)?;
         self.became = Some(if healed == self.changed.len() {
-            format!("{} is as it was", path.display())
+            format!("{} has its original bytes", path.display())
         } else {
             format!(
-                "{} was written to in the meantime: {healed} of {} pieces have their original \
-                 bytes, the others were not changed",
+                "another program wrote to {} in the meantime: {healed} of {} pieces have their \
+                 original bytes, and cassay did not change the others",
                 path.display(),
                 self.changed.len()
             )

@@ -29,7 +29,7 @@ impl Breakable for Down {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.check_switch()?;
         let (mut links, name) = (Netlink::open()?, links::port(self.number));
-        anyhow::ensure!(links.link(&name)?.is_up, "the link {name} is down already");
+        anyhow::ensure!(links.link(&name)?.is_up, "the link {name} is already down");
         self.is_down = true;
         links.down(&name)
     }
@@ -124,7 +124,7 @@ impl Breakable for DuplicateAddress {
         here.check_stand_in()?;
         let mut links = Netlink::open()?;
         let new = links.address(links::HOST_LINK, self.address)?;
-        anyhow::ensure!(new, "it has the address {} already", self.address);
+        anyhow::ensure!(new, "the host already has the address {}", self.address);
         self.is_taken = true;
         links.announce(links::HOST_LINK)
     }

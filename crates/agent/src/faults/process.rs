@@ -57,7 +57,7 @@ impl TerminatedProcess {
         TerminatedProcess::after(one, Duration::ZERO)
     }
 
-    /// Asks the process to end (SIGTERM).
+    /// Tells the process to end (SIGTERM).
     pub fn terminate(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, STOP_LIMIT)
     }

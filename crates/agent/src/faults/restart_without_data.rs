@@ -18,8 +18,8 @@ const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 pub(super) enum EmptyingTime {
     /// At once.
     Now,
-    /// Used on healing if nothing accepts connections at this address by then: the process has left
-    /// its cluster.
+    /// The agent does this while it heals the fault, if nothing accepts connections at this
+    /// address. The process has then left its cluster.
     Left(SocketAddr),
 }
 

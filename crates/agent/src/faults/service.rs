@@ -66,7 +66,7 @@ impl Breakable for OfOthers {
     }
 
     /// Continues or starts the server. If the server does not come back, the undo entry stays, so
-    /// that the agent tries again at the end.
+    /// that the agent retries at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !self.is_begun {
             return Ok(Vec::new());

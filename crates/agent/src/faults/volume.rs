@@ -112,7 +112,7 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // Processes that still run have open files.
+        // End the processes first: their open files would keep the volume mounted.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
@@ -136,7 +136,7 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
         .with_context(|| format!("open {}", path.display()))?;
     let found = ext4_ioctls::extents(&file, at, 1)
         .with_context(|| format!("find byte {at} of {}", path.display()))?;
-    let place = found.first().context("it stands nowhere")?.place;
+    let place = found.first().context("the byte has no position on the disk")?.place;
     uncache(&file)?;
     // The kernel counts in sectors.
     Ok(place - place % volume::SECTOR_BYTES)
@@ -206,8 +206,12 @@ impl Breakable for Full {
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
             .context("create a file that fills the disk (is the disk full already?)")?;
         self.is_filled = true;
-        fill(&file, self.leave_bytes)
-            .with_context(|| format!("leave {} bytes of its disk", self.leave_bytes))
+        fill(&file, self.leave_bytes).with_context(|| {
+            format!(
+                "reduce the free space of its disk to {} bytes",
+                self.leave_bytes
+            )
+        })
     }
 
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
@@ -232,11 +236,12 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(data, flags, Mode::empty())
         .with_context(|| format!("open {}", data.display()))?;
-    let of_data = rustix::fs::fstat(&root).context("look at the folder of its data")?;
-    let of_system = rustix::fs::stat("/").context("look at the disk of its system")?;
+    let of_data = rustix::fs::fstat(&root).context("read the attributes of its data folder")?;
+    let of_system = rustix::fs::stat("/").context("read the attributes of its system disk")?;
     ensure!(
         of_data.st_dev != of_system.st_dev,
-        "{} is on the disk of its machine, which other programs use; give it a separate volume",
+        "{} is on the disk of its machine, which other programs use: add a separate volume to the \
+         host",
         data.display()
     );
     Ok(root)
@@ -245,7 +250,7 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
 /// Makes `file` fill the disk except for `leave` bytes, or shrinks it.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
-        let stat = rustix::fs::fstatvfs(file).context("ask for the free space")?;
+        let stat = rustix::fs::fstatvfs(file).context("get the free space")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
@@ -258,26 +263,26 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
         }
         if available < leave {
             taken = leave_of(taken, leave - available)?;
-            ftruncate(file, taken).context("give room back")?;
+            ftruncate(file, taken).context("free the space again")?;
             continue;
         }
         let wanted = (available - leave).min(most);
         match fallocate(file, FallocateFlags::empty(), taken, wanted) {
             Ok(()) => taken += wanted,
             Err(Errno::NOSPC) => most = wanted / 2,
-            Err(error) => return Err(error).context("take the room"),
+            Err(error) => return Err(error).context("occupy the space"),
         }
         if most < NEAR_BYTES {
             return Ok(());
         }
     }
     anyhow::bail!(
-        "{} bytes are left, because other programs write and delete files there",
+        "{} bytes remain free, because other programs write and delete files there",
         available()?
     )
 }
 
 fn leave_of(taken: u64, back: u64) -> Result<u64> {
     let left = taken.checked_sub(back);
-    left.context("there is already less free space")
+    left.context("the disk already has less free space")
 }

@@ -174,7 +174,10 @@ fn linked_files_of_a_tree_survive_and_replace_it() {
 
     let into_itself = agent.change(vec![link(&data, &data.join("shop/kept"))]);
     let said = format!("{:#}", into_itself.unwrap_err());
-    assert!(said.contains("the second is below the first"), "{said}");
+    assert!(
+        said.contains("the second folder is below the first"),
+        "{said}"
+    );
     let absent = agent.change(vec![link(&given.join("absent"), &kept)]);
     let said = format!("{:#}", absent.unwrap_err());
     assert!(

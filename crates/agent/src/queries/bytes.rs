@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = 256 << 10;
 pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<QueryAnswer> {
     ensure!(
         bytes <= BYTES_MAX && at.checked_add(bytes).is_some(),
-        "{bytes} bytes of {} at {at}: at most {BYTES_MAX} can be read at the same time",
+        "cannot read {bytes} bytes of {} at {at} at once: the maximum is {BYTES_MAX}",
         path.display()
     );
     let read = |flags: OFlags| {

@@ -31,7 +31,7 @@ fn serve() {
     drop(listener);
 }
 
-/// A server with its stop and start commands. Dropping it ends it.
+/// A server with its stop and start commands. Dropping this value ends the fault.
 struct Server {
     folder: tempfile::TempDir,
     service: Service,
@@ -208,7 +208,7 @@ fn a_service_runs_again_after_agent_and_guard_were_killed() {
     assert!(server.process().is_none());
     let second = Agent::start_on_machine(&cluster, &root.path().join("other")).unwrap();
     let said = second.mend(Some(root.path())).unwrap();
-    let started = format!("the server of {} was started", server.service.serves);
+    let started = format!("cassay started the server of {}", server.service.serves);
     assert!(said.contains(&started), "{said:?}");
     wait_until("it serves", || server.process().is_some());
     assert_eq!(second.mend(Some(root.path())).unwrap(), [""; 0], "once");

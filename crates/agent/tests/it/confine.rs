@@ -35,7 +35,7 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
 }
 
 /// Returns the online CPUs that this process may use: at least one. The kernel also lists offline
-/// ones, which no cgroup has.
+/// CPUs, which no cgroup has.
 fn own_cpus() -> CpuSet {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     let own = host::EffectiveAffinity::own().unwrap().all_cpus();

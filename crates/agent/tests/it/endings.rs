@@ -137,7 +137,7 @@ fn the_guard_undoes_the_work_of_a_killed_agent() {
         }
         assert!(two.agent().how_ended(second).is_none(), "host2 goes on");
         let said = format!("{:#}", one.limits().unwrap_err());
-        assert!(said.contains("its agent has ended"), "{said}");
+        assert!(said.contains("its agent ended"), "{said}");
         // The rest ends as usual.
         hosts.end().unwrap();
         assert_gone(&state, link);
@@ -191,7 +191,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
     kill(&names.map(|name| agents_of_cluster(&state.id, name, true)).concat());
     kill(&agents);
-    wait_until("the process has ended with its agent", || !works.alive());
+    wait_until("the process ended with its agent", || !works.alive());
     let mut places = state.hosts.iter().flat_map(|host| &host.places);
     assert!(
         places.all(|place| place.dir.exists()),

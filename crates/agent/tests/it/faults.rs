@@ -68,7 +68,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
 
     let stranger = Injection::Pause(Identity::own());
     let said = format!("{:#}", agent.inject(stranger, SOON).unwrap_err());
-    assert!(said.contains("has not started process"), "{said}");
+    assert!(said.contains("did not start process"), "{said}");
 
     // A stopped process ends with its agent like any other.
     agent.inject(Injection::Pause(other), LIMIT).unwrap();

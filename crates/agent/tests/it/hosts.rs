@@ -66,7 +66,7 @@ pub fn shell(host: &Host, line: &str) -> Output {
         host.agent().how_ended(process).is_some()
     });
     let Some(ProcessEnd::Status(status)) = host.agent().how_ended(process) else {
-        panic!("its agent has ended")
+        panic!("its agent ended")
     };
     let text = String::from_utf8(host.agent().read(&output).unwrap()).unwrap();
     Output {
@@ -237,10 +237,7 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     // Neither readable through the agent of another host, nor here in its place.
     let refused = hosts.all()[1].agent().read(&file).unwrap_err();
     let refused = format!("{refused:#}");
-    assert!(
-        refused.contains("is not among the files of this agent"),
-        "{refused}"
-    );
+    assert!(refused.contains("is not a file of this agent"), "{refused}");
     assert!(!file.exists());
     // Dropping also ends them, and removes the file.
     drop(hosts);

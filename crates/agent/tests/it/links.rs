@@ -54,7 +54,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert_eq!(link(one.agent(), Query::Link), while_out, "nothing came");
     let error = hosts.switch().unwrap().inject(Injection::LinkDown(1), LIMIT).unwrap_err();
     assert!(
-        format!("{error:#}").contains("port1 is down already"),
+        format!("{error:#}").contains("port1 is already down"),
         "{error:#}"
     );
 
@@ -110,7 +110,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
-        // A second, minus the token bucket's burst; a lost packet makes it longer.
+        // A second, minus the token bucket's burst; a lost packet extends it.
         let slow = transfer(LIMIT).unwrap();
         assert!(
             slow > Duration::from_millis(850) && slow > fast,

@@ -24,7 +24,7 @@ fn processes_are_started_watched_and_ended() {
     let mut command = sh("echo $A-$CASSAY_AGENT-$(pwd); exit 7");
     command.env("A", "set").current_dir("/usr");
     let process = agent.start(&command, &output).unwrap();
-    wait_until("it has ended", || agent.how_ended(process).is_some());
+    wait_until("it ended", || agent.how_ended(process).is_some());
     let Some(ProcessEnd::Status(status)) = agent.how_ended(process) else {
         panic!("the agent is there")
     };
@@ -51,13 +51,10 @@ fn processes_are_started_watched_and_ended() {
     assert!(said.contains("/nonexistent/java"), "{said}");
     let outside = agent.start(&sh("true"), &root.path().join("output"));
     let said = format!("{:#}", outside.unwrap_err());
-    assert!(
-        said.contains("is not among the files of this agent"),
-        "{said}"
-    );
+    assert!(said.contains("is not a file of this agent"), "{said}");
     let stranger = Identity::own();
     let said = format!("{:#}", agent.end_process(stranger, LIMIT).unwrap_err());
-    assert!(said.contains("has not started process"), "{said}");
+    assert!(said.contains("did not start process"), "{said}");
 
     let last = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.end().unwrap();
@@ -79,7 +76,7 @@ fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let stays = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.keep().unwrap();
     drop(agent);
-    wait_until("it has ended", || !ends.alive());
+    wait_until("it ended", || !ends.alive());
 
     let agent = Agent::reach_machine(&cluster).unwrap();
     wait_until("its end is told", || agent.how_ended(ends).is_some());

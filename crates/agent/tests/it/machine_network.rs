@@ -1,5 +1,5 @@
 //! Tests of packet loss on a machine's own network, through its agent. A namespace simulates the
-//! machine, and a script in place of `ssh` enters it.
+//! machine, and a script instead of `ssh` enters it.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::network::SILENCE;
@@ -148,7 +148,7 @@ fn a_machine_loses_packets_until_it_is_healed() {
         // time limit expires.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
-        assert!(error.contains("no packets are named"), "{error}");
+        assert!(error.contains("the loss selects no packets"), "{error}");
         agent.inject(Injection::Reset(vec![CQL]), LIMIT).unwrap();
         let broken = agent.inject(all_of_cql(), SILENCE).unwrap();
         wait_until("its time is over", || dropped(agent, broken).is_empty());
@@ -219,7 +219,7 @@ fn a_machine_is_whole_whoever_is_killed() {
 fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     for one in agent_and_guard {
         one.signal(Signal::KILL);
-        wait_until("it has ended", || !one.alive());
+        wait_until("it ended", || !one.alive());
     }
     command.kill().unwrap();
     command.wait().unwrap();
@@ -306,7 +306,7 @@ fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
     assert!(lab.command(TEST, root.path()).wait().unwrap().success());
     let said = std::fs::read_to_string(root.path().join("said")).unwrap();
     assert!(
-        said.contains(&format!("the packet filter {name} was removed")),
+        said.contains(&format!("cassay removed the packet filter {name}")),
         "{said}"
     );
     assert_eq!(lab.tables(), [""; 0]);

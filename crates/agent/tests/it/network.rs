@@ -260,7 +260,7 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         (
             switch,
             Injection::Packets(Vec::new()),
-            "no packets are named",
+            "the loss selects no packets",
         ),
         (
             switch,

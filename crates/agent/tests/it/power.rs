@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// Writes and syncs numbers, reports the synced ones, and writes much data without sync.
+/// Writes and syncs numbers, reports the synced numbers, and writes much data without sync.
 const LINES: &str = "
     number=0
     while :; do
@@ -143,7 +143,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     wait_until("something is synced", || number(one, "told") > 0);
     let inject = |what: Injection| two.agent().inject(what, LIMIT);
     let refusal = format!("{:#}", inject(adopt(one, Vec::new())).unwrap_err());
-    assert!(refusal.contains("mounted by another host"), "{refusal}");
+    assert!(refusal.contains("another host has mounted"), "{refusal}");
     let own = format!("{:#}", inject(adopt(two, Vec::new())).unwrap_err());
     assert!(own.contains("own volume"), "{own}");
     let wrong = Injection::Adopt {

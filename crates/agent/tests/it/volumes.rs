@@ -248,9 +248,7 @@ fn shell_of(agent: &Agent, line: &str, output: &Path) -> bool {
         started = agent.start(&command, output).ok();
         started.is_some()
     });
-    wait_until("it has ended", || {
-        agent.how_ended(started.unwrap()).is_some()
-    });
+    wait_until("it ended", || agent.how_ended(started.unwrap()).is_some());
     true
 }
 

@@ -17,7 +17,7 @@ fn copied(size: usize, to: usize, from: usize, length: usize) -> Option<[Vec<u8>
         expected.copy_within(from..from + length, to);
         let mut seen = before;
         let start = seen.as_mut_ptr();
-        // SAFETY: both ranges are in the vector, as `fits` says.
+        // SAFETY: `fits` ensures that both ranges are in the vector.
         let given = unsafe { cassay_copy(start.add(to), start.add(from), length) };
         assert_eq!(given, start.wrapping_add(to), "it gives the destination");
         [expected, seen]

@@ -263,7 +263,7 @@ fn a_lower_bound_decides_only_toward_larger_values() {
     );
 }
 
-/// A timeout truncates the values of the contender at some point. The rest is called different no
+/// A timeout truncates the values of the contender at some point. The rest counts as different no
 /// more often than the level allows.
 #[test]
 fn equal_variants_with_one_censored_differ_in_at_most_1_in_30() {

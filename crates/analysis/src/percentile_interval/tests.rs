@@ -178,7 +178,7 @@ fn each_block_that_is_whole_says_its_own() {
         histogram.record(90_000_000);
         blocks.push(&histogram);
     }
-    // Intervals are joined in pairs. The last pair has only one interval, and is left out.
+    // Intervals are joined in pairs. The last pair has only one interval, and is omitted.
     let medians = blocks.each(|block| quantile_ms(block, 0.5));
     assert_eq!((blocks.intervals_per_block(), medians.len()), (2, 32));
     let near = |(at, ms): (usize, &f64)| (ms / (at as f64 + 1.0) - 1.0).abs() < 0.002;

@@ -29,7 +29,7 @@ pub struct Band {
     pub expected: Option<f64>,
 }
 
-/// Minimum distance of neighbours, as a share: closer ones differ only by chance.
+/// Minimum distance of neighbours, as a share: closer neighbours differ only by chance.
 const APART_MIN: f64 = 0.02;
 
 impl Band {
@@ -90,7 +90,7 @@ impl Decide for Band {
             any_order: false,
             decided_by: Some(format!(
                 "Threads go up or down by {} (then by half) until p99 is within {self}{}. After a \
-                 trial above it, the next one settles the data and rests for {REST_S} s",
+                 trial above the band, the next trial settles the data and waits for {REST_S} s",
                 self.step,
                 self.expected.map_or(String::new(), |share| format!(
                     "; then a trial measures {} % of the found load",
@@ -136,7 +136,7 @@ impl Decide for Band {
             Side::Above => SearchResult::Above,
         };
         let why = match &seen.found {
-            None => "the trial has failed".to_owned(),
+            None => "the trial failed".to_owned(),
             Some(found) if found.timed_out > 0 => "requests timed out".to_owned(),
             Some(found) => {
                 let p99_ms = found.latency_ms.p99.value;

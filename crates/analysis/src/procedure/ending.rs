@@ -32,7 +32,7 @@ pub enum Ending {
     Most {
         /// That load.
         at: Point,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
         /// True if the target held the load twice.
         is_held: bool,
@@ -43,14 +43,14 @@ pub enum Ending {
     None {
         /// Lowest load that was tried.
         from: Point,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
         /// Lowest load that was too high, if any.
         above: Option<LowestOverload>,
     },
     /// Some loads were within the bound, but the target held none of them.
     NotHeld {
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
         /// Range from all trials together. `None` if no trial was within the bound.
         range: Option<Range>,
@@ -63,7 +63,7 @@ pub enum Ending {
     NotReached {
         /// Highest load to be tried.
         at: Point,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
     },
     /// The client could not offer a load.
@@ -74,7 +74,7 @@ pub enum Ending {
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
     },
     /// Too many trials gave no answer.
@@ -87,19 +87,19 @@ pub enum Ending {
         why: String,
         /// Range from all trials together, if any was within the bound.
         range: Option<Range>,
-        /// The bound.
+        /// Limit of the search.
         bound: Bound,
     },
     /// The search found a load within the band.
     Within {
-        /// The load.
+        /// Load of the result.
         at: Point,
-        /// The band.
+        /// Band of p99 latency.
         band: Band,
     },
     /// The search found no load within the band.
     NeverWithin {
-        /// The band.
+        /// Band of p99 latency.
         band: Band,
         /// Highest number of threads below the band, if any.
         below: Option<u32>,
@@ -111,7 +111,7 @@ pub enum Ending {
 /// Lowest load that was too high.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
-    /// The load.
+    /// Load of that trial.
     pub at: Point,
     /// Reason, as a clause: `p99 was 12.3 ms`.
     pub why: String,
@@ -184,8 +184,8 @@ impl Ending {
         }
     }
 
-    /// Describes the end. `did` is the result at the found load, and becomes a part of the text:
-    /// `8 threads (3,030 op/s) is the most with a p99 within 10 ms, held twice`.
+    /// Describes the end. `did` is the result at the found load, and becomes a part of the text: `8
+    /// threads (3,030 op/s) is the highest load with a p99 within 10 ms, held twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
             Some(did) => format!("{} ({did})", at.words()),
@@ -204,14 +204,14 @@ impl Ending {
                 if is_by_client {
                     format!("the client is the limit{above}; {at} has a {bound}{held}")
                 } else {
-                    format!("{at} is the most with a {bound}{held}{above}")
+                    format!("{at} is the highest load with a {bound}{held}{above}")
                 }
             }
             Ending::None { from, bound, above } => {
                 let limit = limit(is_by_client);
                 let (from, bound, above) =
                     (from.words(), bound.words(), failure_words(above.as_ref()));
-                format!("{limit}none at or above {from} has a {bound}{above}")
+                format!("{limit}no load at or above {from} has a {bound}{above}")
             }
             Ending::NotHeld {
                 bound,
@@ -220,7 +220,7 @@ impl Ending {
                 above,
             } => {
                 let (limit, above) = (limit(is_by_client), failure_words(above.as_ref()));
-                let not_held = || format!("no {} was held with a {}", point.noun(), bound.words());
+                let not_held = || format!("no {} met a {}", point.noun(), bound.words());
                 let said = range.map_or_else(not_held, |range| range.words(bound));
                 format!("{limit}{said}{above}")
             }
@@ -245,7 +245,7 @@ impl Ending {
                 range,
                 bound,
             } => format!(
-                "{}; {} gave no answer, the last one at {} because {why}",
+                "{}; {} had no result, the last at {} because {why}",
                 range_words(*range, bound),
                 counted(*trials, "trial"),
                 at.words()
@@ -278,7 +278,9 @@ impl Range {
                 return format!("{kept} of {trials} trials had a {bound}{}", highest());
             }
         };
-        format!("the most with a {bound} is {is}: {kept} of {trials} trials had it{highest}")
+        format!(
+            "the highest load with a {bound} is {is}: {kept} of {trials} trials met it{highest}"
+        )
     }
 }
 

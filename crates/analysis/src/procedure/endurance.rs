@@ -1,7 +1,7 @@
 //! One point for hours, preceded by shorter windows at the same point.
 //!
-//! Invariant: the turns come in order, each once, regardless of their results. So the long one
-//! always follows the shorter ones, and is the last.
+//! Invariant: the turns come in order, each once, regardless of their results. So the long window
+//! always follows the shorter windows, and is the last.
 
 use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial};
 

@@ -1,7 +1,7 @@
 //! Procedures. From the results up to now, each procedure determines the next point to measure, or
 //! its end.
 //!
-//! The engine asks a procedure before each trial of a variant in a block. It gets the results of
+//! The engine queries a procedure before each trial of a variant in a block. It gets the results of
 //! all earlier trials, and returns the points that may be next. It has no state, so the same
 //! results give the same answer. So an interrupted run resumes by passing the finished trials to
 //! its procedures, and tests use servers that are formulas.
@@ -128,7 +128,7 @@ trait Decide {
 pub struct ProcedureEstimate {
     /// Known points that the procedure may request, in the order of their turns.
     pub points: Vec<Point>,
-    /// Number of these points, from the first, that are measured in any case.
+    /// Number of these points, from the first, that the run always measures.
     pub certain: usize,
     /// Maximum number of turns. The procedure finds the points of turns after `points` during the
     /// run.
@@ -237,7 +237,7 @@ pub enum Answer {
     Ended {
         /// Point at which it occurred.
         at: Point,
-        /// The condition.
+        /// Condition that ended the ladder.
         until: Until,
     },
     /// A search has ended.
@@ -359,7 +359,7 @@ impl Answer {
     /// Returns the reason why no further trial follows, as text.
     pub fn words(&self) -> String {
         match self {
-            Answer::Complete => "every point has been measured".to_owned(),
+            Answer::Complete => "the run measured every point".to_owned(),
             Answer::Searched(ending) => ending.words(None),
             Answer::Ended { at, until } => {
                 format!("the ladder ended at {}: {}", at.words(), until.words())

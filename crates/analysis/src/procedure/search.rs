@@ -133,7 +133,7 @@ impl Search {
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
-                BoundCheck::No("far fewer operations were done than were offered".to_owned())
+                BoundCheck::No("throughput was far below the offered rate".to_owned())
             }
             BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
                 BoundCheck::No("most requests took far longer".to_owned())
@@ -468,7 +468,7 @@ impl Search {
         let errors = self.bound.errors * 100.0;
         let (less, grow) = match (self.from, self.bound.pending) {
             (Point::Rate(_), None) => (", or throughput is below the offered rate", true),
-            (Point::Rate(_), Some(_)) => (", or less is done than offered", false),
+            (Point::Rate(_), Some(_)) => (", or throughput is below the offered rate", false),
             (Point::Threads(_), pending) => ("", pending.is_none()),
         };
         let grow = if grow {
@@ -480,7 +480,7 @@ impl Search {
             0 => String::new(),
             _ => format!(
                 "; the search then verifies its result twice, with a window three times as long, \
-                 and lowers it by 3 % after each failure ({LOWERED_MAX} times at most)"
+                 and lowers it by 3 % after each failure (at most {LOWERED_MAX} times)"
             ),
         };
         let expected = self.expected.map_or(String::new(), |share| {

@@ -31,7 +31,7 @@ impl Until {
             Until::Flat { .. } => "the rate no longer grows".to_owned(),
             Until::Timeout => "a request times out".to_owned(),
             Until::Plateau => "throughput no longer grows beyond its noise".to_owned(),
-            Until::Saturation => "less is done than is offered".to_owned(),
+            Until::Saturation => "throughput is below the offered rate".to_owned(),
             Until::P99Ms(ms) => format!("p99 is above {ms} ms or a request times out"),
         }
     }

@@ -271,7 +271,7 @@ fn a_ladder_ends_where_the_formula_says() {
         CALM,
         expect![[r#"
             [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
-            every point has been measured
+            the run measured every point
         "#]],
     );
     let timeout_ms = 20.0;
@@ -280,7 +280,7 @@ fn a_ladder_ends_where_the_formula_says() {
         Server { timeout_ms, ..CALM },
         expect![[r#"
             [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
-            every point has been measured
+            the run measured every point
         "#]],
     );
 }

@@ -45,8 +45,8 @@ impl Role {
         }
     }
 
-    /// Returns the role with this name. Any other name is a probe, because files leave out the role
-    /// if all trials are probes.
+    /// Returns the role with this name. Any other name is a probe, because files omit the role if
+    /// all trials are probes.
     pub fn parse(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
@@ -56,7 +56,7 @@ impl Role {
         }
     }
 
-    /// Returns true for a probe. Records leave out the role if all trials are probes.
+    /// Returns true for a probe. Records omit the role if all trials are probes.
     pub fn is_probe(&self) -> bool {
         *self == Role::Probe
     }
@@ -156,7 +156,7 @@ pub struct Percentiles {
 /// A figure with its error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasuredFigure {
-    /// The figure.
+    /// Value of the figure.
     pub value: Known,
     /// Its 95 % interval, if it has one.
     pub ci95: Option<[f64; 2]>,
@@ -218,8 +218,8 @@ pub struct Bound {
 /// Maximum shortfall, as a share: the target must do 99 % of the operations that were due.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// Shortfall of a disturbed trial, as a share, above which the load was too high in any case. A
-/// pause at the end of a short window costs a few percent.
+/// Shortfall of a disturbed trial, as a share, above which the load was certainly too high. A pause
+/// at the end of a short window costs a few percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
 /// Multiple of the limit above which a median has another cause than other programs: they delay
@@ -261,7 +261,7 @@ impl Bound {
     /// side of the limit gives the same result; for other intervals see [`Bound::is_near`].
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
-            return BoundCheck::Untold("the trial has failed".to_owned());
+            return BoundCheck::Untold("the trial failed".to_owned());
         };
         match &found.judged {
             TrialJudgement::Fair => {}
@@ -300,7 +300,7 @@ impl Bound {
         let percent = |share: f64| significant(share * 100.0, 2);
         if found.shortfall > SHORTFALL_MAX {
             let less = percent(found.shortfall);
-            return Some(format!("{less} % less was done than was offered"));
+            return Some(format!("throughput was {less} % below the offered rate"));
         }
         if found.error_share > self.errors {
             let failed = percent(found.error_share);
@@ -322,7 +322,7 @@ impl Bound {
         }
         match (self.pending, found.pending_at_end) {
             (Some(most), Some(pending)) if pending > most as f64 => Some(format!(
-                "{} compactions were pending at the end, over {most}",
+                "{} compactions were pending at the end, more than {most}",
                 whole(pending)
             )),
             (None, _) if found.pending_grew => Some("pending compactions grew".to_owned()),

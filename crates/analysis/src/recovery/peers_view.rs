@@ -143,21 +143,23 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         return Repair::Untold("no probe read the hints".to_owned());
     };
     let Some(window_s) = window_s else {
-        return Repair::Untold("no node reports how long it keeps hints".to_owned());
+        return Repair::Untold("no node reports how long it stores hints".to_owned());
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
-        Some(_) => format!("considered down for {away_s:.0} s"),
+        Some(_) => format!("other nodes considered it down for {away_s:.0} s"),
         None => "no node considered it down".to_owned(),
     };
     let kept = match window_s {
-        0.0 => "no hints are kept".to_owned(),
-        _ => format!("hints are kept for {:.0} min", window_s / 60.0),
+        0.0 => "the nodes store no hints".to_owned(),
+        _ => format!("the nodes store hints for {:.0} min", window_s / 60.0),
     };
     match hints.drained_s {
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
-        _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
-        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are delivered")),
+        _ if hints.stored == 0.0 => {
+            Repair::NotNeeded(format!("{lasted}, and the nodes stored no hint"))
+        }
+        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and delivered all of them")),
         None => Repair::Untold("hints remained at the end of the window".to_owned()),
     }
 }

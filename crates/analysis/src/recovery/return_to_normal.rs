@@ -25,7 +25,7 @@ pub struct BaselineLevel {
     pub far_outside: usize,
 }
 
-/// Direction that is worse.
+/// Direction in which values become worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worse {
     /// Lower values are worse.
@@ -227,7 +227,7 @@ impl IntervalSeries {
     }
 
     /// Returns true for a stretch that is like the intervals before the fault. As few intervals are
-    /// outside and far outside. The medians of all intervals and of the first ones are normal.
+    /// outside and far outside. The medians of all intervals and of the first intervals are normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
         let far_share = self.level.worse.twice(self.level.within);
         let beyond = |share| stretch.iter().filter(|p| self.is_beyond(p.value, share)).count();
@@ -257,7 +257,7 @@ impl IntervalSeries {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // At a fixed rate, later operations compensate for late ones.
+        // At a fixed rate, later operations compensate for late operations.
         let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {

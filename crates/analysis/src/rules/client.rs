@@ -19,7 +19,8 @@ use measure::Outcome;
 /// result only needs care. Lateness that no limit explains is the client's own.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
-        let detail = "closed loop: an operation is due when a slot is free, so none can be late";
+        let detail =
+            "closed loop: an operation is due when a slot is free, so no operation can be late";
         return (RuleOutcome::Pass, detail.into());
     };
     let window = &evidence.window;
@@ -152,7 +153,7 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     if window.clamped > 0 {
         parts.push(describe::over_an_hour(window.clamped));
     }
-    // A real latency distribution fills many buckets; one that fills three is made up.
+    // A real latency distribution fills many buckets. A distribution that fills three is invented.
     let degenerate = latency >= 1000 && window.buckets_used <= 3;
     if degenerate {
         parts.push(describe::different_latencies(window.buckets_used));

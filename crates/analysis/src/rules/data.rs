@@ -25,7 +25,7 @@ pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let worst = judged.iter().map(|(outcome, _)| *outcome).max();
     let mut parts: Vec<Statement> = judged.into_iter().map(|(_, part)| part).collect();
     if parts.is_empty() {
-        parts.push("no read was compared with the written data".into());
+        parts.push("cassay compared no read with the written data".into());
     }
     parts.extend(evidence.not_compared.iter().map(|why| why.as_str().into()));
     let outcome = worst.unwrap_or(RuleOutcome::Unknown);
@@ -71,7 +71,7 @@ fn reads(
 /// Minimum share of reads without a row at which reads miss the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
-/// Judges reads that found no row although the study says that rows exist: they cost the server
+/// Judges reads that found no row although the study states that rows exist: they cost the server
 /// almost nothing.
 fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<RuleResult> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;
@@ -183,18 +183,19 @@ mod tests {
                 aged(2, 0),
                 RuleOutcome::Pass,
                 "100 rows read back: 2 lost (the configuration allows it: power was lost); the \
-                 oldest was acknowledged by 31.5 s",
+                 server acknowledged the oldest by 31.5 s",
             ),
             (
                 aged(5, 3),
                 RuleOutcome::Fail,
-                "100 rows read back: 5 lost (3 not allowed, since acknowledged outside of the 15 s \
-                 before a failure; 2 allowed); the oldest was acknowledged by 31.5 s",
+                "100 rows read back: 5 lost (3 not allowed, because the server acknowledged them \
+                 outside the 15 s before a failure; 2 allowed); the server acknowledged the oldest \
+                 by 31.5 s",
             ),
             (
                 aged(0, 0),
                 RuleOutcome::Pass,
-                "100 rows read back: every acknowledged write is there",
+                "100 rows read back: every acknowledged write exists",
             ),
         ] {
             let (judged, found) = read_back(&back, Some(&none));
@@ -212,8 +213,8 @@ mod tests {
         assert_eq!(nothing(found(49), false, None), None);
         assert_eq!(nothing(PresentRows::default(), false, None), None);
         let (outcome, detail) = nothing(found(50), false, None).unwrap();
-        let expected = "50 of 5000 reads found no row although the study says that rows exist \
-                        (1.0 %; limit 1.0 %)";
+        let expected = "50 of 5000 reads found no row although the study states that rows exist \
+             (1.0 %; limit 1.0 %)";
         assert_eq!((outcome, &*detail.words), (RuleOutcome::Fail, expected));
         for (weak, promise) in [(true, None), (false, Some(&none))] {
             let (outcome, _) = nothing(found(5000), weak, promise).unwrap();
@@ -274,7 +275,7 @@ mod tests {
                 back(|_| ()),
                 &kept,
                 Pass,
-                "100 rows read back: every acknowledged write is there",
+                "100 rows read back: every acknowledged write exists",
             ),
             (
                 lost,
@@ -311,7 +312,7 @@ mod tests {
                 back(|back| back.checks.resurrected = 1),
                 &kept,
                 Fail,
-                "100 rows read back: 1 deleted and there again (must not be: two meet)",
+                "100 rows read back: 1 deleted but present again (must not be: two meet)",
             ),
         ] {
             let evidence = Evidence {
@@ -342,8 +343,8 @@ mod tests {
         assert_eq!(
             detail.words,
             "5 reads compared: 0 missing, 0 stale, 0 wrong (limit 0); 100 rows read back: every \
-             acknowledged write is there; 4 registers checked: 1 not linearizable, 1 undecided \
-             (must not be: two meet)"
+             acknowledged write exists; 4 registers checked: 1 not linearizable, 1 undecided (must \
+             not be: two meet)"
         );
     }
 }

@@ -1,7 +1,8 @@
 //! Evidence for the rules: one plain struct that the study engine fills after a trial.
 //!
-//! Every field covers the measured window unless it says otherwise. `None` means that the value was
-//! not read; the rule is then unknown. The default is a trial about which nothing is known.
+//! Every field covers the measured window unless its comment states otherwise. `None` means that
+//! the value was not read; the rule is then unknown. The default is a trial about which nothing is
+//! known.
 
 use super::client_evidence::ClientSeen;
 use crate::durability::Promise;
@@ -59,7 +60,7 @@ pub struct Evidence {
     pub checks: CheckCounts,
     /// True if the rows before the load may be from another tool, another seed or other lengths.
     pub has_strange_rows: bool,
-    /// Reads of rows that the study says exist. `None` if it does not say so.
+    /// Reads of rows that the study says exist. `None` if the study does not state that.
     pub found: Option<PresentRows>,
     /// Reads that the workload cannot judge, with the reason: one sentence each.
     pub not_compared: Vec<String>,
@@ -171,7 +172,7 @@ impl OfferedLoad {
 }
 
 /// Use of the machine that the client runs on: means over the window. Unreadable values are absent,
-/// and `unseen` says why.
+/// and `unseen` contains the reason.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineUse {
     /// CPU time as shares of the CPUs that the client may use.
@@ -298,7 +299,7 @@ impl Window {
     }
 
     /// Returns the seconds from the window's start to its end, in which the population was due. It
-    /// equals `seconds`, unless the interval with the start had to be left out.
+    /// equals `seconds`, unless the interval with the start had to be omitted.
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
         (to_ns - from_ns) as f64 / 1e9
@@ -449,7 +450,7 @@ pub enum Settle {
     Stalled,
     /// The limit came first.
     Timeout,
-    /// The target cannot say.
+    /// The target does not report this.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
 //! Rules about the client's process and machine, other programs on it, and its clock: V3, V4, V18,
-//! V20. Also about the silence of the target, which must not be taken for the client's: V19.
+//! V20. Also about the silence of the target, which is not the silence of the client: V19.
 //!
 //! Waiting of the client is not all caused by other programs: nodes on the same cores make it wait
 //! too, and that is measured on purpose. So waiting is attributed to other programs by their share
@@ -81,7 +81,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let lowest = ceilings.iter().copied().min_by(f64::total_cmp);
     let highest = ceilings.iter().copied().max_by(f64::total_cmp);
     let (Some(lowest), Some(highest)) = (lowest, highest) else {
-        let detail = "its ceiling on the null target was not measured";
+        let detail = "cassay did not measure its ceiling on the null target";
         return unweighed(RuleOutcome::Unknown, detail);
     };
     let achieved = evidence.window.ops_per_s_mean();
@@ -114,7 +114,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
         return WeighedJudgement {
             outcome: RuleOutcome::Fail,
             over: f64::INFINITY,
-            detail: "the client delivered no interval of the window".into(),
+            detail: "the client reported no interval of the window".into(),
         };
     }
     let stall_s = window.stall_longest_s.unwrap_or(0.0);
@@ -155,8 +155,8 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
         return (RuleOutcome::Unknown, "no probe watched the machine".into());
     };
     if machine.has_strange_nodes {
-        let why = "nodes that cassay did not start run on this machine, and their use of it cannot \
-                   be separated from that of other programs";
+        let why = "nodes that cassay did not start run on this machine, and cassay cannot separate \
+             their use of it from that of other programs";
         return (RuleOutcome::Unknown, why.into());
     }
     let seen = [
@@ -259,7 +259,7 @@ pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> 
     }
 }
 
-/// V19: the target answered all the time. A silence is a result, and a rare one: this window cannot
+/// V19: the target answered throughout. A silence is a result, and a rare one: this window cannot
 /// tell how often it comes. At 2 % of the window, twice as many operations of an open loop fall
 /// into it as are above p99. Then p99 describes this silence alone.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
@@ -275,12 +275,12 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
         return (RuleOutcome::Pass, silence);
     }
     if quiet_s < QUIET_MEDIANS * window.latency_median_s() {
-        let detail = silence.and(": the target's answers take that long");
+        let detail = silence.and(": the target's answers take this long");
         return (RuleOutcome::Pass, detail);
     }
     // A client that stalled has itself heard nothing.
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
-        let detail = silence.and(": the client itself stalled then (V4)");
+        let detail = silence.and(": the client itself stalled at that time (V4)");
         return (RuleOutcome::Pass, detail);
     }
     let alike = window.quiet_s.iter().filter(|s| **s >= quiet_s / 2.0).count();

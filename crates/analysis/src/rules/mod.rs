@@ -79,7 +79,7 @@ impl Verdict {
 /// Result of [`judge`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The verdict.
+    /// Verdict on the trial.
     pub verdict: Verdict,
     /// All rules, in order.
     pub rules: Vec<Rule>,
@@ -100,7 +100,7 @@ type Judge = fn(&Evidence, &Limits) -> RuleResult;
 
 /// Every rule: its name, its title, and its judge.
 const RULES: [(&str, &str, Judge); 21] = [
-    ("V1", "The load was sent when it was due", client::schedule),
+    ("V1", "The client sent the load on time", client::schedule),
     (
         "V2",
         "Latency runs from the intended start",
@@ -124,7 +124,7 @@ const RULES: [(&str, &str, Judge); 21] = [
     ),
     (
         "V7",
-        "The server counted what the client counted",
+        "Server and client counted the same operations",
         target::counts_agree,
     ),
     (
@@ -137,7 +137,7 @@ const RULES: [(&str, &str, Judge); 21] = [
         "The data was settled before measuring",
         |evidence, _| target::settled(evidence),
     ),
-    ("V10", "The load can be sustained", |evidence, _| {
+    ("V10", "The load is sustainable", |evidence, _| {
         target::sustainable(evidence)
     }),
     ("V11", "The environment did not change", target::environment),
@@ -148,23 +148,19 @@ const RULES: [(&str, &str, Judge); 21] = [
     ("V14", "The data read is the data written", |evidence, _| {
         data::data(evidence)
     }),
-    ("V15", "The run can be repeated", |evidence, _| {
+    ("V15", "The run is repeatable", |evidence, _| {
         target::recorded(evidence)
     }),
-    ("V16", "Caching is declared", |evidence, _| {
+    ("V16", "The study declares caching", |evidence, _| {
         target::caching(evidence)
     }),
-    ("V17", "The cost of observing is known", target::probes),
+    ("V17", "The cost of the probes is known", target::probes),
     (
         "V18",
         "No other program used the machine",
         fleet::undisturbed,
     ),
-    (
-        "V19",
-        "The target answered all the time",
-        machine::answering,
-    ),
+    ("V19", "The target answered throughout", machine::answering),
     ("V20", "The clock did not jump", fleet::clock_unset),
     ("V21", "No node had an uncaught exception", |evidence, _| {
         target::exceptions(evidence)

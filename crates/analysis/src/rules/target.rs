@@ -18,7 +18,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
         Some(Ok(counts)) => counts,
         Some(Err(why)) => return (RuleOutcome::Unknown, describe::not_compared(why)),
         None => {
-            let why = "the server's own counts were not read";
+            let why = "cassay did not read the server's own counts";
             return (RuleOutcome::Unknown, why.into());
         }
     };
@@ -54,7 +54,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
 /// V9: the data was at rest, or the study did not require that.
 pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
-        _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it holds no data"),
+        _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it stores no data"),
         Some(Settle::Settled) => (RuleOutcome::Pass, "compactions had ended before the window"),
         Some(Settle::NotAsked) => (RuleOutcome::Pass, "the study requests no settling"),
         Some(Settle::Stalled) => (
@@ -82,7 +82,7 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     /// A few pending compactions come and go.
     const GROWTH_MIN: f64 = 5.0;
     if evidence.target_is_null {
-        return (RuleOutcome::Pass, "null target: it puts no work off".into());
+        return (RuleOutcome::Pass, "null target: it defers no work".into());
     }
     let samples = match &evidence.pending_compactions {
         Some(samples) if samples.len() >= 3 => samples,
@@ -95,7 +95,7 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
         None => {
             return (
                 RuleOutcome::Unknown,
-                "pending compactions were not read".into(),
+                "cassay did not read pending compactions".into(),
             );
         }
     };
@@ -117,7 +117,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(environment) = &evidence.environment else {
         return (
             RuleOutcome::Unknown,
-            "settings and processes were not compared".into(),
+            "cassay did not compare settings and processes".into(),
         );
     };
     let mut parts = Vec::new();
@@ -167,7 +167,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
     for (heading, unseen) in [
         ("not shown", &environment.not_shown),
-        ("cannot be judged", &environment.unseen),
+        ("not judged", &environment.unseen),
     ] {
         if unseen.is_empty() {
             continue;
@@ -230,8 +230,8 @@ pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
             "the run did not check the record".into(),
         ),
         Some([]) => {
-            let what = "study, plan with its seed, version, machine and every node's settings can \
-                        be read back";
+            let what = "the record contains the study, the plan with its seed, the version, the \
+                 machine and every node's settings";
             (RuleOutcome::Pass, what.into())
         }
         Some(missing) => (RuleOutcome::Warn, describe::not_on_record(missing)),
@@ -258,7 +258,10 @@ pub(super) fn caching(evidence: &Evidence) -> RuleResult {
 /// V21: no node had an unexpected exception.
 pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     if evidence.target_is_null {
-        return (RuleOutcome::Pass, "null target: it has none".into());
+        return (
+            RuleOutcome::Pass,
+            "null target: it has no exceptions".into(),
+        );
     }
     let Some(met) = &evidence.exceptions else {
         return (RuleOutcome::Unknown, "no node reports exceptions".into());
@@ -280,7 +283,7 @@ pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(share) = evidence.probes_cpu_share else {
         return (
             RuleOutcome::Unknown,
-            "the probes' own cost was not measured".into(),
+            "cassay did not measure the cost of the probes".into(),
         );
     };
     let outcome = if share > limits.probes_cpu_share {
@@ -316,8 +319,8 @@ mod tests {
         };
         let (outcome, detail) = environment(&evidence, &Limits::default());
         assert_eq!(outcome, RuleOutcome::Warn);
-        let expected = "node1: threads waited within the kernel (state D), as for a disk that does \
-                        not answer or a frozen file system, seen at 3 s of the window";
+        let expected = "node1: threads waited in the kernel (state D), for example for a disk that \
+             does not answer or a frozen file system, seen at 3 s of the window";
         assert_eq!(detail.words, expected);
         let seen = evidence.environment.as_mut().unwrap();
         seen.nodes_stopped = vec![spell("node2", 9.6, 29.8)];

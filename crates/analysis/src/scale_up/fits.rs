@@ -15,9 +15,9 @@
 //! Curves are compared by AICc (Akaike 1974 with the correction of Hurvich and Tsai 1989). A trial
 //! is one observation, and each block has its own level. Blocks also show the noise. If the points
 //! are off the best curve by more than their noise, trials do not show which curve is better. Then
-//! no curve is called the best. With n trials and k fitted numbers (coefficients, levels, noise),
-//! AICc = n ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best count as
-//! equally good (Burnham and Anderson 2002, "Model selection and multimodel inference", 2.6).
+//! no curve is the best. With n trials and k fitted numbers (coefficients, levels, noise), AICc = n
+//! ln(squares ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best count as equally
+//! good (Burnham and Anderson 2002, "Model selection and multimodel inference", 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{MachineSize, Point};

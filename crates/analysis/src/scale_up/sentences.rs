@@ -25,11 +25,11 @@ impl MissingRatio {
         match self {
             MissingRatio::OneSocket => "the machine has one socket".to_owned(),
             MissingRatio::UnitIsSocket => {
-                "a socket is the unit, so there are no units within it".to_owned()
+                "a socket is the unit, so a socket contains only one unit".to_owned()
             }
-            MissingRatio::NotMeasured(of) => format!("{} was not measured", of.words()),
+            MissingRatio::NotMeasured(of) => format!("the run did not measure {}", of.words()),
             MissingRatio::NotUsable(of) => {
-                format!("no trial of {} may be used", of.words())
+                format!("no trial of {} is usable", of.words())
             }
             MissingRatio::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
         }
@@ -41,17 +41,17 @@ impl NoFit {
     pub fn words(self) -> String {
         match self {
             NoFit::FewPoints { points: 1, needed } => {
-                format!("there is 1 usable point, but the curve needs {needed}")
+                format!("only 1 point is usable, but the curve needs {needed}")
             }
             NoFit::FewPoints { points, needed } => {
-                format!("there are {points} usable points, but the curve needs {needed}")
+                format!("only {points} points are usable, but the curve needs {needed}")
             }
             NoFit::OneLevelOfSockets => "no two points are on different numbers of sockets".into(),
             NoFit::OneLevelOfUnits => {
                 "no two points have different numbers of units on a socket".into()
             }
             NoFit::OffCurve(off) => format!(
-                "the points are off the best such curve by {} %, more than {:.0} %",
+                "the points deviate from the best such curve by {} %, more than {:.0} %",
                 significant(off * 100.0, 2),
                 OFF_MAX * 100.0
             ),
@@ -63,14 +63,15 @@ impl NoBest {
     /// Describes the reason.
     pub fn words(self) -> &'static str {
         match self {
-            NoBest::NoCurve => "there is no curve to choose from",
-            NoBest::OnlyOne => "there is one curve, and no other to compare it with",
+            NoBest::NoCurve => "the report has no curve to choose from",
+            NoBest::OnlyOne => "the report has only one curve, so no comparison is possible",
             NoBest::FewTrials => {
-                "the curves cannot be compared: AICc is not defined for so few trials"
+                "no comparison of curves is possible: AICc is undefined for this small number of \
+                 trials"
             }
             NoBest::BeyondNoise => {
-                "the points are off the curve with the least AICc by more than their noise, so \
-                 that trials do not show which curve is better"
+                "the points deviate from the curve with the lowest AICc by more than their noise, \
+                 so trials do not show which curve is better"
             }
         }
     }
@@ -96,7 +97,8 @@ impl ScaleUp {
         ];
         if self.machine.sockets < 2 {
             said.push(
-                "This machine has one socket: the gain of a second one is unknown.".to_owned(),
+                "This machine has one socket, so the gain of a second socket is unknown."
+                    .to_owned(),
             );
         }
         for (what, why) in named {
@@ -154,7 +156,7 @@ impl ScaleUp {
         if fitted().next().is_none() {
             return match self.fits.first() {
                 Some((_, Err(NoFit::FewPoints { .. }))) if usable > 1 => vec![format!(
-                    "{usable} points give {}: throughput between and beyond them is unknown.",
+                    "{usable} points determine {}: throughput between and beyond them is unknown.",
                     if self.has_efficiency() {
                         "an efficiency and no curve"
                     } else {
@@ -168,14 +170,14 @@ impl ScaleUp {
         match self.best {
             Ok(best) => said.push(self.chosen(best)),
             Err(NoBest::OnlyOne) => said.extend(fitted().next().map(|fit| self.only(fit.model))),
-            Err(why) => said.push(format!("No curve is called the best: {}.", why.words())),
+            Err(why) => said.push(format!("No curve is best: {}.", why.words())),
         }
         let beyond: Vec<&str> =
             fitted().filter(|fit| fit.beyond_noise).map(|fit| fit.model.title()).collect();
         if !beyond.is_empty() {
             said.push(format!(
-                "The points are off {} by more than their noise, and more blocks would not change \
-                 that.",
+                "The points deviate from {} by more than their noise, and more blocks would not \
+                 change that.",
                 beyond.join(" and ")
             ));
         }
@@ -203,11 +205,14 @@ impl ScaleUp {
                 NoFit::OneLevelOfUnits => {
                     format!("{other} needs more numbers of units on a socket")
                 }
-                NoFit::OffCurve(_) => format!("the points are off {other}"),
+                NoFit::OffCurve(_) => format!("the points deviate from {other}"),
             })
         };
         let whys: Vec<String> = others().filter_map(why).collect();
-        format!("Only {title} could be fitted: {}.", whys.join(", and "))
+        format!(
+            "Only {title} fits the number of points: {}.",
+            whys.join(", and ")
+        )
     }
 
     fn chosen(&self, best: Model) -> String {
@@ -217,8 +222,8 @@ impl ScaleUp {
             format!("{title} explains most with the fewest coefficients (AICc).")
         } else {
             format!(
-                "{title} has the least AICc, but these points do not distinguish it from {}, which \
-                 is within {RIVALS_WITHIN:.0} of it.",
+                "{title} has the lowest AICc, but these points do not distinguish it from {}, \
+                 which is within {RIVALS_WITHIN:.0} of it.",
                 near.join(" nor from ")
             )
         }
@@ -231,15 +236,15 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
     let title = fit.model.title();
     for held in fit.coefficients.iter().filter(|of| of.is_held) {
         said.push(format!(
-            "In {title}, {} is fixed at 0: distinguishing it from the others needs three numbers \
-             of units on a socket, and five points.",
+            "In {title}, {} is fixed at 0: separating it from the other coefficients requires \
+             three numbers of units on a socket, and five points.",
             symbol(held.name)
         ));
     }
     let untold = fit.coefficients.iter().filter(|of| of.ci95.is_some() && !of.is_told());
     for of in untold {
         said.push(format!(
-            "{} of {title} cannot be distinguished from 0.",
+            "{} of {title} does not differ significantly from 0.",
             symbol(of.name)
         ));
     }
@@ -255,15 +260,15 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
                 format!("{} or more", whole(low))
             };
             said.push(format!(
-                "By {title} the highest throughput is {} op/s at {} units (95 %: {most}); with \
-                 more units it falls.",
+                "According to {title}, the highest throughput is {} op/s at {} units (95 %: \
+                 {most}), and falls with more units.",
                 whole(ops_per_s),
                 whole(units)
             ));
         }
         Some(Peak::First { threads: units }) => said.push(format!(
-            "According to {title}, throughput falls from the first number of units on, which is \
-             {}. The number with the highest throughput was not measured.",
+            "According to {title}, throughput falls from the first number of units, {}. The run \
+             did not measure the number with the highest throughput.",
             whole(units)
         )),
         Some(Peak::Beyond) => said.push(format!(

@@ -183,7 +183,9 @@ fn a_peak_is_told_where_kappa_is_and_nowhere_else() {
     assert!(said.contains("op/s at 10 units"), "{said}");
     let (peak, said) = usl(&[0.05, 0.0]);
     assert_eq!(peak, Peak::Untold);
-    assert!(said.contains("κ of the Universal Scalability Law cannot be distinguished from 0"));
+    assert!(
+        said.contains("κ of the Universal Scalability Law does not differ significantly from 0")
+    );
     assert!(said.contains("one socket"), "{said}");
 }
 
@@ -211,7 +213,7 @@ fn of_two_points_there_is_an_efficiency_and_no_curve() {
     assert_eq!(found.best, Err(NoBest::NoCurve));
     let said = found.sentences().join("\n");
     assert!(
-        said.contains("2 points give an efficiency and no curve"),
+        said.contains("2 points determine an efficiency and no curve"),
         "{said}"
     );
 }
@@ -228,7 +230,7 @@ fn one_block_has_ratios_without_intervals() {
     let said = found.sentences().join("\n");
     for part in [
         "no ratio has an interval",
-        "AICc is not defined",
+        "AICc is undefined",
         "was not measured",
     ] {
         assert!(said.contains(part), "{part} is not in\n{said}");

@@ -7,7 +7,7 @@
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// Times at which a comparison is looked at, and the levels at which it is answered.
+/// Times at which the run evaluates a comparison, and the levels at which it has an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
     /// Times of the looks.

@@ -48,8 +48,8 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     for point in &mut sweep[2..] {
         point.p99_ms = Known::AtLeast(point.p99_ms.least());
     }
-    // In a real run, the report said 16 "was the most within 1.5 ms", although its p99 was only
-    // known to be at least 1.2 ms.
+    // In a real run, the report stated that 16 "was the most within 1.5 ms", although its p99 was
+    // only known to be at least 1.2 ms.
     let seen = read_sweep(&sweep, Some(1.5));
     assert_eq!(
         (

@@ -101,7 +101,7 @@ fn bytes_of_tables_come_from_the_table_of_disk_use() {
         format!("{:#}", node.live_bytes("k", &["a"]).unwrap_err())
     });
     assert!(
-        said.starts_with("ask node1 for the size of k: node1 shows no system_views.disk_usage"),
+        said.starts_with("request the size of k from node1: node1 does not let this user read"),
         "{said}"
     );
 }

@@ -37,7 +37,7 @@ impl BeanAttribute {
         }
     }
 
-    /// Creates a part of an attribute with a composite value.
+    /// Creates a part of an attribute with a composite value. Of a list of such values it is the sum.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,
@@ -219,12 +219,18 @@ impl SeriesRequest {
 }
 
 fn number_of(value: &Value, source: &BeanAttribute) -> Option<f64> {
-    let value = match source.part {
-        Some(part) => value.get(part)?,
-        None => value,
-    };
-    match value {
-        Value::Array(items) => Some(items.len() as f64),
+    match (source.part, value) {
+        (None, Value::Array(items)) => Some(items.len() as f64),
+        (None, value) => value.as_f64(),
+        (Some(part), Value::Array(items)) => items.iter().map(|item| part_of(item, part)).sum(),
+        (Some(part), value) => part_of(value, part),
+    }
+}
+
+/// Returns a number in a composite value. Cassandra writes numbers of compactions as texts.
+fn part_of(value: &Value, part: &str) -> Option<f64> {
+    match value.get(part)? {
+        Value::String(text) => text.parse().ok(),
         other => other.as_f64(),
     }
 }
@@ -276,7 +282,7 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        // Both are updated in any case, because the next call needs both last values.
+        // Both are always updated, because the next call needs both last values.
         let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
         let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
         let (first, second) = (first?, second?);

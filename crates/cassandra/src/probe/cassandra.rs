@@ -182,6 +182,8 @@ fn compactions(list: &mut List) {
     list.level(name("pending"), "count", &mbean("PendingTasks"), "Value");
     let running = BeanAttribute::new(COMPACTIONS, "Compactions");
     list.add(name("running"), "count", Conversion::Level(running, 1.0));
+    let done = BeanAttribute::part(COMPACTIONS, "Compactions", "completed");
+    list.add(name("running_done"), "bytes", Conversion::Level(done, 1.0));
     // This increases when a compaction ends, so a long compaction appears as a peak at its end.
     list.rate(
         name("bytes/s"),
@@ -220,6 +222,8 @@ fn requests(list: &mut List) {
         list.share(name("mean"), "ms", &total, &count, MS_PER_US);
         list.p99(name("p99"), &mbean("Latency"));
     }
+    let repaired = "type=ReadRepair,name=RepairedBlocking";
+    list.rate("read_repair.blocking/s".into(), "/s", repaired, "Count");
     let client = |name: &str| format!("type=Client,name={name}");
     list.level(
         "clients.connected".into(),
@@ -372,6 +376,9 @@ fn list_keyspace(list: &mut List, keyspace: &str) {
     ] {
         list.statistic(name.into(), "count", (&histogram, attribute), &reads, 1.0);
     }
+    let scanned = mbean("TombstoneScannedHistogram");
+    let p99 = (scanned.as_str(), "99thPercentile");
+    list.statistic("tombstones_per_read.p99".into(), "count", p99, &reads, 1.0);
 }
 
 fn list_table(list: &mut List, keyspace: &str, table: &str) {

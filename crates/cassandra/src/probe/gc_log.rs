@@ -184,7 +184,7 @@ struct Safepoints {
     count: f64,
 }
 
-/// Returns the most recently written log; of equal ones the last by name.
+/// Returns the most recently written log. Of several with the same time, returns the last by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
     // Cassay's logs are gc-<number>.log; Cassandra's default name is gc.log, to which Java 8
@@ -201,7 +201,7 @@ fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let newest = logs.max_by(|a, b| (a.id.changed_ns, &a.name).cmp(&(b.id.changed_ns, &b.name)));
     newest.with_context(|| {
         format!(
-            "there is no gc.log or gc-*.log in {}: the node writes no log of its garbage collector",
+            "{} contains no gc.log or gc-*.log: the node writes no garbage collection log",
             folder.display()
         )
     })
@@ -257,8 +257,8 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         "gc" => parse_collector(text)?,
         "gc,phases" => parse_z_phase(text)?,
         "safepoint" => parse_safepoint(text)?,
-        // Cassandra's default settings leave out the tags, so the level is last. Other settings end
-        // with the time or with the number of a thread.
+        // Cassandra's default settings omit the tags, so the level is last. Other settings end with
+        // the time or with the number of a thread.
         last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };

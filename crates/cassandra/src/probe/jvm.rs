@@ -62,7 +62,7 @@ pub(super) struct Jvm(Beans);
 
 impl Jvm {
     /// Creates a probe for the node `place`. Collectors and pools are fixed while a JVM runs, so
-    /// missing ones are requested only once.
+    /// cassay requests missing ones only once.
     pub(super) fn new(agent: &Jolokia, place: &str) -> Jvm {
         Jvm(Beans::new(agent.into(), place, series(), true))
     }

@@ -20,8 +20,8 @@ pub const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTab
 pub const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
 /// Hint that enables the MBeans.
-pub const BY_AGENT: &str = "Jolokia agents in the JVMs, named by `attach: {jolokia: {port: \
-    8778}}`, would show it";
+pub const BY_AGENT: &str =
+    "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide it";
 
 /// Probes of a node that shows its metrics in tables.
 struct ByTables {

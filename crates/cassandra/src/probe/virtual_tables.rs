@@ -32,7 +32,7 @@ pub(super) struct VirtualTables {
     put: Put,
 }
 
-/// Handler of a row. It is called for every row of the result.
+/// Handler of a row. The caller runs it for every row of the result.
 type Use = fn(&mut Put, &Row<'_>);
 
 /// Statement of a sample.

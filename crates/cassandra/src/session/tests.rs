@@ -98,7 +98,7 @@ fn a_session_that_failed_once_fails_at_once() {
     let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
     assert!(session.query("SELECT 1").is_err(), "the server has gone");
     let error = session.query("SELECT 1").unwrap_err();
-    assert!(error.to_string().contains("has failed before"), "{error}");
+    assert!(error.to_string().contains("has already failed"), "{error}");
 }
 
 #[test]

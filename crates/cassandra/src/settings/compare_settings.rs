@@ -10,18 +10,16 @@ use target_spec::jvm_size;
 
 /// Requested value of a yaml key, and the server's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingPair {
+pub(crate) struct SettingPair {
     /// Key, with dots where the server flattens it.
     pub key: String,
-    /// Requested value.
     pub wanted: String,
-    /// Result of the comparison.
     pub effect: Effect,
 }
 
 /// Looks up a key of `cassandra.yaml` in `system_views.settings`. The server flattens most nested
 /// keys with dots, and shows some as one text.
-pub fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
+pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
     if let Some(row) = rows.get(key) {
         return vec![SettingPair {
             key: key.to_string(),
@@ -41,7 +39,9 @@ pub fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<Se
         _ => vec![SettingPair {
             key: key.to_string(),
             wanted: plain(value),
-            effect: Effect::NotShown("system_views.settings has no row for it".to_string()),
+            effect: Effect::NotShown(
+                "system_views.settings has no row for this setting".to_string(),
+            ),
         }],
     }
 }
@@ -70,13 +70,13 @@ fn effect(value: &Value, row: &str) -> Effect {
     };
     if is_left_to_it {
         return Effect::NotShown(format!(
-            "the server shows the value that it has chosen: {row}"
+            "the server reports the value that it has chosen: {row}"
         ));
     }
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("{row} does not contain every part of it")),
+        None => Effect::NotShown(format!("{row} does not contain every part of the value")),
     }
 }
 
@@ -241,7 +241,7 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // Values that change all the time are not configuration.
+        // Values that change continuously are not configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -377,8 +377,8 @@ mod tests {
                 "sstable",
                 json!({"selected_format": "bti", "unheard_of": 1})
             ),
-            "sstable.selected_format big no; \
-             sstable.unheard_of ? system_views.settings has no row for it"
+            "sstable.selected_format big no; sstable.unheard_of ? system_views.settings has no row \
+             for this setting"
         );
         assert_eq!(
             check(
@@ -400,12 +400,12 @@ mod tests {
         // server chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
-            sized.ends_with("? the server shows the value that it has chosen: 32"),
+            sized.ends_with("? the server reports the value that it has chosen: 32"),
             "{sized}"
         );
         let auto = check("disk_access_mode", json!("auto"));
         assert!(
-            auto.ends_with("? the server shows the value that it has chosen: mmap"),
+            auto.ends_with("? the server reports the value that it has chosen: mmap"),
             "{auto}"
         );
     }

@@ -94,7 +94,7 @@ const ARCHIVES: &str = "class_archives";
 /// Displayed value of a missing option.
 const ABSENT: &str = "absent";
 /// Reason for the absence of all facts about the JVM.
-pub const NO_AGENT: &str = "the JVM cannot be asked: no agent";
+pub const NO_AGENT: &str = "cassay cannot query the JVM: it has no agent";
 
 /// Prefix of an archive's name, by which it is recognised among a JVM's mappings.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
@@ -136,7 +136,7 @@ impl Node<'_> {
         let jvm = self.mbeans.as_ref().ok().map(|agent| see_jvm(agent)).transpose();
         Ok(NodeReport {
             settings,
-            jvm: jvm.with_context(|| format!("ask the JVM of {name}"))?,
+            jvm: jvm.with_context(|| format!("query the JVM of {name}"))?,
         })
     }
 }

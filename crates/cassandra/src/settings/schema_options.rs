@@ -70,7 +70,7 @@ impl Node<'_> {
         let mut session = self.session()?;
         for (name, source, is_it, options) in asked() {
             let columns = columns(&mut session, source, is_it)
-                .with_context(|| format!("ask {node} for the options of {name}"))?;
+                .with_context(|| format!("request the options of {name} from {node}"))?;
             for option in *options {
                 proofs.extend(option_proofs(node, (name, source), option, &columns));
             }

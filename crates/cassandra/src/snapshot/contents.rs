@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(found.compression_ratio(), Some(250.0 / 850.0));
         let formats = [("da".to_owned(), 1), ("nb".to_owned(), 2)];
         assert_eq!(found.formats, BTreeMap::from(formats));
-        // A missing number makes the sum unknown, not smaller.
+        // With a missing number, the sum is unknown, not smaller.
         std::fs::remove_file(folder.join(format!("nb-2-big-{STATISTICS}"))).unwrap();
         let found = of();
         assert_eq!(

@@ -41,8 +41,8 @@ pub fn refuse_different(
     if let Some(missing) = tables.iter().find(|name| !found.contains_key(**name)) {
         let there: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "{keyspace} has {}, but not {missing}, which was exported with it, so cassay copied \
-             nothing\nhint: drop the existing objects, or the keyspace, and import again",
+            "{keyspace} has {}, but lacks {missing} of the export, so cassay copied nothing\nhint: \
+             drop the existing objects, or the keyspace, and import again",
             there.join(", ")
         );
     }
@@ -51,7 +51,8 @@ pub fn refuse_different(
         None => Ok(true),
         Some(difference) => bail!(
             "{keyspace} has another definition than in the export, so cassay copied nothing: \
-             {difference}\nhint: drop it if you do not need it, or import into another cluster"
+             {difference}\nhint: drop the keyspace if you do not need it, or import into another \
+             cluster"
         ),
     }
 }
@@ -67,7 +68,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
     wanted.iter().find_map(|wanted| {
         let found = there.iter().find(|one| one.what == wanted.what);
         match found {
-            None => Some(format!("there is no object «{} …»", wanted.what)),
+            None => Some(format!("the object `{} …` does not exist", wanted.what)),
             Some(found) => found.difference(wanted),
         }
     })
@@ -123,7 +124,7 @@ impl Definition {
     fn difference(&self, wanted: &Definition) -> Option<String> {
         if self.parts != wanted.parts {
             return Some(format!(
-                "«{}» is «{}», and «{}» was exported",
+                "`{}` is `{}`, but the export has `{}`",
                 self.what, self.parts, wanted.parts
             ));
         }
@@ -133,7 +134,7 @@ impl Definition {
         });
         let (found, wanted) = both.next()?;
         Some(format!(
-            "«{}» has «{found}», but «{wanted}» was exported",
+            "`{}` has `{found}`, but the export has `{wanted}`",
             self.what
         ))
     }
@@ -182,7 +183,7 @@ mod tests {
         check(
             &wide,
             TABLE,
-            &["create table k . t", "c int )»", "b text )» was exported"],
+            &["create table k . t", "c int )`", "b text )`"],
         );
         let plain = TABLE.replace("LZ4", "Zstd");
         check(
@@ -198,7 +199,7 @@ mod tests {
         check(
             TABLE,
             "CREATE INDEX i ON k.t (b)",
-            &["no object «create index i on k . t …»"],
+            &["the object `create index i on k . t …` does not exist"],
         );
     }
 }

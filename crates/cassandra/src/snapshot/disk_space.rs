@@ -32,7 +32,7 @@ fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "{} of {} are free at {}, but TRUNCATE needs about {} to write the memtables to files; \
+        "{} of {} are free at {}, but TRUNCATE needs about {} to write the memtables to files. \
          cassay changed nothing\nhint: restore offline (`snapshot restore --offline`, \
          `data.restore: offline`), which removes files before it links others, or use a larger \
          volume",

@@ -85,7 +85,7 @@ pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
         anyhow!(
             "its part of the snapshot {name} differs from the original, so cassay restored \
              nothing: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
-             make it again from newly loaded data"
+             create it again from newly loaded data"
         )
     })
 }

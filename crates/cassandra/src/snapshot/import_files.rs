@@ -30,7 +30,7 @@ pub fn import(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
         if count > 0 {
             bail!(
                 "{keyspace}.{} has {count} SSTables after TRUNCATE, so cassay imported nothing: \
-                 another client writes to it; stop that client and restore again",
+                 another client writes to it. Stop that client and restore again",
                 table.name
             );
         }

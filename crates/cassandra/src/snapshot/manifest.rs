@@ -219,7 +219,7 @@ pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {
         bail!(
-            "the snapshot name {name:?} cannot be used: take 1 to {NAME_CHARS_MAX} letters, \
+            "cassay cannot use the snapshot name {name:?}: use 1 to {NAME_CHARS_MAX} letters, \
              digits, '-' and '_'"
         );
     }

@@ -44,7 +44,7 @@ pub struct TableLayout {
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// Identity of an SSTable, regardless of its files are called.
+/// Identity of an SSTable, regardless of the names of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
     /// CRC-32 of `Data.db`, as the server recorded it.
@@ -94,8 +94,8 @@ impl TableLayout {
                 let foreign = found.iter().filter(|one| !wanted.contains(one)).count();
                 let missing = wanted.iter().filter(|one| !found.contains(one)).count();
                 return Some(format!(
-                    "lacks {missing} of the {} SSTables of the snapshot, and has {foreign} others \
-                     (by CRC-32 and size of Data.db)",
+                    "lacks {missing} of the {} SSTables of the snapshot, and has {foreign} other \
+                     SSTables (by CRC-32 and size of Data.db)",
                     wanted.len()
                 ));
             }
@@ -157,7 +157,7 @@ pub struct File {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// CRC-32 of its bytes when the snapshot was taken. Absent for live files, and in older
+    /// CRC-32 of its bytes at the creation of the snapshot. Absent for live files, and in older
     /// snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crc32: Option<u32>,

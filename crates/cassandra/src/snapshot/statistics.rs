@@ -8,7 +8,7 @@
 /// Counts in a `Statistics.db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Partitions, including deleted ones.
+    /// Partitions, including deleted partitions.
     pub partitions: u64,
     /// Rows. Rows of a partition in several SSTables count in each of them. `None` if the number
     /// follows data that only the table's types can parse (clustering columns in the formats `oa`

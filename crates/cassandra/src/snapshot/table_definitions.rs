@@ -10,21 +10,22 @@ use std::collections::BTreeMap;
 /// Table ids by table name.
 pub type Tables = BTreeMap<String, String>;
 
-/// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` ones, or all.
+/// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` tables, or all
+/// tables.
 ///
 /// # Errors
 /// A name is not a valid Cassandra name, or the table does not exist. The message lists the
-/// existing ones.
+/// existing tables.
 pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = query_tables(session, keyspace)?;
     if found.is_empty() {
-        bail!("there is no keyspace {keyspace} with a table in it");
+        bail!("no keyspace {keyspace} with a table exists");
     }
     let missing = wanted.iter().find(|name| !found.contains_key(**name));
     if let Some(missing) = missing {
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         bail!(
-            "there is no table {missing} in {keyspace}; its tables are: {}",
+            "{keyspace} has no table {missing}; its tables are: {}",
             names.join(", ")
         );
     }
@@ -50,8 +51,8 @@ pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> R
         let (table, view) = (text(0), text(1));
         if tables.contains_key(table) {
             bail!(
-                "{keyspace}.{table} has the materialized view {view}, which cannot be restored: \
-                 drop the view, or leave the table out"
+                "{keyspace}.{table} has the materialized view {view}, which cassay cannot restore: \
+                 drop the view, or omit the table"
             );
         }
     }
@@ -86,10 +87,10 @@ pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
 pub fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
-        bail!("{keyspace:?} is not a keyspace: names have only letters, digits and '_'");
+        bail!("{keyspace:?} is not a keyspace name: names contain only letters, digits and '_'");
     }
     if keyspace == "system" || keyspace.starts_with("system_") {
-        bail!("{keyspace} belongs to the server itself, so it cannot be snapshotted or restored");
+        bail!("{keyspace} belongs to the server itself, so cassay does not snapshot or restore it");
     }
     Ok(())
 }
@@ -105,7 +106,7 @@ pub fn describe(session: &mut Session, keyspace: &str, tables: &Tables) -> Resul
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
         // The server describes indexes and views under their own names. If only some tables are
-        // wanted, this function leaves out those that name another table.
+        // wanted, this function omits those that name another table.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {
@@ -142,11 +143,11 @@ pub fn make_again(
 ) -> Result<Tables> {
     let found = query_tables(session, keyspace)?;
     if tables.iter().any(|table| !found.contains_key(*table)) {
-        say(&format!("making the tables of {keyspace} again"));
+        say(&format!("creating the tables of {keyspace} again"));
         for statement in statements {
             session
                 .execute_schema_if_absent(statement)
-                .with_context(|| format!("make the tables of {keyspace} again"))?;
+                .with_context(|| format!("create the tables of {keyspace} again"))?;
         }
     }
     self::tables(session, keyspace, tables)

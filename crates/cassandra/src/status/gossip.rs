@@ -69,7 +69,8 @@ impl Gossip {
     }
 }
 
-/// Asks one node, by its MBeans too if accessible. Before Cassandra 4.1, CQL shows no gossip.
+/// Queries one node, also by its MBeans if they are accessible. Before Cassandra 4.1, CQL shows no
+/// gossip.
 ///
 /// # Errors
 /// The node stops answering.

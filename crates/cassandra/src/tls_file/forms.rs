@@ -8,7 +8,7 @@ use base64::Engine;
 /// Way from a file to a usable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A command, with `FILE` in place of the path.
+    /// A command, with `FILE` instead of the path.
     Command(&'static str),
     /// A sentence, where no command helps.
     Advice(&'static str),
@@ -81,16 +81,16 @@ impl<'a> Content<'a> {
 
 /// A key cannot become a certificate, and vice versa.
 const NO_CERTIFICATE: Way = Advice(
-    "no command makes a certificate from a key: name the file that the certificate authority \
-     returned",
+    "you cannot make a certificate from a key: specify the certificate file that the certificate \
+     authority returned",
 );
 const NO_KEY: Way = Advice(
-    "no command makes a private key from it: name the file that was made together with the \
-     certificate request",
+    "you cannot make a private key from this file: specify the key file that was created together \
+     with the certificate request",
 );
 const FETCH_AGAIN: Way = Advice("copy the file again from its source, or export it again");
 const ISSUE: Way = Advice(
-    "name the certificate that the authority returned for this request; it begins with \
+    "specify the certificate that the authority returned for this request; the file begins with \
      `-----BEGIN CERTIFICATE-----`",
 );
 
@@ -129,13 +129,13 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| matches!(file.bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]),
-        called: "a text in UTF-16, as Windows writes it",
+        called: "UTF-16 text, as Windows writes it",
         certificates: Command("iconv -f UTF-16 -t UTF-8 FILE > certificates.pem"),
         key: Command("iconv -f UTF-16 -t UTF-8 FILE > key.pem"),
     },
     Form {
         is: |file| file.text.starts_with("PuTTY-User-Key-File"),
-        called: "a key of PuTTY (.ppk), which is for ssh",
+        called: "a PuTTY key (.ppk), which is for ssh",
         certificates: NO_CERTIFICATE,
         key: Command(
             "puttygen FILE -O private-openssh -o key.pem && ssh-keygen -p -m PEM -N '' -f key.pem",
@@ -143,7 +143,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.has("OPENSSH PRIVATE KEY"),
-        called: "a private key of OpenSSH",
+        called: "an OpenSSH private key",
         certificates: NO_CERTIFICATE,
         key: Command("cp FILE key.pem && ssh-keygen -p -m PEM -N '' -f key.pem"),
     },
@@ -152,7 +152,7 @@ const FORMS: &[Form] = &[
             let kinds = ["ssh-", "ecdsa-sha2-", "---- BEGIN SSH2 PUBLIC KEY"];
             kinds.iter().any(|kind| file.text.starts_with(kind))
         },
-        called: "a public key of ssh",
+        called: "an ssh public key",
         certificates: NO_CERTIFICATE,
         key: NO_KEY,
     },
@@ -166,7 +166,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.text.contains("-----BEGIN ") && file.text.contains("-----\\n"),
-        called: "PEM with the characters \\n in place of line ends, as in JSON",
+        called: "PEM with the characters \\n instead of line ends, as in JSON",
         certificates: Command("printf '%b' \"$(cat FILE)\" > certificates.pem"),
         key: Command("printf '%b' \"$(cat FILE)\" > key.pem"),
     },
@@ -175,7 +175,7 @@ const FORMS: &[Form] = &[
             let blocks = |word: &str| file.text.matches(word).count();
             blocks("-----BEGIN ") > blocks("-----END ")
         },
-        called: "a PEM file that was cut short: a block has no line `-----END …`",
+        called: "a truncated PEM file: a block has no line `-----END …`",
         certificates: FETCH_AGAIN,
         key: FETCH_AGAIN,
     },
@@ -189,7 +189,7 @@ const FORMS: &[Form] = &[
         is: |file| file.has("DSA PRIVATE KEY"),
         called: "a private key for DSA, which TLS no longer uses",
         certificates: NO_CERTIFICATE,
-        key: Advice("name a private key for RSA, ECDSA or Ed25519, and its certificate"),
+        key: Advice("specify a private key for RSA, ECDSA or Ed25519, and its certificate"),
     },
     Form {
         is: |file| file.has("PUBLIC KEY"),
@@ -206,7 +206,7 @@ const FORMS: &[Form] = &[
     Form {
         is: |file| file.has("X509 CRL"),
         called: "a list of revoked certificates (CRL)",
-        certificates: Advice("name the certificate of the authority that signed the list"),
+        certificates: Advice("specify the certificate of the authority that signed the list"),
         key: NO_KEY,
     },
     Form {
@@ -267,7 +267,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.decoded().is_some_and(|bytes| bytes.starts_with(b"-----BEGIN ")),
-        called: "PEM encoded in base64 again, as in a secret of Kubernetes",
+        called: "PEM encoded in base64 again, as in a Kubernetes secret",
         certificates: Command("base64 -d FILE > certificates.pem"),
         key: Command("base64 -d FILE > key.pem"),
     },
@@ -285,7 +285,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.text.starts_with('<'),
-        called: "a page in HTML or XML, which a server may send in place of a file",
+        called: "an HTML or XML page, which a server may send instead of a file",
         certificates: FETCH_AGAIN,
         key: FETCH_AGAIN,
     },

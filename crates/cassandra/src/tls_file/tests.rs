@@ -95,12 +95,12 @@ fn ders() -> Vec<Example> {
             certificate,
             "a certificate in DER",
             "openssl x509 -inform DER",
-            "no command makes a private key",
+            "you cannot make a private key",
         ),
         (
             key,
             "a private key in DER",
-            "no command makes a certificate",
+            "you cannot make a certificate",
             "openssl pkey -inform DER",
         ),
         (
@@ -158,7 +158,7 @@ fn keys() -> Vec<Text> {
         ),
         (
             "ssh-ed25519 AAAA me".to_owned(),
-            "a public key of ssh",
+            "an ssh public key",
             "no command",
             "no command",
         ),
@@ -220,11 +220,11 @@ fn damaged() -> Vec<Text> {
     vec![
         (
             of("CERTIFICATE").replace('\n', "\\n"),
-            "in place of line ends",
+            "instead of line ends",
             "printf '%b'",
             "printf '%b'",
         ),
-        (cut(of("CERTIFICATE")), "cut short", "again", "again"),
+        (cut(of("CERTIFICATE")), "truncated", "again", "again"),
         (both.replace("M", "-"), "a damaged block", "again", "again"),
         (
             pem("CERTIFICATE", &certificate).replace("M", "-"),
@@ -240,7 +240,7 @@ fn damaged() -> Vec<Text> {
         ),
         (
             STANDARD.encode(of("CERTIFICATE")),
-            "a secret of Kubernetes",
+            "a Kubernetes secret",
             "base64 -d 'my file' >",
             "base64 -d",
         ),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
 pub struct NewArgs {
-    /// Name of the template. Without it, all are listed.
+    /// Name of the template. Without a name, cassay lists all templates.
     #[arg(value_parser = template)]
     pub template: Option<&'static crate::command::new::Template>,
     /// Target of the study: null, local or attach:HOST[:PORT].
@@ -14,7 +14,8 @@ pub struct NewArgs {
     /// Answer one question: a key of the study and its value. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Output file. An existing file is kept. Default: the name of the template, with .yaml.
+    /// Output file. cassay does not overwrite an existing file. Default: the name of the template,
+    /// with .yaml.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
     /// Ask nothing; use the default answers, as without a terminal.
@@ -48,14 +49,14 @@ pub struct DeleteArgs {
 #[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
     /// Rule (V12), key of a study (window.warmup), figure (p99_ms), term (release lag), fault
-    /// (net-loss) or exit code (3). Without it, all are listed.
+    /// (net-loss) or exit code (3). Without a word, cassay lists all words.
     #[arg(value_name = "WORD")]
     pub what: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct SchemaArgs {
-    /// Document to print the schema of.
+    /// Document whose schema to print.
     #[arg(value_name = "SCHEMA", value_enum)]
     pub of: SchemaOf,
     /// Write the schema to this file, for an editor.

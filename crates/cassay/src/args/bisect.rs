@@ -7,18 +7,18 @@ use clap::Args as ClapArgs;
 pub struct BisectArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Builds in order, the good one first: versions such as 5.0.6,5.0.7,5.0.8, or a YAML file. The
-    /// file has a list of versions, a mapping of build names to settings, or `revisions` with the
-    /// command that builds each.
+    /// Builds in order, the good build first: versions such as 5.0.6,5.0.7,5.0.8, or a YAML file.
+    /// The file has a list of versions, a mapping of build names to settings, or `revisions` with
+    /// the command that builds each revision.
     #[arg(long, value_name = "LIST|FILE")]
     pub builds: String,
-    /// Good build. Default: the first.
+    /// Good build. Default: the first build.
     #[arg(long, value_name = "NAME")]
     pub good: Option<String>,
-    /// Bad build. Default: the last.
+    /// Bad build. Default: the last build.
     #[arg(long, value_name = "NAME")]
     pub bad: Option<String>,
-    /// Maximum number of blocks per comparison, doubled if it has to be repeated.
+    /// Maximum number of blocks per comparison, doubled if cassay has to repeat the comparison.
     #[arg(long, value_name = "COUNT", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(4..=500))]
     pub blocks: u16,

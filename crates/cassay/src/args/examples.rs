@@ -46,11 +46,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay new", "Lists the templates."),
             (
                 "cassay new peak",
-                "Asks four questions and writes peak.yaml.",
+                "Asks four questions, then writes peak.yaml.",
             ),
             (
                 "cassay new sweep --target local --set repeat.blocks=3 --yes",
-                "Asks nothing; one answer is given, the others are defaults.",
+                "Asks no questions: `--set` gives one answer, and the other answers are defaults.",
             ),
             (
                 "cassay new upgrade --target attach:10.0.0.1 --to before.yaml",
@@ -67,7 +67,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay demo --target null",
-                "Takes one minute and no Java; shows cassay, not Cassandra.",
+                "Takes one minute and needs no Java, but shows cassay, not Cassandra.",
             ),
         ],
     ),
@@ -133,11 +133,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay bisect study.yaml --builds 5.0.4,5.0.5,5.0.6,5.0.7,5.0.8",
-                "Finds the release that made the result worse, if any.",
+                "Finds the first release whose result is worse, if one exists.",
             ),
             (
                 "cassay bisect study.yaml --builds builds.yaml --good r101 --bad r108 --trust",
-                "Uses your own builds, which the file names.",
+                "Uses your own builds, which the file lists.",
             ),
         ],
     ),
@@ -179,10 +179,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "history",
         &[
-            ("cassay history nightly", "Shows a study over its runs."),
+            (
+                "cassay history nightly",
+                "Shows the results of a study over all its runs.",
+            ),
             (
                 "cassay history nightly --fail-on-regression",
-                "Exits with 4 if it became slower.",
+                "Exits with 4 if the study became slower.",
             ),
         ],
     ),
@@ -331,7 +334,8 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay kubernetes rbac --namespace load --user ann",
-                "The same for a user, to send to the cluster's administrator.",
+                "Prints the same role for a user, so that you can send it to the cluster's \
+                 administrator.",
             ),
             (
                 "cassay kubernetes rbac --namespace db --for cass_operator --secret \
@@ -386,12 +390,15 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "snapshot restore",
         &[(
             "cassay snapshot restore full",
-            "Restores it; later writes are lost.",
+            "Restores the snapshot. The cluster loses later writes.",
         )],
     ),
     (
         "snapshot verify",
-        &[("cassay snapshot verify full", "Reads all of its files.")],
+        &[(
+            "cassay snapshot verify full",
+            "Reads all files of the snapshot.",
+        )],
     ),
     (
         "snapshot remove",
@@ -401,7 +408,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "snapshot export",
         &[(
             "cassay snapshot export full --to full-20M",
-            "The folder full-20M can be moved anywhere.",
+            "You can move the folder full-20M anywhere.",
         )],
     ),
     (
@@ -413,7 +420,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay snapshot import full-20M --as before",
-                "Gives it another name.",
+                "Gives the imported snapshot another name.",
             ),
         ],
     ),
@@ -421,7 +428,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "fault",
         &[(
             "cassay fault list",
-            "Lists the faults that are possible here.",
+            "Lists the faults that cassay can inject here.",
         )],
     ),
     (
@@ -618,7 +625,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "workload sample",
         &[(
             "cassay workload sample kv --rows 3",
-            "Prints rows that it would write.",
+            "Prints rows that the workload would write.",
         )],
     ),
     (
@@ -656,7 +663,7 @@ mod tests {
     use super::*;
     use clap::FromArgMatches;
 
-    /// Names of all commands, including nested ones.
+    /// Names of all commands, including nested commands.
     fn paths(command: &Command, above: &str) -> Vec<String> {
         let mut found = Vec::new();
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {

@@ -9,8 +9,8 @@ pub enum HostsCommand {
     /// Check that machines can run nodes: connection, free memory and disk, Java, clocks, settings,
     /// and leftovers of earlier commands.
     ///
-    /// Leaves only this program there. Exits with 1 if a machine does not fit a node with the
-    /// default heap.
+    /// Leaves only this program on the machines. Exits with 1 if a machine is too small for a node
+    /// with the default heap.
     Check {
         /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
         file: PathBuf,
@@ -25,7 +25,8 @@ pub enum HostsCommand {
     Clean {
         /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
         file: PathBuf,
-        /// Remove all of cassay's files there, including running clusters, jars and programs.
+        /// Remove all of cassay's files on the machines, including running clusters, jars and
+        /// programs.
         #[arg(long)]
         all: bool,
     },
@@ -33,7 +34,7 @@ pub enum HostsCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum KubernetesCommand {
-    /// Print the role that runs need in a namespace, and its binding, for `kubectl apply -f -`.
+    /// Print the role that runs require in a namespace, and its binding, for `kubectl apply -f -`.
     ///
     /// The role has exactly the verbs that a run uses. A run checks each of them before it creates
     /// anything.
@@ -41,17 +42,19 @@ pub enum KubernetesCommand {
     /// Run a study in a pod of the cluster, show its output, and copy its results here.
     ///
     /// Creates a Job with the study in a ConfigMap and copies this program into its pod. The Job
-    /// continues if this command is interrupted or killed; `kubectl delete job NAME` ends it. At
+    /// continues if this command is interrupted or killed; `kubectl delete job NAME` stops it. At
     /// the end, cassay copies the results here and removes everything that it created. If this
-    /// command has ended, the results remain for one day, or permanently on a volume claim.
+    /// command is no longer running, the results remain for one day, or permanently on a volume
+    /// claim.
     Run(InsideArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct InsideArgs {
-    /// Study file; the files that it names are in the same folder.
+    /// Study file. The files that it names must be in the same folder.
     pub study: PathBuf,
-    /// Image of the pod. Needs `sh`, `head`, `chmod` and `tar`, such as an image of Cassandra.
+    /// Container image of the pod, such as an image of Cassandra. It must contain `sh`, `head`,
+    /// `chmod` and `tar`.
     #[arg(long, value_name = "IMAGE")]
     pub image: String,
     /// Context of the kubectl configuration. Default: the current one.
@@ -67,11 +70,11 @@ pub struct InsideArgs {
     #[arg(long, value_name = "SIZE", default_value = "2GiB",
           value_parser = study::units::parse_bytes)]
     pub memory: u64,
-    /// Service account of the pod, for runs that use Kubernetes themselves. The image then needs
-    /// `kubectl`.
+    /// Service account of the pod, for runs that use Kubernetes themselves. The image must then
+    /// contain `kubectl`.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub account: Option<String>,
-    /// Volume claim that keeps the results.
+    /// Volume claim on which to store the results.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub claim: Option<String>,
     /// Options of `cassay run` in the pod, such as -- --scale laptop --allow create=ks
@@ -95,18 +98,18 @@ pub struct RbacArgs {
     pub namespace: String,
     /// Purposes of the role: clients (`client.kubernetes`); nodes (`target.local.pods`); inside
     /// (`kubernetes run`); service, cass_operator, k8ssandra or agents
-    /// (`target.attach.kubernetes`). Faults of its pods: pod_faults, cordons, policies, rollouts or
-    /// tasks.
+    /// (`target.attach.kubernetes`). For faults of its pods: pod_faults, cordons, policies,
+    /// rollouts or tasks.
     #[arg(long = "for", value_name = "PURPOSE", value_delimiter = ',', default_value = "clients",
           value_parser = purpose)]
     pub purposes: Vec<Purpose>,
-    /// Secret that the role may read: the superuser's of a cluster. Repeatable.
+    /// Secret that the role may read: the superuser secret of a cluster. Repeatable.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub secret: Vec<String>,
-    /// User to bind the role to, by the name in the cluster.
+    /// User to whom the role is bound, by the name in the cluster.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
-    /// Service account to create and bind the role to.
+    /// Service account to create, and to which the role is bound.
     #[arg(long, value_name = "NAME", default_value = "cassay", value_parser = kubernetes_name)]
     pub account: String,
 }
@@ -114,7 +117,7 @@ pub struct RbacArgs {
 fn purpose(text: &str) -> Result<Purpose, String> {
     let found = Purpose::ALL.into_iter().find(|(word, _)| *word == text);
     let words = Purpose::ALL.map(|(word, _)| word).join(", ");
-    found.map(|(_, purpose)| purpose).ok_or_else(|| format!("it is one of {words}"))
+    found.map(|(_, purpose)| purpose).ok_or_else(|| format!("write one of {words}"))
 }
 
 fn kubernetes_name(text: &str) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! Machines as arguments: remote ones over ssh, this one, and the hosts of a kept cluster.
+//! Machines as arguments: remote machines over ssh, this machine, and the hosts of a kept cluster.
 
 use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};
@@ -40,7 +40,7 @@ impl WayInArgs {
     pub fn nothing(&self) -> Result<()> {
         ensure!(
             self.set.is_empty() && self.secret.is_empty(),
-            "--set and --secret are for a cluster that is attached to: --target attach:HOST"
+            "--set and --secret are for a cluster that cassay did not start: --target attach:HOST"
         );
         Ok(())
     }
@@ -113,7 +113,7 @@ impl SshArgs {
     pub fn nothing(&self) -> Result<()> {
         ensure!(
             !self.sudo && self.folder.is_none(),
-            "--sudo and --folder are for machines that ssh finds: --target ssh:HOST"
+            "--sudo and --folder are for machines that cassay reaches by ssh: --target ssh:HOST"
         );
         Ok(())
     }

@@ -8,15 +8,16 @@ use std::path::PathBuf;
 pub enum StudiesCommand {
     /// List the studies and workload files that the program contains.
     List,
-    /// Copy a study to a file, with the files that it needs. Existing files are kept.
+    /// Copy a study to a file, with the files that it needs. cassay does not overwrite existing
+    /// files.
     Copy(CopyArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct CopyArgs {
-    /// Name of the study, as shown by `studies list`, or the folder of several.
+    /// Name of the study, as shown by `studies list`, or the folder of several studies.
     pub name: String,
-    /// Output folder, created if necessary. Default: the current one.
+    /// Output folder, created if necessary. Default: the current folder.
     #[arg(long, value_name = "FOLDER")]
     pub to: Option<PathBuf>,
 }
@@ -43,7 +44,7 @@ pub enum DemoTarget {
 pub struct PlanArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Contact no cluster, for a target that is out of reach.
+    /// Contact no cluster, for a target that this machine cannot reach.
     #[arg(long)]
     pub offline: bool,
 }

@@ -10,8 +10,8 @@ pub enum SupplyCommand {
     List,
     /// Download the jars of Cassandra into the cache. Runs download missing jars by themselves.
     ///
-    /// Takes jars from Maven's local cache if they are there, the rest from a Maven repository.
-    /// Checks the SHA-256 of each jar before it puts any in place, and continues an interrupted
+    /// Takes jars from Maven's local cache if possible, and the rest from a Maven repository.
+    /// Checks the SHA-256 of all jars before it installs any of them, and continues an interrupted
     /// download. Uses the proxies of HTTPS_PROXY and NO_PROXY, the certificates of the system or of
     /// SSL_CERT_FILE, and a mirror in Maven's settings.xml instead of Maven Central. Versions that
     /// are not pinned need Maven itself.
@@ -34,7 +34,7 @@ pub struct FetchArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct SupplyExportArgs {
-    /// Tar file to write. An existing file is kept.
+    /// Tar file to write. cassay does not overwrite an existing file.
     pub file: PathBuf,
     #[command(flatten)]
     pub version: VersionArgs,
@@ -67,5 +67,5 @@ pub fn release(text: &str) -> Result<Release, String> {
 fn sha256(text: &str) -> Result<String, String> {
     let is_one = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = is_one.then(|| text.to_owned());
-    found.ok_or_else(|| "it is 64 hexadecimal digits".to_owned())
+    found.ok_or_else(|| "write 64 hexadecimal digits".to_owned())
 }

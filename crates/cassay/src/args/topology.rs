@@ -14,10 +14,10 @@ pub enum TopologyCommand {
     Plan(PlacementArgs),
     /// Write a plan in the formats of hypervisors and other tools.
     Export(ExportArgs),
-    /// Read a file in such a format and show its placement.
+    /// Read a file in one of these formats and show its placement.
     Read(ReadArgs),
     /// Place the nodes of a kept cluster on its machine. Restarts them one by one and shows the
-    /// placement that the kernel and their JVMs report. `--topology none` undoes it.
+    /// placement that the kernel and their JVMs report. `--topology none` removes the placement.
     Apply(ApplyArgs),
 }
 
@@ -34,7 +34,7 @@ pub struct ApplyArgs {
 pub struct PlacingArgs {
     /// Placement of nodes: none (the kernel decides), one-socket-per-vcpu (anywhere, without
     /// knowledge of sockets and NUMA nodes), auto (on NUMA nodes that the planner assigns) or
-    /// pinned (on CPUs of their own).
+    /// pinned (on exclusive CPUs).
     #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
           value_parser = placing)]
     pub topology: target_spec::Placing,
@@ -52,7 +52,7 @@ pub struct PlacingArgs {
     /// CPUs of a pinned node: pack (whole cores) or one-per-core (one thread of each core).
     #[arg(long, value_name = "pack|one-per-core", value_parser = word::<::topology::Smt>)]
     pub smt: Option<::topology::Smt>,
-    /// Cores of each NUMA node that no node gets.
+    /// Number of cores in each NUMA node to leave free of nodes, for interrupts and the system.
     #[arg(long, value_name = "CORES", default_value = "0",
           value_parser = clap::value_parser!(u32).range(0..=64))]
     pub housekeeping_cores: u32,
@@ -63,9 +63,9 @@ pub struct PlacingArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
-    /// Description of a machine, instead of a real one: a folder with its /sys, a tarball of one
-    /// (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as "pack:2 l3:1
-    /// core:8 pu:2".
+    /// Description of a machine, instead of a real machine: a folder with its /sys, a tarball of
+    /// one (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as "pack:2
+    /// l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
     /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
@@ -135,10 +135,11 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "apache|intel", default_value = "apache",
           value_parser = word::<::topology::YamlProfile>)]
     pub yaml: ::topology::YamlProfile,
-    /// Name of a device to place instances close to. Repeatable.
+    /// Name of a device near which to place instances. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub near: Vec<String>,
-    /// Name of the machine. It is the rack of all its instances, so that no two replicas share it.
+    /// Name of the machine. It is the rack of all instances of the machine, so that no two replicas
+    /// share a machine.
     #[arg(long, value_name = "NAME", default_value = "host1")]
     pub host: String,
 }
@@ -150,7 +151,7 @@ pub struct ExportArgs {
     pub format: String,
     #[command(flatten)]
     pub placement: PlacementArgs,
-    /// Output folder, created if necessary. Without it, the files are printed.
+    /// Output folder, created if necessary. Without it, cassay prints the files.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
     /// Set topoext, for AMD machines: guests then see their CPU threads.
@@ -184,7 +185,7 @@ fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
 fn placing(text: &str) -> Result<target_spec::Placing, String> {
     use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
-    Placing::from_name(text).ok_or_else(|| format!("it is one of {}", names()))
+    Placing::from_name(text).ok_or_else(|| format!("write one of {}", names()))
 }
 
 /// Parses `none`, `perftune`, a number of cores, or `cpus:LIST`.
@@ -212,7 +213,7 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
 fn overcommit(text: &str) -> Result<f64, String> {
     let ratio = study::units::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
-    is_one.then_some(ratio).ok_or_else(|| "it is 1 to 64".to_owned())
+    is_one.then_some(ratio).ok_or_else(|| "write a number from 1 to 64".to_owned())
 }
 
 /// Parses an export format, or `all`.

@@ -21,9 +21,10 @@ pub enum WorkloadCommand {
     /// target and executes none. It shows each statement that the server refuses and each value of
     /// the wrong type.
     ///
-    /// If all tables of the file exist in its keyspace, cassay creates nothing and needs only a
+    /// If all tables of the file exist in its keyspace, cassay creates nothing and requires only a
     /// user that can log in. Otherwise it creates the schema in a temporary keyspace (cassay_check_
-    /// and a number) and always drops it at the end. This needs a user that may create keyspaces.
+    /// and a number) and always drops it at the end. This requires a user that may create
+    /// keyspaces.
     Check(CheckArgs),
     /// Write a workload file that imitates an existing table.
     ///
@@ -31,7 +32,7 @@ pub enum WorkloadCommand {
     /// The file has the same columns, partition sizes, value lengths and compressibility; it
     /// contains no value of the table.
     Twin(TwinArgs),
-    /// Show the contents of query logs, and which part can be replayed.
+    /// Show the contents of query logs, and the part that cassay can replay.
     ///
     /// Reads full query logs (`nodetool enablefullquerylog`) and audit logs, binary and text. A
     /// study replays that part with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
@@ -54,10 +55,10 @@ pub enum WorkloadCommand {
 pub struct TwinArgs {
     /// Table as keyspace.table. Quote names with capital letters: '"Shop"."Users"'.
     pub table: String,
-    /// Cluster that has the table: attach:HOST[:PORT].
+    /// Cluster that contains the table: attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET", value_parser = attached)]
     pub target: String,
-    /// Output file. An existing file is kept. Default: stdout.
+    /// Output file. cassay does not overwrite an existing file. Default: stdout.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
     /// Number of partitions to sample.
@@ -78,7 +79,7 @@ pub struct TwinArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct RecordedArgs {
-    /// Folders or log files, one per node; a folder of folders holds the logs of several nodes.
+    /// Folders or log files, one per node. A folder of folders contains the logs of several nodes.
     #[arg(required = true, value_name = "FOLDER")]
     pub files: Vec<PathBuf>,
 }
@@ -110,7 +111,10 @@ fn attached(text: &str) -> Result<String, String> {
 /// Parses a target that can prepare statements.
 pub(super) fn server(text: &str) -> Result<String, String> {
     match text {
-        "null" => Err("the null target knows no more than the check does without it".to_owned()),
+        "null" => Err(
+            "the null target cannot check more than this command checks without a target"
+                .to_owned(),
+        ),
         "local" => Ok(text.to_owned()),
         _ => contact_point(text).map(|_| text.to_owned()),
     }

@@ -45,7 +45,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         study.variants.len() == 1,
-        "a bisection makes two variants of a study, the good build and another one, but {} \
+        "a bisection creates two variants of a study, the good build and another build, but {} \
          already has {}\nhint: remove `variants`, `matrix` and `procedure.grid`",
         study.name,
         study.variants.len()
@@ -71,7 +71,7 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
         let names: Vec<&str> = builds.iter().map(|build| build.name.as_str()).collect();
         found.with_context(|| {
             format!(
-                "no build is called {name}; the builds are {}",
+                "no build has the name {name}; the builds are {}",
                 names.join(", ")
             )
         })
@@ -80,7 +80,7 @@ fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<
     let last = bad.map_or(Ok(builds.len().saturating_sub(1)), place)?;
     ensure!(
         first < last,
-        "the good build must come before the bad one, and at least two are needed"
+        "the good build must come before the bad build, and the list needs at least two builds"
     );
     Ok(builds[first..=last].to_vec())
 }
@@ -120,11 +120,11 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
                 serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
             ensure!(
                 before == *what,
-                "{} has the steps of another bisection: another study, other settings or other \
-                 builds\nhint: remove it, or use --out with another folder",
+                "{} contains the steps of another bisection: its study, settings or builds \
+                 differ\nhint: remove it, or use --out with another folder",
                 folder.display()
             );
-            terminal::say(&format!("going on with {}", folder.display()));
+            terminal::say(&format!("continuing with {}", folder.display()));
             Ok(())
         }
         Err(_) => std::fs::write(&path, format!("{what:#}\n"))
@@ -173,7 +173,7 @@ impl Bisection<'_> {
             let again = match before {
                 0 => String::new(),
                 _ => format!(
-                    ", again with twice the blocks ({} of {ATTEMPTS})",
+                    ", again with twice as many blocks ({} of {ATTEMPTS})",
                     before + 1
                 ),
             };
@@ -187,10 +187,10 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // Without the last build, the question makes no sense.
+                // Without the last build, the question has no meaning.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
-                    terminal::say(&format!("bisect: {name} is skipped: {why:#}"));
+                    terminal::say(&format!("bisect: cassay skips {name}: {why:#}"));
                     seen[build].is_skipped = true;
                     continue;
                 }
@@ -306,8 +306,8 @@ impl Bisection<'_> {
             Next::Found { build, effect } => (
                 "found",
                 format!(
-                    "{} is the first build that is worse than {good}: {}; {} is the last that is \
-                     not",
+                    "{} is the first build that is worse than {good}: {}; {} is the last build \
+                     that is not worse",
                     name(build),
                     of(effect),
                     name(build - 1)
@@ -317,8 +317,8 @@ impl Bisection<'_> {
             Next::Between { good, bad, effect } => (
                 "between",
                 format!(
-                    "{} is worse than {}: {}, but one of the builds that cannot be compared may \
-                     be the first: {}; {} is the last that is not worse",
+                    "{} is worse than {}: {}, but one of the builds without a comparison may be \
+                     the first: {}; {} is the last build that is not worse",
                     name(bad),
                     name(0),
                     of(effect),
@@ -330,7 +330,8 @@ impl Bisection<'_> {
             Next::NotWorse { effect } => (
                 "not_worse",
                 format!(
-                    "{} is not measurably worse than {good}: {}, so there is nothing to find",
+                    "{} is not measurably worse than {good}: {}, so the bisection has nothing to \
+                     find",
                     name(self.builds.len() - 1),
                     of(effect)
                 ),
@@ -344,9 +345,9 @@ impl Bisection<'_> {
             } => (
                 "unclear",
                 format!(
-                    "the first build that is worse than {good} comes after {} and not after {}; \
-                     {} is between them, {} after {ATTEMPTS} comparisons, and its side is \
-                     unknown\nhint: use more --blocks, longer windows, or a quieter machine, in \
+                    "the first build that is worse than {good} comes after {} and not after {}; {} \
+                     is between them and {} after {ATTEMPTS} comparisons, so it can be on either \
+                     side\nhint: use more --blocks, longer windows, or a quieter machine, in \
                      another --out",
                     name(last_good),
                     name(bad),

@@ -32,7 +32,8 @@ pub fn run(args: &CleanArgs, common: &Common) -> Result<Exit> {
         terminal::data(&listed(&ours, &others, &drops));
     }
     let (statements, node) = (drops.len(), cluster.nodes()[0].address);
-    let asks = format!("Send these statements ({statements}) to {node}? Rows will be lost.");
+    let asks =
+        format!("Send these statements ({statements}) to {node}? The cluster loses their rows.");
     let (refused, hint) = ("cassay dropped no table", "drop the listed tables");
     let is_done = !drops.is_empty() && terminal::is_confirmed(args.yes, &asks, refused, hint);
     if is_done {
@@ -73,13 +74,13 @@ fn listed(ours: &[MarkedTable], others: &[MarkedTable], drops: &[String]) -> Str
     }
     for one in others {
         text += &format!(
-            "{}  kept: its comment names the run {}, which is not in this results folder (--allow \
-             drop={} drops it)\n",
+            "{}  cassay keeps it: its comment names the run {}, which is not in this results \
+             folder (--allow drop={} drops it)\n",
             one.table, one.mark, one.table
         );
     }
     for drop in drops {
-        text += &format!("to be sent: {drop}\n");
+        text += &format!("cassay would send: {drop}\n");
     }
     text
 }

@@ -24,7 +24,7 @@ pub fn run(args: &DeleteArgs, common: &Common) -> Result<Exit> {
         terminal::data(&listed(&kept, &runs));
     }
     let asks = format!(
-        "Delete {}? This cannot be undone.",
+        "Delete {}? You cannot undo this.",
         counted(runs.len(), "run")
     );
     let (refused, hint) = ("cassay deleted no run", "delete the listed runs");
@@ -62,13 +62,13 @@ fn listed(kept: &[Deletable], runs: &[Deletable]) -> String {
         let tags = if run.tags.is_empty() {
             String::new()
         } else {
-            format!("  tag {}, deleted too", run.tags.join(", "))
+            format!("  tag {}, which cassay also deletes", run.tags.join(", "))
         };
         text += &format!("{}  {}{tags}\n", run.name, bytes(run.bytes));
     }
     for run in kept {
         text += &format!(
-            "{}  kept: it has the tag {}\n",
+            "{}  cassay keeps it, because it has the tag {}\n",
             run.name,
             run.tags.join(", ")
         );

@@ -14,8 +14,8 @@ const STUDY: &str = "first-look";
 
 /// Note that the null target is not Cassandra.
 const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in cassay that answers \
-                            immediately and stores no data. It measures cassay on this machine; \
-                            `cassay demo` measures Cassandra";
+     immediately and stores no data. It measures cassay on this machine. `cassay demo` measures \
+     Cassandra";
 
 /// Runs the command.
 ///
@@ -25,8 +25,8 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
             java::find(&JavaWanted::from_spec(&LocalSpec::default())).context(
-                "a demo on a real Cassandra; `cassay demo --target null` needs no Java and uses a \
-                 server in cassay",
+                "this demo uses a real Cassandra. `cassay demo --target null` uses a server in \
+                 cassay, and needs no Java",
             )?;
             (None, "laptop")
         }

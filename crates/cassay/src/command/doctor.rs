@@ -55,7 +55,7 @@ fn examine_kept(args: &DoctorArgs) -> Result<Vec<HostExamination>> {
     examine_cluster(&cluster)
 }
 
-/// Examines an attached cluster. Asks its JVMs too, if their MBeans are accessible.
+/// Examines an attached cluster. Also queries its JVMs, if their MBeans are accessible.
 fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     if cluster.can(Capability::Mbeans) {
         return examine_cluster(cluster);
@@ -67,7 +67,7 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     // A node that does not answer still has a command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
-            "note: JVM flags are read from command lines only: {error:#}"
+            "note: cassay reads JVM flags only from command lines: {error:#}"
         ));
         ::cluster::NodeReports::default()
     });

@@ -65,9 +65,9 @@ fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
         return Ok(formats);
     };
     bail!(
-        "this cassay was built without {lacks}\nhint: in its source folder, \
-         `CASSAY_FEATURES={lacks} ./cassay` builds it once with {lacks}; the packages have it; \
-         `--csv` and `--figures svg` work in every build"
+        "this build of cassay lacks {lacks}\nhint: run `CASSAY_FEATURES={lacks} ./cassay` once in \
+         the source folder, or install a package, which includes it. `--csv` and `--figures svg` \
+         work in every build"
     )
 }
 

@@ -65,7 +65,7 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     };
     ensure!(
         args.cluster.cluster.is_none(),
-        "--cluster names a kept cluster, and --target another one: use one of them"
+        "use either --cluster, which names a kept cluster, or --target, which names another cluster"
     );
     let cluster = attached(target, &args.way_in)?;
     cluster.permit(Permit {
@@ -203,8 +203,8 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
 
 /// Reason why a kind of fault is only possible in a study: a kept cluster keeps the state that it
 /// started with.
-const IN_A_STUDY: &str = "it is only possible in a study, whose nodes start from scratch \
-                          afterwards: a downgrade is not possible";
+const IN_A_STUDY: &str = "only a study can do this, because its nodes start from scratch \
+     afterwards: Cassandra cannot downgrade";
 
 /// Returns the last possible target of this kind of fault.
 fn last(kind: &FaultKind, cluster: &Cluster) -> Result<Hit> {
@@ -261,7 +261,7 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         let count = hosts_count(&cluster)?;
         if on >= count || on == *host {
             bail!(
-                "--ha-on {}: must be another host than {}, from 1 to {count}",
+                "--ha-on {}: use a host from 1 to {count}, except {}",
                 on + 1,
                 host + 1
             );
@@ -284,7 +284,7 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let of_host = |index: usize| {
         let name = &cluster.nodes()[index].host;
         let place = names.iter().position(|host| host == name);
-        place.with_context(|| format!("the machine of {name} cannot be reached"))
+        place.with_context(|| format!("cassay cannot reach the machine of {name}"))
     };
     match (args.kind.place, args.node, args.host) {
         (FaultPlace::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
@@ -447,7 +447,13 @@ fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
     if common.json {
         terminal::json(&done.iter().map(to_json).collect());
     } else {
-        let head = ["Kind", "On", "Verdict", "Seen after", "Whole after healing"];
+        let head = [
+            "Kind",
+            "On",
+            "Verdict",
+            "Seen after",
+            "Intact after healing",
+        ];
         let row = |one: &FaultRun| {
             let between = |from: FaultStep, to: FaultStep| {
                 let (from, to) = (one.outcome.at_ns(from), one.outcome.at_ns(to));

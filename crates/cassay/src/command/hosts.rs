@@ -52,7 +52,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     }
     let each: Vec<&str> = away.iter().map(|one| one.why.as_str()).collect();
     bail!(
-        "{} of {} not reached\n{}",
+        "cassay did not reach {} of {}\n{}",
         away.len(),
         counted(wanted.len(), "machine"),
         each.join("\n")
@@ -123,11 +123,15 @@ fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> R
     text += &match unfit + away.len() {
         0 => format!(
             "{} fit for nodes; a node with a heap of {} needs about {node}\n",
-            if seen.len() == 1 { "it is" } else { "all are" },
+            if seen.len() == 1 {
+                "the machine is"
+            } else {
+                "all machines are"
+            },
             bytes(HEAP_BYTES)
         ),
         count => format!(
-            "{} of {} not fit for nodes\n",
+            "{} of {} cannot run nodes\n",
             count,
             counted(seen.len() + away.len(), "machine")
         ),
@@ -214,8 +218,8 @@ fn clean(seen: &[MachineSeen], all: bool, common: &Common) -> Result<Exit> {
         }
         for left in machine.seen.clusters.iter().filter(|left| left.is_held && !all) {
             terminal::say(&format!(
-                "{}: the cluster {} is running and is kept: `cassay target down {}` where it was \
-                 started, or --all",
+                "{}: cassay keeps the running cluster {}: use `cassay target down {}` on the \
+                 machine that started it, or --all",
                 machine.name, left.id, left.id
             ));
         }
@@ -233,7 +237,7 @@ fn bench(seen: &[MachineSeen], common: &Common) -> Result<Exit> {
     let mut disks: Vec<DiskSpeed> = Vec::new();
     for machine in seen {
         terminal::say(&format!(
-            "{}: its disk, 128 MiB written and read",
+            "{}: writing and reading 128 MiB on its disk",
             machine.name
         ));
         disks.push(machine.disk_speed()?);

@@ -22,7 +22,7 @@ pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
 fn rbac(args: &RbacArgs, common: &Common) -> Result<Exit> {
     ensure!(
         !common.json,
-        "a role is printed as YAML, as input of `kubectl apply -f -`"
+        "cassay prints a role as YAML, the input of `kubectl apply -f -`"
     );
     let subject = match &args.user {
         Some(user) => Subject::User(user.clone()),
@@ -44,8 +44,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         !files.has_recordings,
-        "recorded traffic is not copied into a cluster\nhint: run the study here, with clients in \
-         pods (`client.kubernetes`), which receive it"
+        "cassay does not copy recorded traffic into a cluster\nhint: run the study here, with \
+         clients in pods (`client.kubernetes`), which receive it"
     );
     host::process::heed(interrupt::flag()?);
     let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;
@@ -53,7 +53,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     if !missing.is_empty() {
         let told: Vec<String> = missing.iter().map(|one| format!("you {one}")).collect();
         bail!(
-            "{}\nhint: `cassay kubernetes rbac --for inside` prints the role that is needed",
+            "{}\nhint: `cassay kubernetes rbac --for inside` prints the required role",
             told.join("\n")
         );
     }
@@ -69,7 +69,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     let begun = run.begin(&kubectl, &mut |text| terminal::say(text))?;
     let code = followed(&begun).inspect_err(|_| {
         terminal::say(&format!(
-            "{} still exists: `{} delete job {}` ends it",
+            "{} still exists: `{} delete job {}` deletes it",
             begun.name(),
             kubectl.words(),
             begun.name()
@@ -79,7 +79,10 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
         .take_results(|archive| store::take_in(&common.out, archive))
         .context("copy the results to this machine")?;
     begun.end()?;
-    terminal::say(&format!("its results are in {}", common.out.display()));
+    terminal::say(&format!(
+        "the results of the job are in {}",
+        common.out.display()
+    ));
     let ended = Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code);
     Ok(ended.unwrap_or(Exit::Error))
 }

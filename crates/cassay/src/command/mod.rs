@@ -107,7 +107,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
 /// Returns a hint for a study file that does not exist. `None` if the file exists.
 fn hint(path: &Path) -> Option<String> {
     if path.is_dir() {
-        return Some("it is a folder: name the study in it".to_owned());
+        return Some("this is a folder: name a study in it".to_owned());
     }
     if path.exists() {
         return None;
@@ -127,7 +127,7 @@ fn hint(path: &Path) -> Option<String> {
         yaml::near_name(written, names.iter().map(String::as_str))
     });
     Some(there.unwrap_or_else(|| {
-        "`cassay new` writes a study; `cassay studies list` lists the included ones".to_owned()
+        "`cassay new` writes a study; `cassay studies list` lists the included studies".to_owned()
     }))
 }
 
@@ -155,7 +155,7 @@ fn dirs() -> Result<Dirs> {
         let base = match set(base) {
             Some(base) => base,
             None => std::env::home_dir()
-                .with_context(|| format!("none of {own}, {base} and HOME is set"))?
+                .with_context(|| format!("the environment sets none of {own}, {base} and HOME"))?
                 .join(default),
         };
         Ok(base.join("cassay"))
@@ -191,6 +191,8 @@ pub fn clear_leftovers() {
     let Ok(dirs) = dirs() else { return };
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {
-        terminal::say(&format!("note: not cleared: {problem}"));
+        terminal::say(&format!(
+            "note: cassay could not clear everything: {problem}"
+        ));
     }
 }

@@ -66,8 +66,8 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     };
     if !template.takes(&place) {
         bail!(
-            "`{}` reads an existing table, but {} has none\nhint: name the cluster that has it: \
-             --target attach:HOST[:PORT]",
+            "`{}` reads an existing table, but {} has none\nhint: name a cluster that has the \
+             table: --target attach:HOST[:PORT]",
             template.name,
             place.word()
         );
@@ -138,13 +138,13 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
             let hint = did_you_mean(key, keys()).unwrap_or_default();
             bail!(
                 "--set {one}: `{}` has no question about `{key}`\nhint: {hint}; change other keys \
-                 in the file, or for one run with `cassay run STUDY --set {one}`",
+                 in the file, or, for one run, with `cassay run STUDY --set {one}`",
                 template.name
             );
         };
         // A value is one line, because a line break would start another key.
         if value.contains(['\n', '\r']) {
-            bail!("--set {key}: a value must be one line");
+            bail!("--set {key}: a value must fit on one line");
         }
         answers.insert(known, value.to_owned());
     }
@@ -154,7 +154,7 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
 fn ask_place(template: &Template) -> TargetChoice {
     let (asks, usual) = match template.usual_place() {
         TargetChoice::Attach(address) => (
-            "Which cluster has it? attach:HOST[:PORT]",
+            "Which cluster has the table? attach:HOST[:PORT]",
             format!("attach:{address}"),
         ),
         usual => (
@@ -172,7 +172,7 @@ fn ask_place(template: &Template) -> TargetChoice {
     }
 }
 
-/// Asks until the answer, together with the earlier ones, makes a valid study.
+/// Asks until the answers together result in a valid study.
 fn ask(
     template: &Template,
     place: &TargetChoice,
@@ -249,7 +249,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 fn is_there(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(
-        "{} exists already and is kept\nhint: --to writes another file",
+        "{} already exists, and cassay does not overwrite it\nhint: --to writes another file",
         path.display()
     )
 }

@@ -358,7 +358,7 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let each = asked.div_ceil(workers);
     let all = each * workers;
     let more = if all > asked {
-        format!(", {all} in all instead of {asked}")
+        format!(", {all} in total instead of {asked}")
     } else {
         String::new()
     };
@@ -387,8 +387,8 @@ mod tests {
         for (asked, workers, each, said) in [
             (8, 1, 8, None),
             (8, 4, 2, Some("each of 4 workers has 2 separate ones")),
-            (3, 2, 2, Some("2 separate ones, 4 in all instead of 3")),
-            (1, 8, 1, Some("1 separate ones, 8 in all instead of 1")),
+            (3, 2, 2, Some("2 separate ones, 4 in total instead of 3")),
+            (1, 8, 1, Some("1 separate ones, 8 in total instead of 1")),
             (
                 1000,
                 2,

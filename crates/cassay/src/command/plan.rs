@@ -17,7 +17,8 @@ use study::settings::Study;
 use study::timeline;
 use study::units;
 
-/// Shows the plan, and asks the study's cluster if the study can run on it. Starts nothing.
+/// Shows the plan, and checks with the study's cluster that the study can run on it. Starts
+/// nothing.
 ///
 /// # Errors
 /// The cluster cannot be asked: the reasons and the messages are those of a run.
@@ -40,7 +41,7 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     }
 }
 
-/// Shows the plan of a resolved study, and asks its cluster.
+/// Shows the plan of a resolved study, and checks with its cluster.
 ///
 /// # Errors
 /// As for `run`.
@@ -53,7 +54,9 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common).or_else(|why| {
-        terminal::say(&format!("note: the cluster could not be queried: {why:#}"));
+        terminal::say(&format!(
+            "note: cassay could not query the cluster: {why:#}"
+        ));
         Ok(Exit::Done)
     })
 }
@@ -73,7 +76,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
         let mut value = value.context("encode the plan")?;
         value["expected"] = expected.into();
         let clients_needed = serde_json::to_value(&clients_needed);
-        value["clients_needed"] = clients_needed.context("encode the needed clients")?;
+        value["clients_needed"] = clients_needed.context("encode the required clients")?;
         terminal::json(&value);
     } else {
         expected.extend(clients_words);
@@ -86,7 +89,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
     // The plan may be meant for another machine than this one.
     if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
-            "note: `cassay run` will refuse it on this machine: {why}"
+            "note: `cassay run` will refuse this study on this machine: {why}"
         ));
     }
     super::supply::say_absent(study)?;
@@ -201,7 +204,7 @@ fn decided_by(study: &Study) -> Vec<String> {
     }
     if let Some(least) = study.repeat.first_look {
         said.push(format!(
-            "Blocks {} to {} run only until the primary comparison is answered",
+            "Blocks {} to {} run only until the primary comparison has an answer",
             least + 1,
             study.repeat.blocks
         ));

@@ -34,8 +34,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines say how
-/// weak the numbers are. `again` is the command that repeats the demo.
+/// Runs the study of a demo. The demo succeeds if it produces a report, and its last lines state
+/// the weakness of the numbers. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -111,13 +111,13 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
             terminal::say(&format!("report: {}", report.path.display()));
         }
         terminal::say(&format!(
-            "every trial of {} is finished, so there are no trials to run",
+            "every trial of {} is finished, so no trials remain",
             path.display()
         ));
         return Ok(Exit::Done);
     }
     for damage in interrupted.damages() {
-        terminal::say(&format!("note: damaged, and repeated: {damage}"));
+        terminal::say(&format!("note: cassay repeats a damaged trial: {damage}"));
     }
     let end = End {
         common,
@@ -222,7 +222,8 @@ impl End<'_> {
         let Some(findings) = &outcome.findings else {
             say_remains(outcome);
             terminal::say(&format!(
-                "interrupted; all started processes are stopped. To continue: cassay resume {}",
+                "interrupted: cassay stopped all processes that it started. To continue: cassay \
+                 resume {}",
                 path.display()
             ));
             return Ok(Exit::Interrupted);
@@ -270,12 +271,12 @@ fn weakness(headline: &Headline, again: &str) -> Option<String> {
     let why = match headline.verdict {
         Verdict::Valid => return None,
         Verdict::Suspect => "These numbers are weak",
-        Verdict::Invalid | Verdict::Unknown => "These numbers cannot be trusted",
+        Verdict::Invalid | Verdict::Unknown => "These numbers are not reliable",
     };
     let reason = headline.main_reasons().first();
     let because = reason.map(|reason| format!(": {}", reason.trim_end_matches('.')));
     Some(format!(
-        "{why}{}. Repeat on a quiet machine: {again}",
+        "{why}{}. Repeat the run on a quiet machine: {again}",
         because.unwrap_or_default()
     ))
 }
@@ -300,8 +301,8 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     if !engine::may_be_believed(findings) {
         if engine::misses_a_requirement(findings) {
             terminal::say(&format!(
-                "the run is invalid and missed a requirement; the exit code means an invalid run \
-                 ({}, not {})",
+                "the run is invalid, and it missed a requirement: the exit code reports the \
+                 invalid run ({}, not {})",
                 Exit::Invalid.code(),
                 Exit::Missed.code()
             ));
@@ -316,7 +317,7 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
 
 /// Report that the command has written.
 pub struct WrittenReport {
-    /// Its file.
+    /// Path of the report.
     pub path: PathBuf,
     /// Summary at the top of the report.
     pub headline: Headline,

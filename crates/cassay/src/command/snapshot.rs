@@ -68,7 +68,7 @@ fn export(args: &SnapshotExportArgs, common: &Common) -> Result<Exit> {
     let (name, to) = (&args.snapshot.name, &args.to);
     let made = open(&args.snapshot.cluster)?.snapshot_export(name, to, &mut say);
     if made.is_err() && interrupt.load(Ordering::Relaxed) {
-        terminal::say("interrupted; the partial export was removed");
+        terminal::say("interrupted: cassay removed the partial export");
         return Ok(Exit::Interrupted);
     }
     comparison::show_export(&made?, to, common);
@@ -81,7 +81,7 @@ fn import(args: &SnapshotImportArgs, common: &Common) -> Result<Exit> {
     let name = args.name.as_deref();
     let made = open(&args.cluster)?.snapshot_import(&args.from, name, &mut say);
     if made.is_err() && interrupt.load(Ordering::Relaxed) {
-        terminal::say("interrupted; the partial import was removed");
+        terminal::say("interrupted: cassay removed the partial import");
         return Ok(Exit::Interrupted);
     }
     comparison::show_import(&made?, common);
@@ -117,7 +117,7 @@ fn verify(name: &SnapshotName, common: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     bail!(
-        "the snapshot {} has changed\n{}",
+        "the files of the snapshot {} have changed\n{}",
         name.name,
         problems.join("\n")
     )

@@ -152,7 +152,8 @@ fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let Some(found) = found else {
         let hint = did_you_mean(&args.name, all.iter().map(|one| one.name)).unwrap_or_default();
         bail!(
-            "no study or workload file is called {}\nhint: {hint}; `cassay studies list` shows all",
+            "no study or workload file has the name {}\nhint: {hint}; `cassay studies list` shows \
+             all",
             args.name
         );
     };
@@ -200,8 +201,8 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
     match foreign::read(FileKind::Study, path) {
         Ok(there) if there == contents => Ok(()),
         Ok(_) => bail!(
-            "{} exists already, differs from the included file, and is kept\nhint: --to writes to \
-             another folder",
+            "{} already exists and differs from the included file, so cassay keeps it\nhint: --to \
+             writes to another folder",
             path.display()
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -235,13 +236,13 @@ pub fn hint(path: &Path) -> Option<String> {
         .find(|one| one.kind == StudyFileKind::Study && one.name == name)?;
     let file = written_as(&found);
     Some(format!(
-        "it is included: `cassay studies copy {name}` writes {}",
+        "cassay includes it: `cassay studies copy {name}` writes {}",
         file.display()
     ))
 }
 
-/// Returns a shipped study as a file in the current folder: an existing one, as in a checkout, or a
-/// new one.
+/// Returns a shipped study as a file in the current folder: an existing file, as in a checkout, or
+/// a new file.
 ///
 /// # Errors
 /// There is another file with that name.
@@ -257,8 +258,8 @@ pub fn as_file(name: &str) -> Result<PathBuf> {
     let path = written_as(found);
     if foreign::read(FileKind::Study, &path).is_ok_and(|there| there != found.file.contents()) {
         bail!(
-            "{} exists already, differs from the included study, and is kept\nhint: run it in an \
-             empty folder",
+            "{} already exists and differs from the included study, so cassay keeps it\nhint: run \
+             it in an empty folder",
             path.display()
         );
     }
@@ -345,7 +346,7 @@ mod tests {
         };
         let error = written(&args).err().unwrap().to_string();
         assert!(
-            error.contains("exists already") && error.contains("hint: --to"),
+            error.contains("already exists") && error.contains("hint: --to"),
             "{error}"
         );
         assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");

@@ -115,7 +115,7 @@ fn tell(version: &str, fetched: &FetchedJars, common: &Common) {
     }
     let there = if *was_there { " already" } else { "" };
     terminal::say(&format!(
-        "Cassandra {version} is in the cache{there}: {files} files, all verified"
+        "Cassandra {version} is in the cache{there}: {files} files, all with correct checksums"
     ));
     terminal::data(&folder.display().to_string());
 }

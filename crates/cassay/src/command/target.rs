@@ -90,21 +90,21 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     host::process::heed(Arc::clone(&interrupt));
     let cluster = match kept_cluster::up(&spec, dirs, &mut |text| terminal::say(text)) {
         Err(_) if interrupt.load(Ordering::Relaxed) => {
-            terminal::say("interrupted; all started processes are stopped");
+            terminal::say("interrupted: cassay stopped all processes that it started");
             return Ok(Exit::Interrupted);
         }
         cluster => cluster?,
     };
     status::show(&[status::kept_status(&cluster, None)], common);
     terminal::say(&match &cluster.login {
-        Some(_) => "it runs until `cassay target down`".to_owned(),
+        Some(_) => "the cluster runs until `cassay target down`".to_owned(),
         None => format!(
-            "it runs until `cassay target down`; it needs no password, so {} can read and change \
-             its data (--authentication adds one)",
+            "the cluster runs until `cassay target down`. It requires no password, so {} can read \
+             and change its data (--authentication adds a password)",
             if spec.machines().is_empty() {
                 "every user of this machine"
             } else {
-                "everyone who can reach its machines"
+                "every user who can reach its machines"
             }
         ),
     });
@@ -133,8 +133,8 @@ impl Like {
         let other = nodes.clone().find(|node| Some(node.datacenter.as_str()) != first);
         ensure!(
             other.is_none(),
-            "the export has nodes in several data centers, {} and {}, but local clusters only \
-             have one",
+            "the export has nodes in several data centers, {} and {}, but a local cluster has only \
+             one",
             first.unwrap_or_default(),
             other.map_or("another", |other| other.datacenter.as_str())
         );

@@ -85,12 +85,12 @@ fn one(args: &MachineArgs) -> Result<Machine> {
     let names: Vec<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
     ensure!(
         machines.len() == 1,
-        "a plan is for one machine, but there are {}: {}\nhint: --target local plans for the \
-         machine that they share, --machine FILE for a described one",
+        "a plan is for one machine, but the target has {}: {}\nhint: --target local plans for this \
+         machine, --machine FILE for the machine in a file",
         names.len(),
         names.join(", ")
     );
-    machines.pop().map(|(_, machine)| machine).context("there is no machine")
+    machines.pop().map(|(_, machine)| machine).context("the target has no machine")
 }
 
 fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
@@ -291,11 +291,7 @@ fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     for format in &FORMATS {
         match export::export(source, format) {
             Ok(some) => files.extend(some),
-            Err(error) => terminal::say(&format!(
-                "note: cassay leaves out {}: \
-                                                  {error}",
-                format.name
-            )),
+            Err(error) => terminal::say(&format!("note: cassay omits {}: {error}", format.name)),
         }
     }
     Ok(files)
@@ -312,7 +308,8 @@ fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
             made.and_then(|mut made| std::io::Write::write_all(&mut made, file.text.as_bytes()));
         written.with_context(|| {
             format!(
-                "write {}\nhint: existing files are kept: use another folder, or remove them",
+                "write {}\nhint: cassay does not overwrite files: use another folder, or remove \
+                 the file",
                 path.display()
             )
         })?;
@@ -323,7 +320,7 @@ fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
 
 fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     let Some(format) = export::format(&args.format) else {
-        bail!("a file has one format: name it");
+        bail!("a file has one format: name its format");
     };
     let path = args.file.display();
     let text =
@@ -336,7 +333,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
     }
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
-        terminal::data("it pins no CPU and binds no memory\n");
+        terminal::data("the file pins no CPU and binds no memory\n");
         return Ok(Exit::Done);
     }
     let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);

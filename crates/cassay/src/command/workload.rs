@@ -105,9 +105,8 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
             anyhow!("{}", messages.join("; "))
         });
     }
-    let text = foreign::text(FileKind::Workload, name).with_context(|| {
-        format!("{name} is neither a named workload nor a file that can be read")
-    })?;
+    let text = foreign::text(FileKind::Workload, name)
+        .with_context(|| format!("{name} is neither a named workload nor a readable file"))?;
     Ok(workload::compile_file(name, &text, &spec, &beside(name)))
 }
 

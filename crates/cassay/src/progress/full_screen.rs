@@ -27,7 +27,7 @@ const ROOMY: usize = 80;
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Number of future trials that remain visible before earlier ones are left out.
+/// Number of future trials that remain visible before earlier trials are omitted.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
@@ -100,7 +100,7 @@ fn title(state: &RunState, size: Size, now: &Now) -> Line {
         _ => String::new(),
     };
     let right = match (now.is_ending, state.current.is_some()) {
-        (true, _) => "stopping all started processes".to_owned(),
+        (true, _) => "stopping all processes that cassay started".to_owned(),
         (false, true) => format!("{} left{ends}", about_duration(left_s)),
         (false, false) => String::new(),
     };
@@ -335,9 +335,9 @@ fn keys(now: &Now) -> Line {
 
 fn help() -> Vec<Line> {
     [
-        "q       leave this screen; the run continues, and is shown as lines",
+        "q       leave this screen; the run continues, and cassay prints lines",
         "?       this help",
-        "Ctrl-C  stop the run and all that it started; it can be resumed later",
+        "Ctrl-C  stop the run and its processes; `cassay resume` continues it",
         "",
         "Curves: a column is two seconds, the newest right, from 0 up.",
         "A verdict is valid, suspect (read its reasons) or invalid (no conclusions).",

@@ -70,7 +70,7 @@ fn left(state: &RunState, now_ns: u64) -> String {
 }
 
 /// Returns the status line, at most `columns` wide. Figures and the time left are never shortened.
-/// The trial's name is, but the phase is left out first.
+/// The trial's name is, but the phase is omitted first.
 pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     let (place, name) = state.current().unwrap_or_default();
     let Some(progress) = state.phase.progress else {

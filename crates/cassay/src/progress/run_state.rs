@@ -66,7 +66,7 @@ pub enum TrialEnd {
     Earlier,
     /// The trial failed. Holds the reason.
     Failed(String),
-    /// The trial was left out. Holds the reason.
+    /// The trial was omitted. Holds the reason.
     LeftOut(String),
 }
 

@@ -278,14 +278,16 @@ fn the_screen_says_when_nothing_is_measured_yet_or_it_stops() {
     };
     let stopping = picture(&state, 80, 24, &ending);
     assert!(
-        stopping.contains("stopping all started processes"),
+        stopping.contains("stopping all processes that cassay started"),
         "{stopping}"
     );
     let helping = Now {
         has_help: true,
         ..now(5)
     };
-    assert!(picture(&state, 80, 24, &helping).contains("the run continues, and is shown as lines"));
+    assert!(
+        picture(&state, 80, 24, &helping).contains("the run continues, and cassay prints lines")
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ const GIVE_BACK: &[u8] = b"\x1b[?7h\x1b[?25h\x1b[?1049l";
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// Keyboard settings before the screen was taken; empty if they were not changed.
+/// Keyboard settings before the full screen began. Empty if it did not change them.
 static KEYBOARD: OnceLock<Termios> = OnceLock::new();
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static HEED_PANICS: Once = Once::new();
@@ -45,7 +45,7 @@ pub fn size() -> Size {
     }
 }
 
-/// Returns true if the screen is taken.
+/// Returns true if the full screen is active.
 pub fn is_full() -> bool {
     IS_TAKEN.load(Ordering::SeqCst)
 }
@@ -142,7 +142,7 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal, if it is taken. Signal handlers may call it.
+/// Restores the terminal, if the full screen is active. Signal handlers may call it.
 pub fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let _ = rustix::io::write(rustix::stdio::stderr(), GIVE_BACK);

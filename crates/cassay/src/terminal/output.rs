@@ -19,7 +19,7 @@ enum Stage {
     Lines,
     /// A status line, as sent to the terminal.
     Moving(String),
-    /// A full screen, with the messages that arrived since it was taken.
+    /// A full screen, with the messages that arrived since it began.
     Full(Vec<String>),
 }
 

@@ -181,7 +181,7 @@ impl Stress {
         }
     }
 
-    /// Returns the latencies of all operations, including failed ones, as the tool does.
+    /// Returns the latencies of all operations, including failed operations, like the tool.
     fn latency_of(&self, kind: &KindInterval) -> Histogram {
         let mut latency = Histogram::default();
         latency.add(if self.is_fixed {

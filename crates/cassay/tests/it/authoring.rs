@@ -97,7 +97,7 @@ fn a_run_of_format_1_and_its_plan_are_what_the_schemas_say() {
 fn an_existing_file_is_kept_and_a_wrong_answer_writes_nothing() {
     let lab = Lab::with("mine");
     let said = lab.cassay(&["new", "sweep", "--to", "study.yaml"]).ended_with(1);
-    said.says(&["study.yaml exists already", "hint: --to"]);
+    said.says(&["study.yaml already exists", "hint: --to"]);
     assert_eq!(
         std::fs::read_to_string(lab.path().join("study.yaml")).unwrap(),
         "mine"
@@ -211,4 +211,22 @@ fn explanations_and_schemas_are_data() {
         serde_json::from_str::<Value>(&written).unwrap()["title"],
         "cassay findings"
     );
+}
+
+/// The commands of the library need no process of their own.
+#[test]
+fn commands_are_functions_of_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = folder.path().join("sweep.yaml");
+    let run = |words: &[&str]| {
+        let words = ["cassay"].iter().chain(words);
+        cassay::run(words.map(std::ffi::OsString::from))
+    };
+    let new = ["new", "sweep", "--target", "null", "--yes", "--to"];
+    let file = study.to_str().unwrap();
+    assert_eq!(run(&[&new[..], &[file]].concat()), cassay::Exit::Done);
+    assert_eq!(run(&["plan", file]), cassay::Exit::Done);
+    let text = std::fs::read_to_string(&study).unwrap();
+    std::fs::write(&study, text.replace("question:", "kwestion:")).unwrap();
+    assert_eq!(run(&["plan", file]), cassay::Exit::Usage);
 }

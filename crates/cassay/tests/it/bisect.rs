@@ -38,7 +38,10 @@ fn the_first_slower_build_is_found_and_not_measured_again() {
     assert_eq!(found["end"], "found", "{said}");
     assert_eq!(found["first_worse"], "b3", "{said}");
     let words = found["words"].as_str().unwrap();
-    assert!(words.contains("b2 is the last that is not"), "{words}");
+    assert!(
+        words.contains("b2 is the last build that is not"),
+        "{words}"
+    );
     assert!(words.contains("worse than b1: throughput -"), "{words}");
     assert_eq!(found["metric"], "ops_per_s");
     let ratio = found["builds"][2]["ratio"].as_f64().unwrap();
@@ -52,7 +55,9 @@ fn the_first_slower_build_is_found_and_not_measured_again() {
     assert_eq!(again.json(), found);
     assert_eq!(steps(), before);
     lab.write("builds.yaml", &BUILDS.replace("b2: {}\n", ""));
-    lab.cassay(&BISECT).ended_with(1).says(&["has the steps of another bisection"]);
+    lab.cassay(&BISECT)
+        .ended_with(1)
+        .says(&["contains the steps of another bisection"]);
 }
 
 /// The build in the middle answers only with errors, so it is unknown whether it is slower.
@@ -69,10 +74,10 @@ fn an_unmeasurable_build_is_skipped_and_named_if_it_matters() {
     assert_eq!(found["skipped"], serde_json::json!(["b3"]), "{said}");
     let words = found["words"].as_str().unwrap();
     assert!(
-        words.contains("may be the first: b3; b2 is the last that is not"),
+        words.contains("may be the first: b3; b2 is the last build that is not"),
         "{words}"
     );
-    said.says(&["bisect: b3 is skipped: "]);
+    said.says(&["bisect: cassay skips b3: "]);
 }
 
 #[test]
@@ -85,7 +90,7 @@ fn a_study_with_its_own_sides_and_an_invalid_row_are_refused() {
             .says(&[says]);
     };
     let sides = std::fs::read_to_string(lab.path().join("study.yaml")).unwrap();
-    refused(&sides, "5.0.7,5.0.8", "makes two variants of a study");
+    refused(&sides, "5.0.7,5.0.8", "creates two variants of a study");
     refused(STUDY, "5.0.8", "needs at least two builds");
-    refused(STUDY, "5.0.7,9.9", "Cassandra 9.9 is requested");
+    refused(STUDY, "5.0.7,9.9", "the study requests Cassandra 9.9");
 }

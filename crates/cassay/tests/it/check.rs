@@ -111,7 +111,7 @@ fn values_are_compared_with_the_types_of_existing_tables() {
     }
     let said = lab.cassay(&check(&target, &[])).ended_with(2);
     said.says(&[
-        "error: the server requires int here, but `v` is generated as text",
+        "error: the server requires int here, but the workload generates `v` as text",
         " --> w.yaml:6:43",
         "6 |   write: INSERT INTO t (a, v) VALUES (:a, :v)",
         "1 mistake",
@@ -137,7 +137,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
     let attach = "target.attach.passwort={secret: db}";
     refused(&with(&["--set", attach]), 2, &["did you mean `password`"]);
     let null = ["workload", "check", "w.yaml", "--target", "null"];
-    refused(&null, 2, &["the null target knows no more"]);
+    refused(&null, 2, &["the null target cannot check more"]);
     let named = ["workload", "check", "kv", "--target", &target];
     refused(&named, 1, &["--target is for workload files"]);
     let set = [

@@ -24,7 +24,7 @@ fn check_mistakes(study: &str, expect: Expect) -> Said {
     assert_eq!(said.stdout, "", "mistakes are conversation");
     assert!(
         !lab.path().join("results").exists(),
-        "the run was not started"
+        "cassay did not start the run"
     );
     said
 }
@@ -100,7 +100,7 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
         (["--scale", "huge"], "huge"),
     ] {
         let said = lab.cassay(&[&["plan", "study.yaml"], &arguments[..]].concat()).ended_with(2);
-        said.says(&[part, "the run was not started"]);
+        said.says(&[part, "cassay did not start the run"]);
     }
 }
 
@@ -142,7 +142,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; `cassay workload list` shows all workloads
+        error: no workload has the name "standard2"; `cassay workload list` shows all workloads
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}
@@ -172,7 +172,7 @@ window: {warmup: auto, measure: 60}
           |
         help: write a duration with its unit, such as 10s or 250ms
 
-        5 mistakes; the run was not started
+        5 mistakes: cassay did not start the run
 
     "#]],
     );
@@ -190,9 +190,9 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: a text with `: ` in it must be in quotes, or on separate lines under `|`
+            help: put a text with `: ` in quotes, or on separate lines under `|`
 
-            1 mistake; the run was not started
+            1 mistake: cassay did not start the run
 
         "#]],
     );
@@ -207,7 +207,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
           |
         help: `cassay new` writes one
 
-        1 mistake; the run was not started
+        1 mistake: cassay did not start the run
 
     "#]],
     );
@@ -256,7 +256,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
             2 | study: b
               | ^^^^^
 
-            5 mistakes; the run was not started
+            5 mistakes: cassay did not start the run
 
         "#]],
     );
@@ -386,7 +386,7 @@ fn a_folder_without_runs_says_so_and_what_to_do() {
     let list = lab.cassay(&["list", "--json"]).ended_with(0);
     assert_eq!(list.json(), serde_json::json!([]));
     let show = lab.cassay(&["show"]).ended_with(1);
-    show.says(&["there is no run under results", "cassay run"]);
+    show.says(&["results contains no run", "cassay run"]);
     lab.write("elsewhere/odd/stamp/readme", "not a run");
     let list = lab.cassay(&["list", "--json", "--out", "elsewhere"]);
     assert_eq!(list.ended_with(0).json(), serde_json::json!([]));

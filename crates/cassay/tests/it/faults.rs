@@ -120,7 +120,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     }
 }
 
-/// A faulty injection, which breaks another process than the one that it observes.
+/// A faulty injection: it breaks one process, and observes another.
 struct Astray(Live, Arc<Agent>, Identity);
 
 impl Timer for Astray {

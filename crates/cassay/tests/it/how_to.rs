@@ -46,7 +46,7 @@ fn examples() -> Vec<Example> {
     found
 }
 
-/// Plans the example and, if the page says so, runs it with windows of one second.
+/// Plans the example and, if the page requests it, runs it with windows of one second.
 fn is_as_it_says(example: &Example) {
     let page = &example.page;
     let lab = Lab::with(&example.study);

@@ -28,7 +28,7 @@ fn a_shipped_study_can_be_planned_with_one_command() {
     let said = lab.cassay(&["run", "first-look"]).ended_with(2);
     said.says(&[
         "first-look",
-        "hint: it is included: `cassay studies copy first-look`",
+        "hint: cassay includes it: `cassay studies copy first-look`",
     ]);
     let listed = lab.cassay(&["studies", "list", "--json"]).ended_with(0).json();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["name"]).collect();
@@ -46,7 +46,7 @@ fn a_demo_writes_over_no_study() {
     let said = lab.cassay(&["demo", "--target", "null"]).ended_with(1);
     said.says(&[
         "not Cassandra",
-        "first-look.yaml exists already",
+        "first-look.yaml already exists",
         "empty folder",
     ]);
     assert_eq!(std::fs::read_to_string(mine).unwrap(), "mine");
@@ -57,7 +57,10 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     let lab = Lab::new();
     fresh(&lab, &["studies", "copy", "first-look"]).ended_with(0);
     let said = fresh(&lab, &["plan", "first-look.yaml"]).ended_with(0);
-    said.says(&["are not in the cache", "`cassay supply fetch` does it now"]);
+    said.says(&[
+        "the cache lacks the jars",
+        "`cassay supply fetch` downloads them now",
+    ]);
     let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed["jars"][0]["state"], "absent");
     // No process listens there.
@@ -70,7 +73,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     let said = fresh(&lab, &nobody).ended_with(1);
     said.says(&[
         "fetching 101 jars",
-        "cannot be reached",
+        "cassay cannot reach",
         "cassay supply import FILE",
     ]);
     let other = ["supply", "fetch", "--cassandra", "5.0.6"];
@@ -87,9 +90,9 @@ fn a_file_that_is_no_bundle_is_refused_with_the_reason() {
     let said = fresh(&lab, &["supply", "import", "study.yaml"]).ended_with(1);
     said.says(&[
         "import study.yaml",
-        "it is not a tar",
+        "the bundle is not a tar file",
         "from `cassay supply export`",
     ]);
     let said = fresh(&lab, &["supply", "export", "study.yaml"]).ended_with(1);
-    said.says(&["study.yaml already exists, and is kept"]);
+    said.says(&["study.yaml already exists, and cassay does not overwrite it"]);
 }

@@ -105,7 +105,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     );
     // A quarter of the operations began late, which is reported: the target delayed them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // It fails if other work makes the client late as well.
+    // It fails if other work delays the client as well.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }
@@ -166,8 +166,8 @@ client: {timeout: 20ms}
     assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
     let report = lab.run().report().expect("an invalid run is kept");
     // The output used to suggest that two trials were still to come.
-    let ended = "Of 3 trials that were planned, 2 left out: the ladder ended at 1 thread: a \
-                 request times out";
+    let ended =
+        "Of 3 planned trials, 2 left out: the ladder ended at 1 thread: a request times out";
     let page = std::fs::read_to_string(report).unwrap();
     assert!(page.contains(ended), "{}", &page[..page.len().min(4000)]);
     let report = lab.cassay(&["show", "latest", "--json"]).ended_with(0).json();

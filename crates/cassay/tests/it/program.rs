@@ -105,7 +105,8 @@ impl Lab {
     }
 
     /// Like `with`, but in cargo's folder for tests, where it stays. The gate may run several
-    /// processes of these tests at once, so each has its own folder. Removes those of ended ones.
+    /// processes of these tests at once, so each has its own folder. Removes the folders of ended
+    /// processes.
     pub fn kept(name: &str, study: &str) -> Lab {
         let above = Path::new(env!("CARGO_TARGET_TMPDIR"));
         for entry in std::fs::read_dir(above).expect("cargo's folder for tests").flatten() {
@@ -308,7 +309,7 @@ impl Started {
         }
     }
 
-    /// Its process id.
+    /// Process id of the program.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -157,13 +157,13 @@ fn a_refused_login_is_reported_with_its_reason_and_remedy() {
     );
     told(
         "db1",
-        &["differs from the one that this machine knows", &forget],
+        &["differs from the key that this machine knows", &forget],
     );
     fs::write(machines.near("known"), known).unwrap();
     told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
     fs::remove_file(machines.near("key")).unwrap();
     keygen(&machines.near("key"));
-    told("db1", &["no key of yours opens it", "`ssh-add -l`"]);
+    told("db1", &["it accepts none of your keys", "`ssh-add -l`"]);
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     machines.name("off", nobody);
     told(
@@ -199,10 +199,10 @@ fn a_folder_where_nothing_can_be_started_or_written_is_named() {
     told("noexec", &["which is mounted with noexec"]);
     told(
         "full",
-        &["cannot be written", "No space left on device", "df -h"],
+        &["cassay cannot write", "No space left on device", "df -h"],
     );
     machines.write("db1", "file", b"x");
-    told("file/below", &["cannot be made", "Not a directory"]);
+    told("file/below", &["cassay cannot create", "Not a directory"]);
     machines.wait_until_left("db1");
 }
 
@@ -212,7 +212,7 @@ fn sudo_is_used_if_requested_and_reported_if_it_fails() {
     let machines = Machines::with(&TestMachine::new("db1"));
     let as_root = ["--target", "ssh:db1", "--sudo"];
     let said = machines.show(&as_root).ended_with(1);
-    said.says(&["db1: there is no sudo", "root@HOST"]);
+    said.says(&["db1: the machine has no sudo", "root@HOST"]);
     machines.install(
         "db1",
         "sudo",
@@ -268,7 +268,7 @@ fn any_login_shell_will_do_that_starts_another_one() {
     let said = machines.show(&["--target", "ssh:db1"]).ended_with(1);
     said.says(&[
         "its login shell ended with status 1",
-        "`ssh db1 true` has to work",
+        "`ssh db1 true` must work",
     ]);
 }
 
@@ -289,7 +289,7 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
     // A pipe holds 64 KiB: a reader that does not read stderr meanwhile would wait forever.
     says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
     let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
-    said.says(&["start files", "more than 64 KiB", "[ -t 1 ]"]);
+    said.says(&["startup files", "more than 64 KiB", "[ -t 1 ]"]);
     assert!(said.stderr.len() < 1000, "{said}");
     machines.wait_until_left("db1");
 }
@@ -307,7 +307,7 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
         .show(&["--target", "ssh:db1,db2,db3,nowhere.invalid,db5"])
         .ended_with(1);
     said.says(&[
-        "2 of 5 machines are not reached",
+        "cassay did not reach 2 of 5 machines",
         "db2: no sshd listens there",
         "nowhere.invalid: its name is unknown on this machine",
     ]);
@@ -364,7 +364,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     let show = || machines.show(&["--target", "ssh:db1"]);
     let said = show().ended_with(1);
     said.says(&[
-        &format!("its processor is {theirs}, this program is for {ours}"),
+        &format!("its processor is {theirs}, but this program is for {ours}"),
         file.to_str().unwrap(),
         &format!("cargo xtask dist --only {theirs}"),
     ]);
@@ -411,7 +411,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     assert_eq!(seen[0]["root"], false);
     assert!(seen[0]["clock_bound_ns"].as_u64() > Some(0), "{seen:#}");
     let said = cassay(&["hosts", "check", "lab.yaml"]).to_string();
-    assert!(said.contains("has left files on it (host1)"), "{said}");
+    assert!(said.contains("left files on it (host1)"), "{said}");
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["the cluster 1a2b-3c is removed"]);
@@ -450,7 +450,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     for what in [
         "error: db2: ",
         "error: db3: ",
-        "2 of 3 machines not fit for nodes",
+        "2 of 3 machines cannot run nodes",
     ] {
         assert!(rows.contains(what), "{rows}");
     }
@@ -461,7 +461,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     let clean = machines.command(&["hosts", "clean", "lab.yaml"]).output().unwrap();
     Said::from_output(clean)
         .ended_with(1)
-        .says(&["nothing to remove", "2 of 3 machines not reached"]);
+        .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
     // In another person's study, they need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();

@@ -1,4 +1,4 @@
-//! Tests pipes, devices and folders in place of files: each command that reads one reports it and
+//! Tests pipes, devices and folders instead of files: each command that reads one reports it and
 //! ends.
 
 use crate::program::{Lab, Said, wait_until};
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use store::Run;
 
-/// A run of an earlier version, in place of another user's.
+/// A run of an earlier version, instead of another user's.
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../store/golden/format-1/first-look"
@@ -151,7 +151,7 @@ fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
                 // A folder may be a machine, logs or scrapes. A link may lead outside a study's
                 // folder.
                 let says = |part: &str| said.stderr.contains(part);
-                let is_named = (says(name) && says(&format!("it is not a file, but {what}")))
+                let is_named = (says(name) && says(&format!("this is not a file, but {what}")))
                     || says("outside the study's folder")
                     || says("d has no query log");
                 let is_refused = matches!(said.code, Some(1 | 2)) && !said.stderr.contains("panic");

@@ -112,7 +112,7 @@ fn every_format_is_written_and_read_back() {
     }
     let again = lab.cassay(&words).ended_with(1);
     assert!(
-        again.stderr.contains("existing files are kept"),
+        again.stderr.contains("cassay does not overwrite files"),
         "{}",
         again.stderr
     );

@@ -7,7 +7,7 @@
 
 use crate::mutator::Mutator;
 
-/// Numbers that may be taken for a count.
+/// Numbers that may be read as a count.
 const LARGE: [&str; 6] = [
     "65536",
     "1000000",

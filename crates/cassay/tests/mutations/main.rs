@@ -29,7 +29,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of inputs of each kind in the gate, multiplied by the kind's weight: 12,000 in all.
+/// Number of inputs of each kind in the gate, multiplied by the kind's weight: 12,000 in total.
 const INPUTS_COUNT: u64 = 60;
 
 /// Maximum memory for one input: the largest file that may be read is 32 MiB, and its tree is

@@ -74,7 +74,7 @@ impl AttachedControl {
         let point = self
             .points
             .get(asked)
-            .with_context(|| format!("there is no contact point {}", asked + 1))?;
+            .with_context(|| format!("contact point {} does not exist", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| {
             addresses
@@ -84,8 +84,8 @@ impl AttachedControl {
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {} is the contact point {point}, which is not among the addresses that the \
-                 cluster has for its nodes: {}; name it as the cluster does",
+                "node {} is the contact point {point}, but the cluster knows its nodes by other \
+                 addresses: {}; use one of these addresses",
                 asked + 1,
                 known.join(", ")
             )
@@ -142,15 +142,15 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes, which are given by address and with their tables. Its effect
-    /// lasts until it is undone or this program ends.
+    /// Performs an operation on nodes, with their addresses and tables. Its effect lasts until it
+    /// is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,
         keyspace: &str,
         nodes: &[(SocketAddr, Vec<&str>)],
     ) -> Result<GivenOrder> {
-        let access = self.jolokia.as_ref().context("there is no access to Jolokia agents")?;
+        let access = self.jolokia.as_ref().context("cassay has no access to Jolokia agents")?;
         let agent = |(known, tables): &(SocketAddr, Vec<_>)| {
             let known = SocketAddr::new(known.ip(), access.port);
             (self.moves.same_port(known), tables.clone())
@@ -166,7 +166,7 @@ impl AttachedControl {
     }
 
     /// Returns the internode addresses by CQL address. Only MBean queries, and faults that concern
-    /// other nodes, need them. Nodes that do not report them are left out.
+    /// other nodes, need them. Nodes that do not report them are omitted.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],

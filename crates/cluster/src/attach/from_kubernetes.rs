@@ -24,7 +24,7 @@ pub(super) fn spec(
 ) -> Result<(AttachSpec, Pods)> {
     let kubectl = Kubectl::new(there.context.as_deref(), there.namespace.as_deref())?;
     let found = kubernetes::find(&kubectl, &there.owner, there.secret.as_deref())
-        .with_context(|| format!("ask Kubernetes for {}", there.owner.words()))?;
+        .with_context(|| format!("request {} from Kubernetes", there.owner.words()))?;
     say(&format!(
         "{} has {} that are ready",
         there.owner.words(),
@@ -62,8 +62,8 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     // The metrics that cassay reads are reported elsewhere, with the port that answers.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
-            "its pods may offer metrics at port {port}, which `metrics` of \
-             `target.attach.kubernetes` would read"
+            "its pods may provide metrics at port {port}, which `metrics` of \
+             `target.attach.kubernetes` reads"
         )
     });
     let management = first(|node| node.management_port).map(|port| {
@@ -93,7 +93,7 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
     let no_pod = || {
         format!(
-            "{} is not a pod, so no agent can be started in it",
+            "{} is not a pod, so cassay cannot start an agent in it",
             node.point
         )
     };

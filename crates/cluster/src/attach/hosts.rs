@@ -175,7 +175,7 @@ impl AttachedHosts {
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
-            ended.with_context(|| format!("leave {} as it was found", host.name))
+            ended.with_context(|| format!("restore the original state of {}", host.name))
         };
         std::thread::scope(|scope| {
             let ends: Vec<_> = self.all.iter().map(|host| scope.spawn(move || end(host))).collect();
@@ -225,9 +225,9 @@ impl ReachedHost {
             agent: Arc::new(agent),
             spec: spec.clone(),
             is_mended: undone.as_ref().is_ok_and(|undone| !undone.is_empty()),
-            undoes: undone
-                .map(drop)
-                .map_err(|error| format!("changes on the machine could not be undone: {error:#}")),
+            undoes: undone.map(drop).map_err(|error| {
+                format!("cassay could not undo changes on the machine: {error:#}")
+            }),
         }
     }
 
@@ -245,7 +245,7 @@ impl ReachedHost {
         let said = self.spec.logs.as_deref();
         let folder = said
             .map(|folder| folder_of_node(folder, node))
-            .ok_or("`hosts` does not name the folder of its logs (`logs`)")?;
+            .ok_or("`hosts` does not set the folder of its logs (`logs`)")?;
         self.agent.lend(&folder).map_err(|error| format!("{error:#}"))?;
         let marks = Marks::read(&self.agent, &folder);
         Ok((folder, marks))
@@ -262,7 +262,7 @@ impl ReachedHost {
     /// # Errors
     /// The study names no such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
-        let missing = "`hosts` does not name the program that stops and starts it (`control`)";
+        let missing = "`hosts` does not set the program that stops and starts it (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
         Ok(control.programs(address.ip()).map(|words| words.join(" ")))
     }
@@ -321,7 +321,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     for (name, own) in names.iter().zip(theirs) {
         if !own.iter().any(|address| known.contains(address)) {
             wrong.push(format!(
-                "{name} has no address that the cluster reports for a node: {}",
+                "{name} has none of the addresses that the cluster reports for nodes: {}",
                 list(known)
             ));
         }
@@ -340,7 +340,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
         return Ok(());
     }
     bail!(
-        "it is unclear which nodes run on which machine:\n  {}\nhint: state the addresses of its \
+        "it is unclear which nodes run on which machine:\n  {}\nhint: set the addresses of its \
          nodes for each machine of `{KEY}`: {{ssh: HOST, address: ADDRESS}}",
         wrong.join("\n  ")
     )
@@ -358,8 +358,8 @@ fn check_controls(
         let control = host.spec.control.as_ref();
         if own.len() > 1 && control.is_some_and(|control| !control.tells_nodes_apart()) {
             bail!(
-                "`control` of {} is the same for {}\nhint: write {} in place of the node's \
-                 address, as in {{systemd: 'cassandra@{}'}}",
+                "`control` of {} is the same for {}\nhint: write {} instead of the node's address, \
+                 as in {{systemd: 'cassandra@{}'}}",
                 host.name,
                 own.join(" and "),
                 target_spec::NODE_PLACE,
@@ -410,7 +410,7 @@ mod tests {
         let said = assigned(&["db1", "db2", "db3"], &theirs, &known).unwrap_err().to_string();
         for part in [
             "10.0.0.2 is an address of db1 and of db2",
-            "db3 has no address that the cluster reports for a node: 10.0.0.1, 10.0.0.2",
+            "db3 has none of the addresses that the cluster reports for nodes: 10.0.0.1, 10.0.0.2",
             "{ssh: HOST, address: ADDRESS}",
         ] {
             assert!(said.contains(part), "{said}");

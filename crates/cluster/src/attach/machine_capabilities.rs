@@ -80,8 +80,8 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
-            "its process is the first of its container, and the kernel does not let processes \
-             in the container stop or kill it\nhint: share process ids in its pod \
+            "its process is the first of its container, so the kernel does not let processes in \
+             the container stop or kill it\nhint: share process ids in its pod \
              (`shareProcessNamespace: true`), or let another program start it"
                 .to_owned(),
         );
@@ -89,7 +89,8 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the capabilities of the machines for network faults. All machines are asked in parallel.
+/// Returns the capabilities of the machines for network faults. cassay queries all machines in
+/// parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {
@@ -107,7 +108,7 @@ fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability
         let has = |host: &ReachedHost, node: usize| {
             host.undoes.clone()?;
             if nodes[node].address.is_ipv6() {
-                return Err("packets of IPv6 are not lost".to_owned());
+                return Err("cassay cannot drop IPv6 packets".to_owned());
             }
             let index = hosts.index_of(node).ok_or("its machine is not among `hosts`")?;
             let all = found[index].as_ref().map_err(String::clone)?;

@@ -22,7 +22,7 @@ impl Cluster {
             let host = hosts?.for_node(index)?;
             let [stop, start] = host.control(node.address).ok()?;
             Some(format!(
-                "{} would be stopped by `{stop}` and started by `{start}` on {}",
+                "cassay would stop {} with `{stop}` and start it with `{start}` on {}",
                 node.name, host.name
             ))
         };

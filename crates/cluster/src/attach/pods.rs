@@ -12,13 +12,11 @@ use std::time::Duration;
 use target_spec::PodPlace;
 
 /// Ways to delete and isolate pods, as capabilities name them.
-pub(crate) const BY_CLUSTER: &str = "by the cluster that they are in, where the command line \
-                                     allows it";
+pub(crate) const BY_CLUSTER: &str = "by their Kubernetes cluster, if the command line allows it";
 
 /// Reason why there are no pods.
-pub(crate) const NO_PODS: &str = "it is unknown that the nodes are pods; add `attach: \
-                                  {kubernetes: {service: NAME}}` or `local: {pods: {image: \
-                                  NAME}}`";
+pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
+     {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 
 /// Time limit for a metrics endpoint to accept a connection.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);
@@ -86,7 +84,7 @@ impl Pods {
             ends.flatten().collect()
         });
         say(&format!(
-            "metrics are read of {} of {}",
+            "cassay reads metrics of {} of {}",
             found.len(),
             counted(nodes.len(), "node")
         ));

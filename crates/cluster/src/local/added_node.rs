@@ -15,9 +15,7 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
         return Some(
-            "its tokens come from an export, and an additional node would have \
-                     none"
-                .into(),
+            "its tokens come from an export, which has no tokens for an additional node".into(),
         );
     }
     let limit = hosts.host.memory_bytes?;
@@ -27,7 +25,7 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     (limit < need).then(|| {
         format!(
             "{count} nodes with a heap of {} MiB need about {} MiB, but a host has {} MiB: give \
-             hosts more (`host: {{memory: …}}`)",
+             hosts more memory (`host: {{memory: …}}`)",
             mib(spec.heap_bytes),
             mib(need),
             mib(limit)

@@ -33,24 +33,24 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if hosts.count == 0 || shares.iter().sum::<usize>() != spec.nodes || shares.contains(&0) {
         if spec.machines().iter().any(|machine| machine.nodes.is_some()) {
             bail!(
-                "{} nodes are not the number that the machines state with `nodes`",
+                "the study has {} nodes, but `nodes` of the machines add up to another number",
                 spec.nodes
             );
         }
         bail!(
-            "{} nodes cannot be spread evenly over {} hosts: take a multiple",
+            "cassay cannot distribute {} nodes evenly over {} hosts: use a multiple",
             spec.nodes,
             hosts.count
         );
     }
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
-        bail!("hosts have separate networks, so the address of the first node cannot be set");
+        bail!("hosts have separate networks, so you cannot set the address of the first node");
     }
     let most = spec.nodes_per_host();
     let used = memory_bytes(most, spec.heap_bytes);
     match hosts.host.memory_bytes {
         Some(limit) if limit < used => bail!(
-            "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
+            "a host with {} of memory is too small: {} with a heap of {} need about {}, so the \
              kernel would kill them",
             bytes(limit),
             measure::number::counted(most, "node"),
@@ -87,7 +87,7 @@ pub(super) fn wanted<'a>(
             Ok(None)
         }
         Some(why) => bail!(
-            "isolated hosts cannot be created on this machine: {why}\nhint: run as root, or use \
+            "cassay cannot create isolated hosts on this machine: {why}\nhint: run as root, or use \
              `isolation: auto`, which falls back to loopback addresses"
         ),
     }
@@ -98,7 +98,7 @@ fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     let network = capabilities.iter().find(|one| one.capability == Capability::Hosts);
     match network {
         Some(network) => network.answer().err(),
-        None => Some("network namespaces were not probed".to_string()),
+        None => Some("cassay did not check network namespaces".to_string()),
     }
 }
 
@@ -320,7 +320,7 @@ mod tests {
         check(&kinds(4)).unwrap();
         let error = check(&kinds(5)).unwrap_err().to_string();
         assert!(
-            error.contains("5 nodes are not the number that the machines state"),
+            error.contains("the study has 5 nodes, but `nodes` of the machines"),
             "{error}"
         );
         let address = |n| (Ipv4Addr::new(127, 0, 7, n), super::super::ports::CHOICES[0]);
@@ -334,7 +334,9 @@ mod tests {
     fn a_spec_that_does_not_fit_its_hosts_is_refused() {
         check(&spec(6, 3)).unwrap();
         let refused = |spec: &LocalSpec| check(spec).unwrap_err().to_string();
-        assert!(refused(&spec(5, 3)).contains("5 nodes cannot be spread evenly over 3 hosts"));
+        assert!(
+            refused(&spec(5, 3)).contains("cassay cannot distribute 5 nodes evenly over 3 hosts")
+        );
         assert!(refused(&spec(1, 0)).contains("over 0 hosts"));
         let mut small = spec(2, 1);
         small.heap_bytes = 512 << 20;

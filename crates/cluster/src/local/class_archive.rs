@@ -68,11 +68,11 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     // lock.
     let lock = path.with_extension("lock");
     let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
-    lock.lock().context("wait for another command's archive")?;
+    lock.lock().context("wait for the archive of another command")?;
     if is_checked(&path) {
         return Ok(path);
     }
-    make(program, clusters, &path, say).context("make an archive of the server's classes")?;
+    make(program, clusters, &path, say).context("create an archive of the server's classes")?;
     Ok(path)
 }
 
@@ -125,12 +125,12 @@ fn stamp_of(archive: &Path, digest: &str) -> Result<String> {
 
 /// Starts a node that records its classes, waits until it is up, and stops it.
 fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
-    say("making an archive of the server's classes, once for this Java and these jars");
+    say("creating an archive of the server's classes, once for this Java and these jars");
     let began_ns = clock::now_ns();
     let fresh = tempfile::Builder::new()
         .prefix(ARCHIVE_PREFIX)
         .tempdir_in(&program.cache)
-        .with_context(|| format!("make a folder in {}", program.cache.display()))?;
+        .with_context(|| format!("create a folder in {}", program.cache.display()))?;
     let written = fresh.path().join("classes.jsa");
     let mut recording = program.clone();
     recording.classes = Classes::Archived(written.clone());
@@ -148,7 +148,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
         let said = nodes.node(0).log_tail();
-        bail!("the JVM has not written an archive; its output:\n{said}");
+        bail!("the JVM wrote no archive; its output:\n{said}");
     }
     nodes.stop()?;
     let digest = supply::digest_of(&written).context("read the archive")?;

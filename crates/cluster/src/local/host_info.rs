@@ -90,8 +90,8 @@ impl Cluster {
             return hosts.machines();
         }
         let nodes = self.local().context(
-            "cassay cannot reach the machines of an attached cluster; `attach: {hosts: …}` would \
-             add them, and --target ssh:HOST reads one of them",
+            "cassay cannot reach the machines of an attached cluster; `attach: {hosts: …}` adds \
+             them, and --target ssh:HOST reads one machine",
         )?;
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);

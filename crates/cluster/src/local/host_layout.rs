@@ -44,6 +44,6 @@ impl HostLayout {
             return Ok(self.agent(0));
         };
         let host = hosts.all().iter().find(|host| host.name() == name);
-        host.map(Host::agent).with_context(|| format!("there is no host {name}"))
+        host.map(Host::agent).with_context(|| format!("host {name} does not exist"))
     }
 }

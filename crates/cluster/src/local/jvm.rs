@@ -79,7 +79,8 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let other = spec.jvm_options.iter().find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
-            "the collector is {}, but the JVM option {other} chooses another: remove one of them",
+            "the collector is {}, but the JVM option {other} chooses another: remove one of the \
+             two",
             collector.name()
         ),
         None => Ok(()),
@@ -124,8 +125,9 @@ pub(crate) fn command(
     command.args(java.others);
     command.args(PROPERTIES);
     // Ring delay: time that a node waits for gossip before it joins. If all nodes start anew, the
-    // seed is alone, so its delay is short. A node that has found no other node by then exits. It
-    // retries only every 5 s, and the first connection may take that long on a busy machine.
+    // seed is alone, so its delay is short. A node that has not found another node in this time
+    // exits. It retries only every 5 s, and the first connection may take that long on a busy
+    // machine.
     let ring_delay_ms = match anew {
         Some(RestartMode::Joining) => JOINING_DELAY_MS,
         None if node.is_seed() => 1000,

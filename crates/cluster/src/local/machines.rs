@@ -25,7 +25,7 @@ const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
 /// Returns the host capabilities expected of machines before they are reached.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
-    let asked = "depends on the machine, which is asked when it is reached";
+    let asked = "depends on the machine, which cassay checks when it reaches the machine";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
     let mut all = with_own(spec, answers.collect());
     all.extend(claimed(spec, &[]));
@@ -37,7 +37,7 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut capabilities = host.agent().capabilities().unwrap_or_default();
-        // Later answers replace earlier ones, because machines have no switch.
+        // Later answers replace earlier answers, because machines have no switch.
         capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
             capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());
@@ -60,7 +60,7 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
-        None => Err("the pods have claimed no volumes (`pods: {volume: 20GiB}`)".to_owned()),
+        None => Err("the pods have no volumes (`pods: {volume: 20GiB}`)".to_owned()),
         Some(bytes) => {
             let shared = hosts.iter().find_map(|host| {
                 let total_bytes = host.usage().ok()?.total_bytes;
@@ -69,7 +69,7 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
             match shared {
                 None => Ok("the volume that each pod has claimed".to_owned()),
                 Some((host, total_bytes)) => Err(format!(
-                    "the volume of {} is a part of a disk of {} MiB, which others use",
+                    "the volume of {} is a part of a disk of {} MiB, which other programs use",
                     host.name(),
                     total_bytes >> 20
                 )),
@@ -117,7 +117,7 @@ pub(super) fn programs(
         let (agent, folder) = (host.agent(), host.folder());
         let there = || -> Result<(Program, usize)> {
             let java = agent.find_java(java)?;
-            let above = folder.ancestors().nth(2).context("the folder of a machine")?;
+            let above = folder.ancestors().nth(2).context("find the folder of a machine")?;
             let (placed, sent) = send(agent, &supply_folder(above), &jars)?;
             Ok((there(program, java_of(java), &placed), sent))
         };
@@ -263,7 +263,7 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
         agent.change(vec![step])
     })?;
     let sum = agent.sums(folder, &[part])?;
-    ensure!(sum == [jar.crc], "it has arrived with other bytes");
+    ensure!(sum == [jar.crc], "the copy differs from the original");
     agent.change(vec![FileStep::Rename {
         from: path,
         to: folder.join(&jar.name),

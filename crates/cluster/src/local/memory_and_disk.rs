@@ -75,7 +75,7 @@ pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
 /// Returns the free bytes for ordinary users in a folder.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
-        .with_context(|| format!("ask for the free space of {}", data.display()))?;
+        .with_context(|| format!("get the free space of {}", data.display()))?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
@@ -109,8 +109,9 @@ pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()
         return Ok(());
     }
     bail!(
-        "too little memory: for {} with a heap of {} MiB about {} MiB are needed, but {} MiB are \
-         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop another program",
+        "too little memory: {} with a heap of {} MiB need about {} MiB, but {} MiB are \
+         available\nhint: use a smaller heap (at least {} MiB) or fewer nodes, or stop another \
+         program",
         counted(nodes, "node"),
         heap_bytes / MIB,
         need / MIB,

@@ -64,11 +64,11 @@ impl LocalNode {
                 self.gone(if complaints.is_empty() {
                     format!("has died ({why})")
                 } else {
-                    format!("has died ({why}); its last log lines:\n{complaints}")
+                    format!("died ({why}); its last log lines:\n{complaints}")
                 })
             }
             ProcessEnd::WithItsAgent(why) => {
-                self.gone(format!("has ended with the agent of its host ({why})"))
+                self.gone(format!("ended together with the agent of its host ({why})"))
             }
             ProcessEnd::OutOfReach(why) => self.lost(&format!(
                 "the connection to {} is broken ({why}); the node ends by itself within {} s",
@@ -80,7 +80,7 @@ impl LocalNode {
 
     /// Describes the node as unreachable, with the reason.
     pub fn lost(&self, why: &str) -> NodeDied {
-        self.gone(format!("is out of reach: {why}"))
+        self.gone(format!("is unreachable: {why}"))
     }
 
     fn gone(&self, how: String) -> NodeDied {
@@ -113,7 +113,7 @@ impl LocalNode {
                 Ok(piece) => {
                     piece.map(|piece| String::from_utf8_lossy(&piece.bytes.0).into_owned())
                 }
-                Err(error) => Some(format!("{} is out of reach: {error:#}", path.display())),
+                Err(error) => Some(format!("{} is unreachable: {error:#}", path.display())),
             }
         };
         last_lines(&[OUTPUT, "system.log"].map(|name| end(name).unwrap_or_default()))
@@ -166,9 +166,9 @@ fn complaints(log: &str) -> String {
 /// Describes the exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
-        "; another process killed it, perhaps the kernel because of too little memory: see `dmesg`"
+        "; another process killed it, perhaps the kernel for lack of memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
-        "; its heap or direct memory was too small: give it a larger heap"
+        "; its heap or direct memory was too small: set a larger heap"
     } else if log_tail.contains("Could not reserve enough space") {
         "; the machine has too little memory for the heap"
     } else if log_tail.contains("Address already in use") {
@@ -180,14 +180,18 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     } else if log_tail.contains("No space left on device") {
         "; its data volume is full"
     } else if log_tail.contains("Unable check disk space in") {
-        "; Java finds no file system that its folders are on, as in a chroot whose root is not a \
-         mount point: `mount --bind ROOT ROOT` before `chroot ROOT`"
+        "; Java does not find the file system of its folders, as in a chroot whose root is not a \
+         mount point: run `mount --bind ROOT ROOT` before `chroot ROOT`"
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {
-            Some((key, why)) => format!("`{key}` of cassandra.yaml is refused: {why}; {status}"),
+            Some((key, why)) => {
+                format!("Cassandra refuses `{key}` of cassandra.yaml: {why}; {status}")
+            }
             None => match innermost_cause(log_tail) {
-                Some(cause) => format!("a setting of cassandra.yaml is refused: {cause}; {status}"),
-                None => format!("{status}; a setting of cassandra.yaml is refused"),
+                Some(cause) => {
+                    format!("Cassandra refuses a setting of cassandra.yaml: {cause}; {status}")
+                }
+                None => format!("{status}; Cassandra refuses a setting of cassandra.yaml"),
             },
         };
     } else {
@@ -292,16 +296,17 @@ mod tests {
                 "org.apache.cassandra.exceptions.ConfigurationException: Invalid yaml: file:/c\n \
                  Error: Cannot create property=concurrent_reads for JavaBean=Config@1; For input \
                  string: \"x\"; in 'reader', line 1\n\tat a.b.C(D.java)",
-                "`concurrent_reads` of cassandra.yaml is refused: For input string",
+                "Cassandra refuses `concurrent_reads` of cassandra.yaml: For input string",
             ),
             (
                 "ConfigurationException: Invalid yaml. Please remove properties [unheard_of] from \
                  your cassandra.yaml",
-                "`unheard_of` of cassandra.yaml is refused",
+                "Cassandra refuses `unheard_of` of cassandra.yaml",
             ),
             (
                 "x.ConfigurationException: concurrent_writes must be at least 2, but was 1\n\tat a",
-                "`concurrent_writes` of cassandra.yaml is refused: concurrent_writes must be at",
+                "Cassandra refuses `concurrent_writes` of cassandra.yaml: concurrent_writes must \
+                 be at",
             ),
         ];
         let trace = [
@@ -317,11 +322,12 @@ mod tests {
         let cases = cases.into_iter().chain([
             (
                 &*trace,
-                "`permissions_validity` of cassandra.yaml is refused: Invalid duration: 2000",
+                "Cassandra refuses `permissions_validity` of cassandra.yaml: Invalid duration: \
+                 2000",
             ),
             (
                 "x.ConfigurationException: Bad\nCaused by: y.Z: Invalid data storage: -1MiB",
-                "a setting of cassandra.yaml is refused: Invalid data storage: -1MiB",
+                "Cassandra refuses a setting of cassandra.yaml: Invalid data storage: -1MiB",
             ),
         ]);
         for (log, expected) in cases {
@@ -331,7 +337,7 @@ mod tests {
         let unknown = explain(status(), "ConfigurationException: Something is not right");
         assert_eq!(
             unknown,
-            "exit status: 3; a setting of cassandra.yaml is refused"
+            "exit status: 3; Cassandra refuses a setting of cassandra.yaml"
         );
     }
 
@@ -339,7 +345,7 @@ mod tests {
     fn an_exit_status_is_explained_where_the_log_tells_why() {
         use std::os::unix::process::ExitStatusExt;
         let status = std::process::ExitStatus::from_raw;
-        assert!(explain(status(9), "").contains("because of too little memory"));
+        assert!(explain(status(9), "").contains("for lack of memory"));
         let in_chroot = "x.ConfigurationException: Unable check disk space in '/data'. Perhaps";
         assert!(explain(status(3 << 8), in_chroot).contains("mount --bind"));
         let text = explain(

@@ -156,8 +156,7 @@ impl State {
         );
         state.check(folder).with_context(|| {
             format!(
-                "{} was not written by cassay; if no cluster of yours runs there, remove the \
-                 folder",
+                "cassay did not write {}; if no cluster of yours runs there, remove the folder",
                 path.display()
             )
         })?;
@@ -169,7 +168,7 @@ impl State {
         let name = folder.file_name().unwrap_or_default();
         anyhow::ensure!(
             is_id(&self.id) && name == self.id.as_str(),
-            "its id is {:?}, and its folder is called {name:?}",
+            "its id is {:?}, but the name of its folder is {name:?}",
             self.id
         );
         match &self.hosts {
@@ -191,7 +190,7 @@ impl State {
             Some(machine) if *machine == ProcessSpace::ours() => None,
             Some(machine) => Some(machine.to_string()),
             None if self.boot == boot_id() => None,
-            None => Some("an earlier start of this machine, or another one".to_owned()),
+            None => Some("an earlier start of this machine, or another machine".to_owned()),
         }
     }
 }
@@ -249,7 +248,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     state.check(folder)?;
     if let Some(machine) = state.elsewhere() {
         bail!(
-            "{} is a cluster of {machine}: end it on that machine; if the machine no longer \
+            "{} is a cluster of {machine}: stop it on that machine; if the machine no longer \
              exists, remove the folder",
             folder.display()
         );
@@ -268,7 +267,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         }
         let ended = Hosts::clear_over_ssh(hosts, &mark(&state.id)).with_context(|| {
             format!(
-                "end the cluster {} on its machines; if they no longer exist, remove {}",
+                "stop the cluster {} on its machines; if they no longer exist, remove {}",
                 state.id,
                 folder.display()
             )
@@ -422,10 +421,7 @@ mod tests {
         ];
         for (number, bad) in bad.into_iter().enumerate() {
             let said = written(bad).expect_err("refused");
-            assert!(
-                said.contains("was not written by cassay"),
-                "{number}: {said}"
-            );
+            assert!(said.contains("cassay did not write"), "{number}: {said}");
         }
     }
 
@@ -441,7 +437,7 @@ mod tests {
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
         assert!(
-            said.contains("other") && said.contains("end it on that machine"),
+            said.contains("other") && said.contains("stop it on that machine"),
             "{said}"
         );
         assert!(folder.exists());

@@ -27,8 +27,8 @@ use measure::number::counted;
 pub(crate) struct Layout {
     /// Placement by node, in node order. Empty if none is requested.
     pub nodes: Vec<Placement>,
-    /// CPUs of the client. The first threads of all cores come before the second ones. `None` for
-    /// the whole machine.
+    /// CPUs of the client. The first threads of all cores come before the second threads. `None`
+    /// for the whole machine.
     pub client: Option<Vec<u32>>,
     /// Descriptions of the nodes' placement with reasons, in sentences.
     pub sentences: Vec<String>,
@@ -65,8 +65,8 @@ impl Layout {
         let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
         anyhow::ensure!(
             !floats || wish.housekeeping == 0,
-            "with `{}` no node is kept off any core, and {} of each NUMA node {} to be free\n\
-             hint: use `auto` or `pinned`",
+            "with `{}`, nodes may use every core, but {} of each NUMA node {} to be free\nhint: \
+             use `auto` or `pinned`",
             wish.placing.name(),
             counted(wish.housekeeping as usize, "core"),
             if wish.housekeeping == 1 { "is" } else { "are" }
@@ -113,7 +113,7 @@ impl Layout {
                 .map(|index| anywhere(index, allowed.clone(), quota, ground))
                 .collect();
             self.sentences.push(format!(
-                "the nodes run anywhere on {}, where the kernel puts them",
+                "the kernel places the nodes anywhere on {}",
                 allowed.describe()
             ));
             return Ok(());
@@ -169,7 +169,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
         !allowed.is_empty(),
-        "the client needs {}, so no CPU remains for nodes\nhint: reserve fewer for the client",
+        "the client needs {}, so no CPU remains for nodes\nhint: reserve fewer CPUs for the client",
         counted(wish.client.unwrap_or(0) as usize, "CPU")
     );
     let Some((units, count)) = wish.part else {
@@ -179,7 +179,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     let count = count as usize;
     anyhow::ensure!(
         count <= parts.len(),
-        "nodes need {} of this machine, but there are only {} for them\nhint: use at most {}, or \
+        "nodes need {} of this machine, but only {} are available\nhint: use at most {}, or \
          reserve fewer CPUs for the client",
         units.counted(count),
         units.counted(parts.len()),

@@ -114,13 +114,13 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
         return search(&blocks, &CHOICES);
     };
     if !first.is_loopback() {
-        bail!("a local target's address must be a loopback one (127.x.y.z), not {first}");
+        bail!("a local target's address must be a loopback address (127.x.y.z), not {first}");
     }
     let addresses = block(first, nodes);
     if let Some(last) = addresses.last().filter(|last| !last.is_loopback()) {
         bail!(
             "{nodes} nodes from {first} on have addresses up to {last}, which is not a loopback \
-             one\nhint: begin at a lower address, such as 127.9.42.1"
+             address\nhint: begin at a lower address, such as 127.9.42.1"
         );
     }
     // A fixed address lets other tools find it, so its ports are fixed as well.
@@ -161,14 +161,14 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
         !all.iter().any(|port| outgoing.contains(port))
     };
     let mut taken = format!(
-        "net.ipv4.ip_local_port_range is {}-{}, which covers all ports that we would use",
+        "net.ipv4.ip_local_port_range is {}-{}, which covers all ports that cassay would use",
         outgoing.start(),
         outgoing.end()
     );
     for &ports in choices.iter().filter(|ports| is_safe(ports)) {
         for addresses in blocks {
             let Some(claim) = Claim::take(addresses, ports) else {
-                taken = format!("{}:{} belongs to another cassay", addresses[0], ports.cql);
+                taken = format!("another cassay uses {}:{}", addresses[0], ports.cql);
                 continue;
             };
             match first_taken(addresses, ports) {
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(second.addresses, blocks[1]);
         let error = search(&blocks, &CHOICES[..1]).unwrap_err().to_string();
         assert!(
-            error.contains("127.200.5.1:9042 belongs to another cassay"),
+            error.contains("another cassay uses 127.200.5.1:9042"),
             "{error}"
         );
         // A single shared address is refused, but other ports of the same addresses are not.
@@ -258,20 +258,18 @@ mod tests {
         let address = Ipv4Addr::new(127, 200, 200, 1);
         let _listener = TcpListener::bind((address, CHOICES[0].storage)).unwrap();
         let error = choose(1, Some(address)).unwrap_err().to_string();
-        let own = format!(
-            "127.200.200.1:7000 is taken by process {}",
-            std::process::id()
-        );
+        let own = format!("process {}", std::process::id());
         assert!(error.contains(&own), "{error}");
+        assert!(error.contains(") uses 127.200.200.1:7000"), "{error}");
     }
 
     #[test]
     fn an_address_of_the_outside_is_refused() {
         let error = choose(1, Some(Ipv4Addr::new(10, 0, 0, 1))).unwrap_err().to_string();
-        assert!(error.contains("must be a loopback one"), "{error}");
+        assert!(error.contains("must be a loopback address"), "{error}");
         let error = choose(3, Some(Ipv4Addr::new(127, 255, 255, 254))).unwrap_err().to_string();
         assert!(
-            error.contains("up to 128.0.0.0, which is not a loopback one"),
+            error.contains("up to 128.0.0.0, which is not a loopback address"),
             "{error}"
         );
     }

@@ -110,7 +110,7 @@ pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
     let path = folder.canonicalize().with_context(|| format!("resolve {}", folder.display()))?;
     let text = path.to_string_lossy();
     if let Some(bad) = text.chars().find(|c| ":=,%#?".contains(*c)) {
-        bail!("{text} cannot be used for Cassandra: the JVM does not take {bad:?} in a path");
+        bail!("cassay cannot use {text} for Cassandra: the JVM does not accept {bad:?} in a path");
     }
     Ok(path)
 }

@@ -33,7 +33,7 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node asks for a password over CQL. Without roles it cannot answer queries.
+/// Waits until one node requires a password over CQL. Without roles it cannot answer queries.
 ///
 /// # Errors
 /// As [`answers`].
@@ -46,10 +46,10 @@ pub(super) fn asks_for_password(
     let ask = |node: &LocalNode| match Session::authenticator(node.cql_address(), ATTEMPT)? {
         Some(_) => Ok(()),
         None => Err(anyhow!(
-            "it lets every user in, although it should require a password"
+            "the node accepts every user, although it should require a password"
         )),
     };
-    let failure = "did not ask for a password";
+    let failure = "did not require a password";
     wait(nodes, index, deadline, limit, failure, ask)
 }
 
@@ -74,7 +74,9 @@ pub(super) fn see_each_other(
             let known =
                 peers.rows.iter().filter(|row| row.iter().all(|cell| !cell.is_null())).count();
             if known != others_count {
-                return Err(anyhow!("it knows {known} of {others_count} other nodes"));
+                return Err(anyhow!(
+                    "the node knows {known} of {others_count} other nodes"
+                ));
             }
             all_live(node, others_count + 1)?;
             let all = "SELECT session_id FROM system_traces.sessions LIMIT 1";
@@ -103,7 +105,9 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let answer = jolokia.read(&[attribute])?;
     let live = answer.first().and_then(|value| value.as_ref()?.as_array());
     match live.map(Vec::len) {
-        Some(live) if live != count => Err(anyhow!("it considers {live} of {count} nodes up")),
+        Some(live) if live != count => {
+            Err(anyhow!("the node considers {live} of {count} nodes up"))
+        }
         _ => Ok(()),
     }
 }

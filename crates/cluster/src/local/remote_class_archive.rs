@@ -36,7 +36,7 @@ impl Nodes {
         for (program, archive) in self.programs.iter_mut().zip(archives) {
             ensure!(
                 archive.is_whole,
-                "{} was made, but already differs",
+                "cassay created {}, but the file already differs",
                 archive.path.display()
             );
             program.classes = Classes::Mapped(archive.path);
@@ -46,9 +46,13 @@ impl Nodes {
 
     /// Returns the archive of each machine, existing or not.
     fn archives(&self) -> Result<Vec<Archive>> {
-        let hosts = self.hosts().context("there are no hosts")?.all();
+        let hosts = self.hosts().context("the cluster has no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
-            let above = host.folder().ancestors().nth(2).context("the folder of a machine")?;
+            let above = host
+                .folder()
+                .ancestors()
+                .nth(2)
+                .context("find the parent of a machine's folder")?;
             Archive::for_program(host.agent(), &supply_folder(above), program)
         };
         hosts.iter().zip(&self.programs).map(of_host).collect()
@@ -61,15 +65,15 @@ impl Nodes {
         archives: &[Archive],
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        say("making archives of the server's classes, once for each machine's Java and jars");
+        say("creating archives of the server's classes, once for each machine's Java and jars");
         let begun_ns = clock::now_ns();
-        let clusters = self.folder.parent().context("the folder of clusters")?;
+        let clusters = self.folder.parent().context("find the folder of clusters")?;
         let machines = self.spec.machines();
         at_once(missing.iter().copied(), |at| {
             let (machine, archive) = (&machines[at], &archives[at]);
             let made = archive.make(machine, &self.program, clusters);
             made.with_context(|| {
-                format!("{}: make an archive of the server's classes", machine.ssh)
+                format!("{}: create an archive of the server's classes", machine.ssh)
             })
         })?;
         let seconds = (clock::now_ns() - begun_ns) as f64 / clock::SECOND_NS as f64;
@@ -138,11 +142,15 @@ impl Archive {
         let entries = agent.list(folder, None)?.unwrap_or_default();
         if !entries.iter().any(|entry| entry.name == name) {
             bail!(
-                "the JVM has not written one; its output:\n{}",
+                "the JVM wrote no archive; its output:\n{}",
                 nodes.node(0).log_tail()
             );
         }
-        let sum = agent.sums(folder, &[name])?.first().copied().context("the sum of a file")?;
+        let sum = agent
+            .sums(folder, &[name])?
+            .first()
+            .copied()
+            .context("compute the checksum of a file")?;
         let stamp = PathBuf::from(format!("{}{STAMP}", self.path.display()));
         agent.change(vec![
             FileStep::Rename {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Nodes {
-    /// Reopens the cluster of a state in `folder`. `say` reports jars that are fetched.
+    /// Reopens the cluster of a state in `folder`. `say` reports downloads of jars.
     ///
     /// # Errors
     /// Another command works on it, the state has another format, or Java or jars are missing.
@@ -30,8 +30,8 @@ impl Nodes {
         let lock = lock(folder, &state.id)?;
         let (Some(spec), Some(places)) = (state.spec(), places_of(&state)) else {
             bail!(
-                "the cluster {} was started by another version of cassay, which did not write \
-                 down all that is needed\nhint: end it with `cassay target down {}`",
+                "another version of cassay started the cluster {}, and did not record all required \
+                 values\nhint: stop it with `cassay target down {}`",
                 state.id,
                 state.id
             );
@@ -41,7 +41,7 @@ impl Nodes {
         let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
             format!(
-                "the cluster {} can no longer be used; end it with `cassay target down {}`",
+                "cassay can no longer use the cluster {}; stop it with `cassay target down {}`",
                 state.id, state.id
             )
         })?;
@@ -111,7 +111,7 @@ fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => {
-            bail!("another command works on the cluster {id} now\nhint: wait until it has ended")
+            bail!("another command is using the cluster {id}\nhint: wait until that command ends")
         }
         Err(error) => Err(error).with_context(|| format!("lock {}", path.display())),
     }

@@ -33,7 +33,7 @@ impl Cluster {
         restarts: Restarts,
         say: &mut dyn FnMut(&str),
     ) -> Result<Vec<String>> {
-        let not_ours = "only a local target can be given another configuration";
+        let not_ours = "cassay can change the configuration only of a local target";
         self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
     }
 
@@ -43,7 +43,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
     pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
-        let not_ours = "only nodes that cassay started can be placed on their machine";
+        let not_ours = "cassay can place only nodes that it started";
         self.restarting(not_ours, |nodes| {
             let spec = LocalSpec {
                 topology,
@@ -66,7 +66,7 @@ impl Nodes {
         let hindrances = spec.hindrances(&self.spec);
         if !hindrances.is_empty() {
             bail!(
-                "{} cannot be changed by a restart: start a new cluster",
+                "a restart cannot change {}: start a new cluster",
                 hindrances.join(", ")
             );
         }
@@ -75,7 +75,7 @@ impl Nodes {
             self.share_classes_there(spec, say)?;
         } else {
             memory_and_disk::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
-            let clusters = self.folder.parent().context("the folder of clusters")?;
+            let clusters = self.folder.parent().context("find the folder of clusters")?;
             self.program.share_classes(spec, clusters, say)?;
         }
         let layout = self.lay_out(spec)?;
@@ -183,7 +183,7 @@ impl Nodes {
 
     /// Changes the limits of a node's host.
     fn limit_host(&self, index: usize, limits: &HostSpec) -> Result<()> {
-        let host = self.host_of(index).context("there are no hosts")?;
+        let host = self.host_of(index).context("the cluster has no hosts")?;
         host.set_limits(limits)
     }
 
@@ -210,7 +210,7 @@ impl Nodes {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
-    /// Asks the process of a node to end, kills it after `grace`, and waits until it has ended.
+    /// Tells the process of a node to end, kills it after `grace`, and waits until it has ended.
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {

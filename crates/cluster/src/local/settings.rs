@@ -127,13 +127,13 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     }
     ensure!(
         spec.tokens.len() == spec.nodes,
-        "there are tokens for {}, but there should be {}",
+        "the settings contain tokens for {}, but should contain tokens for {}",
         counted(spec.tokens.len(), "node"),
         counted(spec.nodes, "node")
     );
     ensure!(
         !spec.yaml.contains_key("num_tokens"),
-        "the nodes have their tokens already, so num_tokens cannot be set"
+        "the nodes already have their tokens, so cassay cannot set num_tokens"
     );
     let mut seen = BTreeSet::new();
     for (tokens, number) in spec.tokens.iter().zip(1..) {

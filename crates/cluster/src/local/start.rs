@@ -1,5 +1,5 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
-//! parallel. This is safe because their tokens are given and no data is streamed.
+//! parallel. This is safe because the spec sets their tokens, and nodes stream no data.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -28,7 +28,7 @@ use target_spec::{HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
-    // Existing parent folders keep their permissions. Each cluster's folder is private in any case.
+    // Existing parent folders keep their permissions. Each cluster's folder is always private.
     private()
         .recursive(true)
         .create(&clusters)
@@ -79,7 +79,7 @@ fn made_pods(
     else {
         return Ok(None);
     };
-    let set = PodSet::make(pods, wanted.count, say).context("make the pods of the hosts")?;
+    let set = PodSet::make(pods, wanted.count, say).context("create the pods of the hosts")?;
     let wanted = HostsSpec {
         machines: set.machines()?,
         ..wanted.clone()
@@ -122,7 +122,10 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     for name in spec.racks.iter().chain([&spec.datacenter]) {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(plain) {
-            bail!("the data center or rack {name:?} must be of letters, digits, '-', '_' and '.'");
+            bail!(
+                "the data center or rack {name:?} must consist of letters, digits, '-', '_' and \
+                 '.'"
+            );
         }
     }
     jvm::check_collector(spec)?;
@@ -280,7 +283,7 @@ impl Nodes {
         self.first_answer(0, deadline)?;
         if self.nodes.len() > 1 {
             say(&format!(
-                "{} answers; starting the others",
+                "{} answers; starting the other nodes",
                 self.nodes[0].layout.name
             ));
         }
@@ -311,7 +314,7 @@ impl Nodes {
         // A reopened kept cluster has not looked up the archive yet.
         let is_here = !self.are_on_machines();
         if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
-            let clusters = self.folder.parent().context("the folder of clusters")?;
+            let clusters = self.folder.parent().context("find the folder of clusters")?;
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }

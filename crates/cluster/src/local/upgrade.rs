@@ -28,7 +28,7 @@ impl Cluster {
         dirs: &Dirs,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let not_ours = "only nodes that cassay started can be upgraded";
+        let not_ours = "cassay can upgrade only nodes that it started";
         let prepared = self.restarting(not_ours, |nodes| {
             nodes.prepare_upgrade((to, yaml), dirs, say)
         });
@@ -40,7 +40,7 @@ impl Cluster {
     /// # Errors
     /// The nodes are not managed.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
-        let not_ours = "only nodes that cassay started can be upgraded";
+        let not_ours = "cassay can upgrade only nodes that it started";
         self.restarting(not_ours, |nodes| {
             nodes.took_releases(releases);
             Ok(())
@@ -70,7 +70,7 @@ impl Nodes {
         };
         settings::check_overrides(&spec)?;
         let mut program = Program::for_spec(&spec, dirs, say)?;
-        let clusters = self.folder.parent().context("the folder of clusters")?.to_owned();
+        let clusters = self.folder.parent().context("find the folder of clusters")?.to_owned();
         let mut programs = Vec::new();
         if let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) {
             programs =

@@ -23,7 +23,7 @@ pub(crate) fn create(
         place.agent()?;
         if place.has(&manifest::folder(place.folder, name))? {
             bail!(
-                "{} has a snapshot {name} already: remove it first, or take another name",
+                "{} already has a snapshot {name}: remove it first, or use another name",
                 place.name
             );
         }

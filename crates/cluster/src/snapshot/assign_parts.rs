@@ -78,14 +78,14 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
     };
     let members = export.members();
     let what = if members.len() == nodes.len() {
-        "which hold other ranges of the data (other tokens, racks or data centers)".to_owned()
+        "which own other ranges of the data (other tokens, racks or data centers)".to_owned()
     } else {
-        "which hold other ranges of the data".to_owned()
+        "which own other ranges of the data".to_owned()
     };
     format!(
         "the export is of {}, and this cluster has {}, {what}: no read would find SSTables of one \
          node, so cassay copied nothing\nhint: `cassay target up --like FROM` starts a cluster \
-         whose nodes hold what these held",
+         whose nodes own the same ranges",
         tokens(&members),
         tokens(nodes)
     )
@@ -176,7 +176,7 @@ mod tests {
         // The same number of nodes with other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // With one more node, two nodes have the same part. With one node less, a part is left out
+        // With one more node, two nodes have the same part. With one node less, a part is omitted
         // and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);

@@ -100,8 +100,8 @@ struct Row {
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster.attached().context("cassay started the cluster")?;
     let agents = cluster.agents().context(
-        "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
-         to it: add `jolokia` to the target's `attach`, or load the data again instead",
+        "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access to \
+         it: add `jolokia` to the target's `attach`, or load the data again",
     )?;
     let of = |((name, agent), info)| -> Result<AttachedNode<'_>> {
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
@@ -131,7 +131,7 @@ fn rows_of_all(cluster: &Cluster, nodes: &[AttachedNode<'_>]) -> Result<Vec<Vec<
         } else {
             rows_of_mbean(node.agent)
         };
-        found.with_context(|| format!("ask {} for its snapshots", node.name))
+        found.with_context(|| format!("request the snapshots of {}", node.name))
     };
     nodes.iter().map(of).collect()
 }
@@ -178,7 +178,7 @@ pub(crate) fn create(
     table_definitions::refuse_views(&mut session, keyspace, &tables)?;
     let is_taken = |row: &Row| row.tag.name == name;
     if rows_of_all(cluster, &nodes)?.iter().flatten().any(is_taken) {
-        bail!("there is already a snapshot {name}: remove it first, or use another name");
+        bail!("a snapshot {name} already exists: remove it first, or use another name");
     }
     say(&format!("saving {keyspace} as {name}"));
     for node in &nodes {
@@ -188,7 +188,7 @@ pub(crate) fn create(
         }
     }
     let made = list(cluster)?.into_iter().find(|one| one.name == name);
-    made.with_context(|| format!("the snapshot {name} was taken, and the nodes do not list it"))
+    made.with_context(|| format!("the nodes created the snapshot {name}, but do not report it"))
 }
 
 /// Takes a table's snapshot under a name that describes its content.
@@ -215,7 +215,7 @@ fn create_on(
         }
         given.take_back()?;
     }
-    bail!("its SSTables change all the time: stop the programs that write to it, and settle first")
+    bail!("its SSTables change continuously: stop the programs that write to it, and settle first")
 }
 
 pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
@@ -322,10 +322,10 @@ fn fingerprint_of(part: &BTreeMap<&str, &Row>) -> Fingerprint {
 
 fn check_ring(node: &AttachedNode<'_>) -> Result<()> {
     let (_, unreachable) =
-        mbeans::ring(node.agent).with_context(|| format!("ask {} for the ring", node.name))?;
+        mbeans::ring(node.agent).with_context(|| format!("request the ring from {}", node.name))?;
     if !unreachable.is_empty() {
         bail!(
-            "{} cannot reach {}: TRUNCATE needs every node of the ring; wait until they are up",
+            "{} cannot reach {}: TRUNCATE needs every node of the ring; wait until all are up",
             node.name,
             unreachable.join(", ")
         );
@@ -372,8 +372,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (count, _) = Metrics::from(node.agent).live_sstables(keyspace, table)?;
     ensure!(
         count == 0,
-        "it has {count} SSTables after TRUNCATE, so cassay imported nothing: another client \
-         writes to it; stop that client and restore again"
+        "the table has {count} SSTables after TRUNCATE, so cassay imported nothing: another client \
+         writes to it. Stop that client and restore again"
     );
     if row.tag.layout.sstables == 0 {
         return Ok(());
@@ -393,8 +393,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     }
     let failure = failures.into_iter().next();
     Err(failure.unwrap_or_else(|| anyhow!("the node has no data folder")).context(
-        "hint: if the table was dropped and made again since, its snapshot is in the folder of its \
-         old id, out of reach",
+        "hint: if another user dropped and created the table again since, its snapshot is in the \
+         folder of its old id, which cassay cannot reach",
     ))
 }
 
@@ -424,7 +424,7 @@ pub(crate) fn fingerprints(
 ) -> Result<BTreeMap<String, Fingerprint>> {
     let of_node = |node: AttachedNode<'_>| {
         let found = fingerprint(node.agent, keyspace, tables)
-            .with_context(|| format!("look at the tables of {}", node.name))?;
+            .with_context(|| format!("read the tables of {}", node.name))?;
         Ok((node.name.to_string(), found))
     };
     let (_, nodes) = nodes(cluster)?;

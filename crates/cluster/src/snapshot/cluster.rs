@@ -1,5 +1,5 @@
 //! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
-//! ones.
+//! nodes.
 
 use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
 use crate::cluster::Cluster;
@@ -63,8 +63,8 @@ impl Cluster {
                 None => attached::restore(self, name, say),
             },
             RestoreHow::Offline => {
-                let not_ours = "an attached cluster cannot be restored offline, because cassay \
-                                did not start its processes; restore online";
+                let not_ours = "cassay cannot restore an attached cluster offline, because it did \
+                     not start its processes; restore online";
                 self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
             }
         }
@@ -80,8 +80,8 @@ impl Cluster {
         match self.local() {
             Some(nodes) => all_parts::verify(&nodes.files(), name),
             None => bail!(
-                "the files of an attached cluster are out of sight: {name} is compared only when \
-                 it is restored"
+                "cassay cannot see the files of an attached cluster: it compares {name} only \
+                 during a restore"
             ),
         }
     }

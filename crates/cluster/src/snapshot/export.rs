@@ -43,12 +43,12 @@ pub(super) fn export(
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
-        .with_context(|| format!("ask for the free space at {}", above.display()))?;
+        .with_context(|| format!("get the free space at {}", above.display()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     ensure!(
         free >= total.saturating_add(SPARE_BYTES),
-        "{} has {} free, and the snapshot {name} has {}\nhint: make room, or export it to another \
-         disk",
+        "{} has {} free, and the snapshot {name} has {}\nhint: free some space, or export to \
+         another disk",
         above.display(),
         bytes(free),
         bytes(total)
@@ -87,12 +87,12 @@ fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
     // for reading.
     let text = serde_json::to_vec(export).context("write the export")?;
     // An export that could not be imported is refused while the cluster still exists.
-    Export::parse(&text).context("this snapshot cannot be exported")?;
+    Export::parse(&text).context("export this snapshot")?;
     let most = FileKind::Export.bytes_max();
     ensure!(
         text.len() as u64 <= most,
-        "this snapshot cannot be exported: the list of its files has {} bytes, and the limit is \
-         {most}\nhint: `data.settle: compactions` leaves fewer files; make the snapshot again \
+        "cassay cannot export this snapshot: the list of its files has {} bytes, and the limit is \
+         {most}\nhint: `data.settle: compactions` leaves fewer files; create the snapshot again \
          after that",
         text.len()
     );
@@ -113,7 +113,7 @@ fn above(to: &Path) -> Result<PathBuf> {
     refuse_taken(to)?;
     ensure!(
         to.file_name().is_some(),
-        "{} is not a name of a folder",
+        "{} is not a valid folder name",
         to.display()
     );
     let above = to
@@ -122,7 +122,7 @@ fn above(to: &Path) -> Result<PathBuf> {
         .unwrap_or(Path::new("."));
     ensure!(
         above.is_dir(),
-        "there is no folder {} in which the export could be made",
+        "the parent folder {} of the export does not exist",
         above.display()
     );
     Ok(above.to_owned())
@@ -131,7 +131,7 @@ fn above(to: &Path) -> Result<PathBuf> {
 fn refuse_taken(to: &Path) -> Result<()> {
     if to.symlink_metadata().is_ok() {
         bail!(
-            "{} already exists, and is not overwritten: use another name, or remove it",
+            "{} already exists, and cassay does not overwrite it: use another name, or remove it",
             to.display()
         );
     }
@@ -146,8 +146,8 @@ pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<No
     let ring = joined_nodes(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
-        "the ring has {}, but the cluster {}: it can be exported or imported only when they are \
-         the same",
+        "the ring has {}, but the cluster has {}: cassay exports and imports only if both are the \
+         same",
         counted(ring.len(), "member"),
         counted(cluster.nodes().len(), "node")
     );
@@ -175,7 +175,7 @@ pub(super) fn partitioner(session: &mut Session) -> Result<String> {
     let found = session.query("SELECT partitioner FROM system.local")?;
     let cell = found.rows.first().and_then(|row| row.first());
     let text = cell.and_then(cql::Value::as_str).map(str::to_owned);
-    text.context("the node does not name its partitioner")
+    text.context("the node does not report its partitioner")
 }
 
 fn bytes_of(manifest: &Manifest) -> u64 {
@@ -261,8 +261,8 @@ fn bring_file(
     let found = sum.finalize();
     ensure!(
         size == file.bytes && wanted.is_none_or(|wanted| wanted == found),
-        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}; \
-         nothing was exported\nhint: `cassay snapshot verify` finds all damaged files",
+        "{} is damaged: it has {size} bytes with the CRC-32 {found} instead of {} with {}. cassay \
+         exported nothing\nhint: `cassay snapshot verify` finds all damaged files",
         from.display(),
         file.bytes,
         wanted.map_or("another".to_owned(), |wanted| wanted.to_string())

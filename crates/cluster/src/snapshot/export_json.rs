@@ -95,7 +95,7 @@ impl Export {
     /// invalid part and its value.
     pub fn read(from: &Path) -> Result<Export> {
         let path = from.join(FILE);
-        let hint = "an export is a folder that `cassay snapshot export` has written";
+        let hint = "an export is a folder that `cassay snapshot export` wrote";
         let bytes = foreign::read(FileKind::Export, &path)
             .with_context(|| format!("read {}: {hint}", path.display()))?;
         Export::parse(&bytes).with_context(|| path.display().to_string())
@@ -111,13 +111,13 @@ impl Export {
             format: u32,
         }
         let head: Head =
-            serde_json::from_slice(bytes).context("it is not an export of a snapshot")?;
+            serde_json::from_slice(bytes).context("this is not an export of a snapshot")?;
         ensure!(
             head.format == FORMAT,
-            "it has format {}, but this cassay supports {FORMAT}",
+            "the export has format {}, but this cassay supports {FORMAT}",
             head.format
         );
-        let export: Export = serde_json::from_slice(bytes).context("it is not an export")?;
+        let export: Export = serde_json::from_slice(bytes).context("this is not an export")?;
         export.check()?;
         Ok(export)
     }
@@ -144,10 +144,9 @@ impl Export {
     /// No statement has it, or its strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
-        let options = all.next().context(
-            "no statement of it contains the replication of the \
-                                          keyspace",
-        )?;
+        let options = all
+            .next()
+            .context("no statement of the export contains the replication of the keyspace")?;
         Replication::parse(&options)
     }
 
@@ -166,21 +165,21 @@ impl Export {
     fn check(&self) -> Result<()> {
         check_name(&self.name)?;
         table_definitions::check_keyspace(&self.keyspace)?;
-        let first = self.nodes.first().context("it contains a part of an unknown node")?;
+        let first = self.nodes.first().context("the export contains a part of an unknown node")?;
         // The check limits sizes before other code adds them up.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
         let sum = sizes.fold(0u64, u64::saturating_add);
         ensure!(
             sum <= ALL_BYTES_MAX,
-            "its files are larger together than {} TiB",
+            "the files of the export are together larger than {} TiB",
             ALL_BYTES_MAX >> 40
         );
         let mut names = BTreeSet::new();
         let mut tokens = BTreeSet::new();
         for node in &self.nodes {
             ensure!(names.insert(&node.node), "{:?} occurs twice", node.node);
-            let of = || format!("the part of {:?}", node.node);
+            let of = || format!("check the part of {:?}", node.node);
             node.check(self).with_context(of)?;
             let twice = node.tokens.iter().find(|token| !tokens.insert(**token));
             ensure!(twice.is_none(), "two nodes have the token {twice:?}");
@@ -192,7 +191,7 @@ impl Export {
                     .map(|table| &table.name));
             ensure!(
                 is_like_the_first,
-                "{}: it has other tables than the first",
+                "{} has other tables than the first part",
                 of()
             );
         }
@@ -226,12 +225,12 @@ impl ExportedNode {
 
     fn check(&self, export: &Export) -> Result<()> {
         check_part(&self.node)?;
-        ensure!(!self.tokens.is_empty(), "it has no tokens");
+        ensure!(!self.tokens.is_empty(), "the part has no tokens");
         let manifest = &self.manifest;
         manifest.check_format()?;
         ensure!(
             manifest.name == export.name && manifest.keyspace == export.keyspace,
-            "it belongs to the snapshot {:?} of {:?}, but the export to {:?} of {:?}",
+            "the part belongs to the snapshot {:?} of {:?}, but the export to {:?} of {:?}",
             manifest.name,
             manifest.keyspace,
             export.name,
@@ -243,11 +242,11 @@ impl ExportedNode {
             ensure!(names.insert(&table.name), "{} occurs twice", of());
             check_table(table).with_context(of)?;
         }
-        ensure!(!names.is_empty(), "it has no table");
+        ensure!(!names.is_empty(), "the part has no table");
         let found = manifest.fingerprint().to_string();
         ensure!(
             found == self.fingerprint,
-            "its files have the fingerprint {found}, and {:?} was written down",
+            "its files have the fingerprint {found}, but the export records {:?}",
             self.fingerprint
         );
         Ok(())
@@ -266,10 +265,10 @@ fn check_table(table: &TableRecord) -> Result<()> {
         !table.name.is_empty()
             && table.name.len() <= NAME_BYTES_MAX
             && table.name.chars().all(plain),
-        "names of tables have only letters, digits and '_'"
+        "table names may contain only letters, digits and '_'"
     );
     let is_id = table.id.len() == 32 && table.id.chars().all(|c| c.is_ascii_hexdigit());
-    ensure!(is_id, "{:?} is not an id of a table", table.id);
+    ensure!(is_id, "{:?} is not a valid table id", table.id);
     let mut names = BTreeSet::new();
     for file in files(table) {
         check_file(&file.name)?;
@@ -314,16 +313,13 @@ fn check_file(name: &str) -> Result<()> {
         None => name,
         Some((index, file)) => {
             let is_index = index.strip_prefix('.').is_some_and(|index| !index.is_empty());
-            ensure!(
-                is_index && is_plain(index),
-                "{name:?} is not a file of an index"
-            );
+            ensure!(is_index && is_plain(index), "{name:?} is not an index file");
             file
         }
     };
     ensure!(
         is_plain(file) && !file.starts_with('.') && file.contains('-'),
-        "{name:?} is not a name of a file of an SSTable"
+        "{name:?} is not a file name of an SSTable"
     );
     Ok(())
 }
@@ -331,7 +327,7 @@ fn check_file(name: &str) -> Result<()> {
 fn unreadable(fault: &CqlMistake, statement: &str) -> anyhow::Error {
     let shown: String = statement.chars().take(80).collect();
     anyhow!(
-        "its statement {shown:?} cannot be read: {}",
+        "cassay cannot parse its statement {shown:?}: {}",
         fault.describe(statement)
     )
 }
@@ -352,7 +348,7 @@ fn check_part(name: &str) -> Result<()> {
             && name.chars().all(plain)
             && !name.starts_with('.')
             && name != FILE,
-        "{name:?} is not a name of a node"
+        "{name:?} is not a valid node name"
     );
     Ok(())
 }
@@ -402,7 +398,7 @@ fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<(
     let shown: String = statement.chars().take(80).collect();
     bail!(
         "its statement {shown:?} does not create the keyspace {keyspace}, or a type, exported \
-         table or index in it\nhint: an import executes no other statements; export the data \
+         table or index in it\nhint: an import executes no other statements, so export the data \
          again"
     )
 }

@@ -63,7 +63,8 @@ pub(super) fn import(
     for place in places {
         ensure!(
             !place.has(&manifest::folder(place.folder, name))?,
-            "{} has a snapshot {name} already: remove it first, or import it `--as` another name",
+            "{} already has a snapshot {name}: remove it first, or import this one with `--as` and \
+             another name",
             place.name
         );
         formats_fit(&export, place.version)?;
@@ -132,7 +133,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let here = partitioner(&mut session)?;
     ensure!(
         here == export.partitioner,
-        "the export is from a cluster with the partitioner {}, but this one has {here}: rows \
+        "the export is from a cluster with the partitioner {}, but this cluster has {here}: rows \
          would be on other nodes, so cassay copied nothing",
         export.partitioner
     );
@@ -155,8 +156,8 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     for format in export.formats() {
         ensure!(
             line.formats.reads(format),
-            "the export has SSTables of the format {format} (of Cassandra {}), and Cassandra \
-             {version} reads {}; cassay copied nothing\nhint: import it into a cluster of its own \
+            "the export has SSTables of the format {format} (of Cassandra {}), but Cassandra \
+             {version} reads {}. cassay copied nothing\nhint: import it into a cluster of its own \
              version (`cassay target up --like FROM`)",
             export.version,
             line.formats.describe()
@@ -181,8 +182,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
         let free = place.host.space(place.folder)?.available_bytes;
         ensure!(
             free >= need.saturating_add(SPARE_BYTES),
-            "{} has {} free at {}, but the import adds {}, and the node needs {}; cassay copied \
-             nothing\nhint: make room, or use a larger volume",
+            "{} has {} free at {}, but the import adds {}, and the node needs {}. cassay copied \
+             nothing\nhint: free some space, or use a larger volume",
             place.name,
             bytes(free),
             place.folder.display(),
@@ -222,7 +223,7 @@ fn bring(
     // transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
-            "the part of {} that has arrived differs from the export, so cassay imported nothing",
+            "the copied part of {} differs from the export, so cassay imported nothing",
             part.node
         )
     })?;
@@ -310,7 +311,7 @@ impl Folder {
         let opened = match opened() {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => bail!(
                 "{} is behind a symbolic link, or in none of its folders: an export contains only \
-                 files, and links in it are not followed",
+                 files, and cassay follows no links in it",
                 path.display()
             ),
             opened => opened.with_context(|| format!("open {}", path.display()))?,

@@ -125,7 +125,7 @@ fn on_each<G: Sync, T: Send>(
         let spawn = |(place, given)| scope.spawn(move || work(place, given));
         let threads: Vec<_> = places.iter().zip(given).map(spawn).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, Result<T>>| {
-            let panicked = |_| Err(anyhow!("the thread of this node has panicked"));
+            let panicked = |_| Err(anyhow!("the thread of this node panicked"));
             thread.join().unwrap_or_else(panicked)
         };
         threads.into_iter().map(join).collect()

@@ -85,7 +85,7 @@ fn on_nodes(
     .map(drop)
 }
 
-/// Returns the tables and their ids, and recreates missing ones. If no node answers, the tables'
+/// Returns the tables and their ids, and recreates missing tables. If no node answers, the tables'
 /// folders must still be there.
 fn tables_of(
     nodes: &Nodes,

@@ -63,7 +63,7 @@ pub(crate) fn restore(
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
-    // Compactions are enabled again in any case. The first error is the one to report.
+    // cassay always enables compactions again. The first error is the one to report.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
     });
@@ -119,12 +119,12 @@ pub(super) fn restored(
 
 /// Refuses a ring with a dead node, for which TRUNCATE would wait in vain.
 fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
-    let (live, unreachable) =
-        mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
+    let (live, unreachable) = mbeans::ring(place.agent()?)
+        .with_context(|| format!("request the ring from {}", place.name))?;
     if live.len() != nodes_count || !unreachable.is_empty() {
         bail!(
-            "{} considers {} of {nodes_count} nodes up (not: {}): restoring online needs all; \
-             wait until they are, or restore offline",
+            "{} considers {} of {nodes_count} nodes up (not: {}): an online restore needs all \
+             nodes: wait until all are up, or restore offline",
             place.name,
             live.len(),
             if unreachable.is_empty() {

@@ -47,7 +47,7 @@ pub(super) fn with_progress<T: Send>(
                 next = (done / step + 1) * step;
             }
         }
-        worker.join().unwrap_or_else(|_| Err(anyhow!("a thread has panicked")))
+        worker.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked")))
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
 //! releases the lock when the process ends. So the next process can distinguish abandoned folders
-//! from folders in use, and removes the abandoned ones.
+//! from folders in use, and removes the abandoned folders.
 
 use anyhow::{Context, Result, bail};
 use measure::number::bytes;
@@ -28,14 +28,14 @@ pub(super) struct Making {
 }
 
 impl Making {
-    /// Creates a folder within `above`, and removes abandoned ones there.
+    /// Creates a folder within `above`, and removes abandoned folders there.
     ///
     /// # Errors
     /// The folder cannot be created.
     pub(super) fn within(above: &Path, say: &mut dyn FnMut(&str)) -> Result<Making> {
         sweep(above, say);
         for _ in 0..TRIES {
-            let what = || format!("make a folder in {}", above.display());
+            let what = || format!("create a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
             // Another process may have found the folder before it was locked, and removed it.
@@ -43,7 +43,7 @@ impl Making {
                 return Ok(Making { folder, lock });
             }
         }
-        bail!("{} loses each folder that is made in it", above.display())
+        bail!("{} loses each new folder", above.display())
     }
 
     /// Returns the temporary path of the folder.
@@ -93,10 +93,10 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
         let shown = path.display();
         match std::fs::remove_dir_all(&path) {
             Ok(()) => say(&format!(
-                "removed {shown} ({size}), the leftover of a killed export"
+                "cassay removed {shown} ({size}), the leftover of a killed export"
             )),
             Err(error) => say(&format!(
-                "{shown} ({size}) is the leftover of a killed export, and cannot be removed: \
+                "{shown} ({size}) is the leftover of a killed export, but cassay cannot remove it: \
                  {error}"
             )),
         }

@@ -15,7 +15,7 @@ pub enum Request<'a> {
         /// Options by name, in the order of the frame.
         options: Vec<(&'a str, &'a str)>,
     },
-    /// Asks for the options of STARTUP.
+    /// Requests the options of STARTUP.
     Options,
     /// AUTH_RESPONSE with credentials.
     AuthResponse {
@@ -24,14 +24,14 @@ pub enum Request<'a> {
     },
     /// A statement as text.
     Query {
-        /// The statement.
+        /// Text of the statement.
         cql: &'a str,
         /// Parameters of its execution.
         parameters: Parameters<'a>,
     },
     /// Prepares a statement.
     Prepare {
-        /// The statement.
+        /// Text of the statement.
         cql: &'a str,
     },
     /// Executes a prepared statement.

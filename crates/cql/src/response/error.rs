@@ -182,7 +182,7 @@ pub enum ErrorDetail<'a> {
     FunctionFailure {
         /// The function's keyspace.
         keyspace: &'a str,
-        /// Its name.
+        /// Name of the function.
         function: &'a str,
         /// CQL types of its arguments.
         argument_types: Vec<String>,
@@ -211,14 +211,14 @@ pub enum ErrorDetail<'a> {
     },
     /// The keyspace or table already exists.
     AlreadyExists {
-        /// The keyspace.
+        /// Keyspace of the object.
         keyspace: &'a str,
         /// The table. Empty if the error is about the keyspace itself.
         table: &'a str,
     },
     /// The prepared statement is unknown.
     Unprepared {
-        /// Its id.
+        /// Id of the statement.
         id: &'a [u8],
     },
 }

@@ -58,14 +58,14 @@ pub enum SchemaTarget {
     Type(String),
     /// A user-defined function.
     Function {
-        /// Its name.
+        /// Name of the function.
         name: String,
         /// CQL types of its arguments.
         argument_types: Vec<String>,
     },
     /// A user-defined aggregate.
     Aggregate {
-        /// Its name.
+        /// Name of the aggregate.
         name: String,
         /// CQL types of its arguments.
         argument_types: Vec<String>,

@@ -37,11 +37,11 @@ pub(crate) mod bit {
 pub struct ColumnSpec {
     /// The table's keyspace.
     pub keyspace: String,
-    /// The table.
+    /// Table of the column.
     pub table: String,
     /// The column's (or marker's) name.
     pub name: String,
-    /// Its type.
+    /// Type of the column.
     pub typ: CqlType,
 }
 

@@ -104,7 +104,7 @@ impl<'a> RawRows<'a> {
         // could justify a count of rows, so it also counts as 4 bytes.
         let rows_count = reader.count("number of rows", 4 * columns_count.max(1))?;
         if columns_count == 0 && rows_count > 0 {
-            let (what, allowed) = ("number of rows", "0, since there are no columns");
+            let (what, allowed) = ("number of rows", "0, because the result has no columns");
             return Err(ParseError::Value {
                 what,
                 offset,

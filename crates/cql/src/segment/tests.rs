@@ -1,4 +1,5 @@
-//! Tests that segments of any length are read back unchanged, and that corrupt ones are refused.
+//! Tests that segments of any length are read back unchanged, and that corrupt segments are
+//! refused.
 
 use super::*;
 use crate::{Version, request};

@@ -27,7 +27,7 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Returns the bytes that `work` requests from the allocator on this thread, including freed ones.
+/// Returns the bytes that `work` requests from the allocator on this thread, including freed bytes.
 pub fn requested_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = REQUESTED_BYTES.get();
     let result = work();

@@ -144,7 +144,7 @@ fn a_row_that_is_cut_off_is_an_error_and_the_last() {
     let rows: Vec<_> = RawRows::parse(body).unwrap().rows().collect();
     assert_eq!(rows.len(), 1);
     let error = rows[0].clone().unwrap_err().to_string();
-    assert_eq!(error, "cell at byte 4 needs 9 bytes, but 4 are left");
+    assert_eq!(error, "cell at byte 4 needs 9 bytes, but only 4 remain");
 }
 
 /// INSERT with two markers, the partition key second; no result columns.
@@ -172,7 +172,7 @@ fn a_partition_key_index_beyond_the_markers_is_refused() {
     let header = Header::parse_response(&frame(0x08, 0, body), Version::V4).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
     let expected =
-        "index of a partition key column at byte 20 is 1; allowed is the type of a bind marker";
+        "index of a partition key column at byte 20 is 1; it must be the type of a bind marker";
     assert_eq!(error, expected);
 }
 

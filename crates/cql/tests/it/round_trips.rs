@@ -319,14 +319,14 @@ fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
     let body = b"\x0A\x00a\x15\x01";
     assert_eq!(expand(body, 10), Ok(b"aaaaaaaaaa".to_vec()));
     for (body, what) in [
-        (&b""[..], "it does not begin with a length"),
+        (&b""[..], "the body does not begin with a length"),
         (
             b"\x80\x80\x80\x08\x00a",
-            "it announces a length that Snappy cannot reach",
+            "its stated length is impossible for Snappy",
         ),
         (
             b"\x0B\x00a\x15\x01",
-            "it is not a Snappy block of the length that it announces",
+            "it is not a Snappy block of its stated length",
         ),
     ] {
         let bytes = body.len();
@@ -357,18 +357,18 @@ fn a_body_that_does_not_get_shorter_stays_as_it_is() {
 fn a_compressed_body_that_lies_about_its_length_is_refused() {
     let mut out = Vec::new();
     let cases: [(&[u8], &str); 4] = [
-        (b"\x00\x00\x00", "it does not begin with a length"),
+        (b"\x00\x00\x00", "the body does not begin with a length"),
         (
             b"\x0F\xFF\xFF\xFF\x10a",
-            "it announces a length that LZ4 cannot reach",
+            "its stated length is impossible for LZ4",
         ),
         (
             b"\x00\x00\x00\x0B\x10a\x01\x00\x50aaaaa",
-            "it is shorter than it announces",
+            "the body is shorter than its stated length",
         ),
         (
             b"\x00\x00\x00\x09\x10a\x01\x00\x50aaaaa",
-            "it is not an LZ4 block of the length that it announces",
+            "the body is not an LZ4 block of its stated length",
         ),
     ];
     for (body, what) in cases {

@@ -130,17 +130,17 @@ fn bytes_of_the_wrong_length_are_refused() {
         (
             CqlType::Int,
             b"\0\0\0",
-            "int at byte 0 needs 4 bytes, but 3 are left",
+            "int at byte 0 needs 4 bytes, but only 3 remain",
         ),
         (
             CqlType::Int,
             b"\0\0\0\0\0",
-            "length of a value at byte 0 is 5; allowed is at most the length of its type",
+            "length of a value at byte 0 is 5; it must be at most the length of its type",
         ),
         (
             CqlType::Inet,
             b"\0\0\0",
-            "length of an inet at byte 0 is 3; allowed is 4 or 16",
+            "length of an inet at byte 0 is 3; it must be 4 or 16",
         ),
         (CqlType::Text, b"\xFF", "text at byte 0 is not valid text"),
         (
@@ -151,7 +151,7 @@ fn bytes_of_the_wrong_length_are_refused() {
         (
             vector,
             b"\0\0\0\0",
-            "vector at byte 0 needs 8 bytes, but 4 are left",
+            "vector at byte 0 needs 8 bytes, but only 4 remain",
         ),
     ];
     for (typ, bytes, message) in cases {

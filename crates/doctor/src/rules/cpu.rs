@@ -17,8 +17,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "cpu.governor",
         wanted: "performance",
-        why: "Otherwise the kernel lowers the frequency of CPUs that wait for disks or requests, \
-              and raises it too late.",
+        why: "With other governors, the kernel lowers the frequency of CPUs that wait for disks or \
+             requests, and raises it too late.",
         fix: "cpupower frequency-set -g performance",
         source: INTEL,
         start_check: "",
@@ -26,9 +26,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "kernel.numa_balancing",
-        wanted: "0 where memory has several NUMA nodes",
+        wanted: "0 if memory has several NUMA nodes",
         why: "The kernel unmaps pages for a short time to find the CPUs that use them, and moves \
-              them. A bound node has no advantage from that.",
+             them. A bound node gains no advantage from this.",
         fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
@@ -36,9 +36,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.network",
-        wanted: "queues on several CPUs, none of which nodes are bound to",
-        why: "A CPU that handles all packets has no time for other work under load, and threads \
-              that are bound to it wait.",
+        wanted: "queues on several CPUs, to none of which a node is bound",
+        why: "Under load, a CPU that handles all packets has no time for other work, so threads \
+             that are bound to it wait.",
         fix: "ethtool -L LINK combined CPUS; systemctl enable --now irqbalance; or echo CPUS > \
               /proc/irq/NUMBER/smp_affinity_list",
         source: OURS,
@@ -47,11 +47,11 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "irq.disk",
-        wanted: "queues on several CPUs, none of which nodes are bound to",
-        why: "A CPU that handles the ends of all requests has no time for other work under load, \
-              and threads that are bound to it wait.",
+        wanted: "queues on several CPUs, to none of which a node is bound",
+        why: "Under load, a CPU that handles the completion of all requests has no time for other \
+             work, so threads that are bound to it wait.",
         fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; only the kernel places NVMe queues, \
-              so give each node a disk on its NUMA node",
+             so use a disk on the NUMA node of each node",
         source: OURS,
         start_check: "",
         look: Check::By(|view| interrupts(view, Queue::Disk)),
@@ -59,10 +59,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "cpu.quota",
         wanted: "no quota, but separate CPUs instead (cpuset)",
-        why: "A process that has used up its share of 100 ms stops until the next period: \
-              collections and requests get pauses that no log explains.",
-        fix: "AllowedCPUs= instead of CPUQuota= in the unit; in Kubernetes whole CPUs, requests \
-              equal to limits, and the static CPU manager policy",
+        why: "A process that has used its share of 100 ms stops until the next period. So \
+             collections and requests have pauses that no log explains.",
+        fix: "AllowedCPUs= instead of CPUQuota= in the unit; in Kubernetes: whole CPUs, requests \
+             equal to limits, and the static CPU manager policy",
         source: OURS,
         start_check: "",
         look: Check::By(quota),
@@ -72,8 +72,8 @@ pub(super) const RULES: &[Rule] = &[
         wanted: "at most the number of CPUs",
         why: "Every JVM assumes that it has all CPUs. When several collect at the same time, \
               their threads compete, and pauses become correspondingly longer.",
-        fix: "give each node separate CPUs (AllowedCPUs= of its unit, taskset -c), or \
-              -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
+        fix: "assign separate CPUs to each node (AllowedCPUs= of its unit, taskset -c), or \
+             -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
         source: OURS,
         start_check: "",
         look: Check::By(gc_threads_of_all),
@@ -84,8 +84,13 @@ fn governor(view: &View<'_>) -> Vec<SettingResult> {
     let governors = &view.facts.governors;
     let names = governors.keys().cloned().collect::<Vec<_>>().join(", ");
     vec![match (governors.is_empty(), view.facts.is_virtual) {
-        (true, true) => SettingResult::new("none: the hypervisor's machine has it", Severity::Ok),
-        (true, false) => SettingResult::not_told("no CPU has a governor: the firmware may have it"),
+        (true, true) => SettingResult::new(
+            "none: the machine of the hypervisor controls it",
+            Severity::Ok,
+        ),
+        (true, false) => {
+            SettingResult::not_told("no CPU has a governor: the firmware may control the frequency")
+        }
         _ => SettingResult::new(&*names, unless(names == "performance", Severity::Advice)),
     }]
 }
@@ -108,7 +113,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let all: Vec<&Interrupt> = all.collect();
     if all.is_empty() {
         return vec![SettingResult::not_told(
-            "/proc/interrupts names no such queue",
+            "/proc/interrupts contains no such queue",
         )];
     }
     let mut by_cpu: BTreeMap<usize, u64> = BTreeMap::new();
@@ -119,7 +124,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     let total: u64 = by_cpu.values().fold(0, |sum, count| sum.saturating_add(*count));
     let busiest = by_cpu.iter().max_by_key(|(_, count)| **count);
     let Some((cpu, count)) = busiest.filter(|_| total > 0) else {
-        return vec![SettingResult::new("none came yet", Severity::Ok)];
+        return vec![SettingResult::new("no interrupt yet", Severity::Ok)];
     };
     let share = *count as f64 / total as f64;
     let queues = all.iter().filter(|one| !one.counts.is_empty()).count();
@@ -139,7 +144,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
             SettingResult::new(value, Severity::Warning)
         }
         (true, true) if queues > 1 && may.len() == 1 => SettingResult::new(
-            format!("{value}, and all may go nowhere else"),
+            format!("{value}, and the kernel may move none of them"),
             Severity::Warning,
         ),
         (true, true) => SettingResult::new(value, Severity::Advice),

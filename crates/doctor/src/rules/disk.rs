@@ -39,8 +39,8 @@ pub(super) const RULES: &[Rule] = &[
         wanted: "0",
         why: "The kernel assumes that the disk rotates, as with many virtual disks, and orders \
               and accounts requests accordingly.",
-        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; put the commit \
-              log on another disk than a rotating one",
+        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not rotate; put the commit log \
+             on a disk that does not rotate",
         source: APACHE,
         start_check: "",
         look: Check::By(rotational),
@@ -48,8 +48,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "disk.file_system",
         wanted: "ext4 or xfs",
-        why: "Cassandra is tested on these. Network file systems break its promise of durability, \
-              copying ones write more.",
+        why: "The developers of Cassandra test these. Network file systems break its durability \
+             guarantee, and copy-on-write file systems write more.",
         fix: "move data_file_directories and commitlog_directory to a volume of ext4 or xfs",
         source: APACHE,
         start_check: "",
@@ -79,7 +79,7 @@ fn each(
 
 /// Returns the finding for a mount without a known device.
 fn bare(mount: &Mount) -> Option<SettingResult> {
-    let why = format!("no device of {} is visible ({})", mount.place, mount.kind);
+    let why = format!("cassay sees no device of {} ({})", mount.place, mount.kind);
     mount
         .devices
         .is_empty()

@@ -23,8 +23,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.size",
         wanted: "below 32 GiB, or above 38 GiB",
-        why: "From 32 GiB on, every pointer needs 8 bytes instead of 4, so a heap of 32 to 38 GiB \
-              holds less than a heap of 31.",
+        why: "From 32 GiB, every pointer needs 8 bytes instead of 4, so a heap of 32 to 38 GiB \
+             holds less than a heap of 31.",
         fix: "-Xms31G -Xmx31G in jvm-server.options",
         source: INTEL,
         start_check: "",
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.initial",
         wanted: "the same as the maximum",
-        why: "A heap grows in pauses, and other programs may have taken the memory by then.",
+        why: "A heap grows in pauses, and other programs may already use the memory at that time.",
         fix: "the same value for -Xms and -Xmx in jvm-server.options",
         source: APACHE,
         start_check: "",
@@ -42,8 +42,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.of_all",
         wanted: "at most 50 % of memory (25 to 50 % is usual)",
-        why: "The rest is for the page cache, from which most reads are answered, and for the \
-              memory of nodes outside of their heaps.",
+        why: "The rest is for the page cache, which serves most reads, and for the memory of nodes \
+             outside their heaps.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
         source: INTEL,
         start_check: "",
@@ -52,8 +52,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.in_group",
         wanted: "at most 75 % of the memory limit of its control group",
-        why: "The limit holds buffers, maps and page cache too; beyond it the kernel kills the \
-              node. Cassandra's scripts compute the heap from the memory of the whole machine.",
+        why: "The limit also covers buffers, maps and page cache. Beyond it, the kernel kills the \
+             node. Cassandra's scripts compute the heap from the memory of the whole machine.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or a larger MemoryMax= or limit",
         source: OURS,
         start_check: "",
@@ -62,17 +62,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.version",
         wanted: "a Java that this Cassandra supports",
-        why: "With others it may start, but its developers have not tested them.",
-        fix: "install one of these and name it with JAVA_HOME",
+        why: "Cassandra may start on other versions, but its developers have not tested them.",
+        fix: "install one of these versions, and set JAVA_HOME",
         source: APACHE,
         start_check: "bin/cassandra refuses unknown versions of Java",
         look: Check::By(version),
     },
     Rule {
         setting: "jvm.use_numa",
-        wanted: "on where it may use the memory of several NUMA nodes",
+        wanted: "on if it may use the memory of several NUMA nodes",
         why: "With several nodes, each thread allocates on its own node. With one node, or bound \
-              to one, it has no effect, and the JVM switches it off itself since version 9.",
+             to one, the option has no effect, and the JVM itself switches it off since version 9.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",
@@ -81,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.active_processors",
         wanted: "the number of CPUs that it may use",
-        why: "By this number the JVM and Cassandra size their pools of threads.",
+        why: "The JVM and Cassandra choose the size of their thread pools by this number.",
         fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in \
               jvm-server.options: the number of CPUs in the cpuset, or neither option",
         source: JDK,
@@ -90,10 +90,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.parallel_gc_threads",
-        wanted: "the JVM's number for its CPUs: all up to 8, five of eight beyond",
-        why: "More threads than CPUs compete with each other while the world is stopped, and \
-              fewer threads leave CPUs idle.",
-        fix: "no -XX:ParallelGCThreads, or one that fits its CPUs",
+        wanted: "the JVM's default for its CPUs: all up to 8, and five of eight beyond",
+        why: "During a pause, more threads than CPUs compete with each other, and fewer threads \
+             leave CPUs idle.",
+        fix: "no -XX:ParallelGCThreads, or a value that fits its CPUs",
         source: JDK,
         start_check: "",
         look: Check::By(parallel_gc_threads),
@@ -101,16 +101,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "jvm.conc_gc_threads",
         wanted: "at least a quarter of the number of parallel threads, and at most that number",
-        why: "They work in parallel with requests, so too many take CPUs from these. If there are \
-              too few, allocation overtakes them, and a full collection stops the world.",
-        fix: "no -XX:ConcGCThreads, or one that fits",
+        why: "These threads work in parallel with requests, so too many of them take CPUs from \
+             requests. With too few, allocation overtakes them, and a full collection stops the \
+             JVM.",
+        fix: "no -XX:ConcGCThreads, or a value that fits",
         source: JDK,
         start_check: "",
         look: Check::By(conc_gc_threads),
     },
     Rule {
         setting: "jvm.jemalloc",
-        wanted: "preloaded, if memory outside of the heap grows",
+        wanted: "preloaded, if memory outside the heap grows",
         why: "For information: glibc's allocator leaves holes when many threads allocate and free \
               buffers.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
@@ -254,7 +255,7 @@ fn active_processors(view: &View<'_>) -> Vec<SettingResult> {
         let value = format!("{reckons_with}{}", cassandra.unwrap_or_default());
         Some(
             SettingResult::new(value, level)
-                .wanted(format!("at most {allowed}, the CPUs it may use")),
+                .wanted(format!("at most {allowed}, the CPUs that it may use")),
         )
     })
 }
@@ -274,7 +275,7 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<SettingResult> {
         let (count, origin) = match (given, jvm.parallel()) {
             (Some(count), _) => (count, ""),
             (None, Some(count)) => (count, ", reckoned"),
-            (None, None) => return Some(SettingResult::not_told("it does not report them")),
+            (None, None) => return Some(SettingResult::not_told("the JVM does not report them")),
         };
         let level = match count {
             _ if count > cpus => Severity::Warning,

@@ -19,12 +19,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "limit.nofile",
         wanted: "at least 100000",
-        why: "Every SSTable has several files and every client has a socket. A node that may not \
-              open more stops serving.",
+        why: "Every SSTable has several files, and every client has a socket. A node that cannot \
+             open more files stops serving.",
         fix: "echo 'cassandra - nofile 1048576' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNOFILE=1048576), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo requires at least 10000 and warns",
+        start_check: "SystemInfo warns below 10000",
         look: Check::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Severity::Warning)),
     },
     Rule {
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "echo 'cassandra - nproc 32768' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitNPROC=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo requires at least 32768 and warns of degraded performance",
+        start_check: "SystemInfo warns of degraded performance below 32768",
         look: Check::By(|view| limits(view, "nproc", Some(NPROC_MIN), Severity::Warning)),
     },
     Rule {
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "echo 'cassandra - memlock unlimited' >> /etc/security/limits.d/cassandra.conf \
               (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "a failed mlockall is logged",
+        start_check: "Cassandra logs a failed mlockall",
         look: Check::By(memlock),
     },
     Rule {
@@ -54,14 +54,14 @@ pub(super) const RULES: &[Rule] = &[
         fix: "echo 'cassandra - as unlimited' >> /etc/security/limits.d/cassandra.conf (systemd: \
               LimitAS=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
-        start_check: "SystemInfo requires at least 0x7fffffff and warns",
+        start_check: "SystemInfo warns below 0x7fffffff",
         look: Check::By(|view| limits(view, "as", None, Severity::Warning)),
     },
     Rule {
         setting: "vm.max_map_count",
         wanted: "at least 1048575",
-        why: "Every mapped SSTable needs maps. Without free maps, the JVM fails with an error \
-              that looks like lack of memory.",
+        why: "Every mapped SSTable needs memory maps. Without free maps, the JVM fails with an \
+             error that looks like lack of memory.",
         fix: sysctl!("vm.max_map_count", "1048575"),
         source: APACHE,
         start_check: "checkMaxMapCount warns",
@@ -74,8 +74,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "swap",
         wanted: "none",
-        why: "A heap that is swapped out makes collections last for minutes; the node looks dead \
-              and is not.",
+        why: "If the kernel swaps a heap out, collections last for minutes, and the node seems \
+             dead.",
         fix: "swapoff --all && sed -i '/\\sswap\\s/s/^/#/' /etc/fstab",
         source: APACHE,
         start_check: "SystemInfo warns of degraded performance",
@@ -83,8 +83,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "vm.swappiness",
-        wanted: "at most 1 if there is swap",
-        why: "The kernel prefers to swap memory out over giving page cache up.",
+        wanted: "at most 1 if the machine has swap",
+        why: "With a higher value, the kernel swaps memory out rather than free page cache.",
         fix: sysctl!("vm.swappiness", "1"),
         source: DATASTAX,
         start_check: "",
@@ -92,10 +92,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "thp.enabled",
-        wanted: "madvise; with always or madvise the JVM may have +UseTransparentHugePages",
-        why: "With `always` the kernel also joins pages of thread stacks and buffers, which \
-              become larger because of that. With `never` a JVM that requests large pages gets \
-              none.",
+        wanted: "madvise; with always or madvise, the JVM may have +UseTransparentHugePages",
+        why: "With `always`, the kernel also uses large pages for thread stacks and buffers, which \
+             then need more memory. With `never`, a JVM that requests large pages gets none.",
         fix: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (at every start: the \
               kernel parameter transparent_hugepage=madvise)",
         source: INTEL,
@@ -105,8 +104,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "thp.defrag",
         wanted: "never or defer",
-        why: "Otherwise a thread that touches new memory waits until the kernel has moved other \
-              pages to make a large one.",
+        why: "With other values, a thread that uses new memory waits until the kernel has moved \
+             pages to create a large page.",
         fix: "echo never > /sys/kernel/mm/transparent_hugepage/defrag (at every start: a unit or \
               rc.local)",
         source: DATASTAX,
@@ -116,8 +115,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.zone_reclaim_mode",
         wanted: "0",
-        why: "Otherwise a NUMA node drops its page cache, and stalls, while others have free \
-              memory.",
+        why: "With other values, a NUMA node drops its page cache and stalls while other NUMA \
+             nodes have free memory.",
         fix: sysctl!("vm.zone_reclaim_mode", "0"),
         source: DATASTAX,
         start_check: "",
@@ -126,8 +125,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.dirty_background",
         wanted: "at most 1 GiB",
-        why: "This number of bytes may be unwritten before the kernel begins to write; syncs of \
-              the commit log and flushes then wait behind it.",
+        why: "The kernel starts write-back when this number of bytes is dirty. Syncs of the commit \
+             log and flushes then wait for it.",
         fix: sysctl!("vm.dirty_background_bytes", "268435456"),
         source: OURS,
         start_check: "",
@@ -136,8 +135,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "net.ipv4.tcp_keepalive_time",
         wanted: "at most 60",
-        why: "Firewalls forget idle connections between nodes and clients sooner than the \
-              kernel's two hours.",
+        why: "Firewalls drop idle connections between nodes and clients before the kernel's two \
+             hours are over.",
         fix: sysctl!("net.ipv4.tcp_keepalive_time", "60"),
         source: DATASTAX,
         start_check: "",
@@ -263,9 +262,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "clock.sync",
-        wanted: "kept by NTP or PTP",
-        why: "The newest timestamp of a cell wins. A node whose clock is behind loses writes that \
-              it has acknowledged.",
+        wanted: "synchronised by NTP or PTP",
+        why: "The newest timestamp of a cell wins. A node whose clock is behind loses acknowledged \
+             writes.",
         fix: "apt-get install chrony || dnf install chrony; systemctl enable --now chronyd",
         source: APACHE,
         start_check: "",
@@ -425,11 +424,11 @@ fn clock_source(view: &View<'_>) -> Vec<SettingResult> {
 fn clock_sync(view: &View<'_>) -> Vec<SettingResult> {
     vec![match &view.facts.clock {
         Ok(clock) if clock.is_kept => SettingResult::new(
-            format!("kept, off by at most {} ms", clock.error_us / 1000),
+            format!("synchronised, at most {} ms off", clock.error_us / 1000),
             Severity::Ok,
         ),
         Ok(_) => SettingResult::new(
-            "the kernel reports that no program keeps it",
+            "the kernel reports that no program synchronises the clock",
             Severity::Warning,
         ),
         Err(why) => SettingResult::not_told(why),

@@ -94,7 +94,7 @@ impl View<'_> {
                 format!("{why}: a separate network namespace does not show it"),
             ),
             Some(Err(why)) => Err(why.clone()),
-            None => Err("it was not requested".to_owned()),
+            None => Err("cassay did not request it".to_owned()),
         }
     }
 

@@ -13,7 +13,7 @@ use store::Run;
 use store::record::{JournalEvent, TrialFinding};
 use study::settings::Variant;
 
-/// Number of finished runs to read, newest first: older ones are out of date.
+/// Number of finished runs to read, newest first: older runs are out of date.
 const RUNS_MAX: usize = 5;
 
 /// Assumed rate of a link, bit/s: servers have had this rate for ten years.

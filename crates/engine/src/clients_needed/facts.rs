@@ -35,7 +35,7 @@ impl MeasuredClient {
 /// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointThroughput {
-    /// Operations per second: the requested ones, or the successful ones.
+    /// Operations per second: the requested or the successful operations.
     pub ops_per_s: f64,
     /// Run and point at which this was measured. `None` for a rate, which the study gives.
     pub shown: Option<(String, Point)>,

@@ -17,8 +17,8 @@ pub fn sentence(
     let by_link = link_words(facts, shape);
     match (&facts.reached, ceiling) {
         (None, _) => format!(
-            "{} is unknown: no finished run of this study shows its throughput on this target. \
-             The first run does, and measures the ceiling of a client.",
+            "{} is unknown: no finished run of this study shows its throughput on this target. The \
+             first run shows the throughput, and measures the ceiling of a client.",
             unknown(facts)
         ),
         (Some(_), None) => without_ceiling(facts, by_link, shape, source),
@@ -56,7 +56,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     let by_link = by_link.map(|link| format!(" By links: {link}{least}."));
     format!(
         "{} is unknown: no finished run of this study has measured the ceiling of a client. Each \
-         run does so before its first trial, also without the cluster: `cassay run {source} \
+         run measures it before its first trial, even without the cluster: `cassay run {source} \
          --target null{alone}`.{}",
         unknown(facts),
         by_link.unwrap_or_default()
@@ -118,7 +118,7 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
         )
     };
     format!(
-        "a client {place} with {} did {} op/s at most (run {}){scaled}",
+        "a client {place} with {} achieved at most {} op/s (run {}){scaled}",
         workers_words(one.workers as f64),
         whole(one.ceiling_ops_per_s),
         one.run
@@ -149,7 +149,7 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
         "within"
     };
     Some(format!(
-        "its {what}, about {} an operation, need {}, {relation} the {} for payload on a link of \
+        "its {what}, about {} per operation, need {}, {relation} the {} for payload on a link of \
          {rate} ({how})",
         bytes(each.round() as u64),
         rate_words(bits_per_s),
@@ -193,10 +193,10 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     };
     let remedy = match (facts.names_machines, facts.only_here) {
         (_, true) => {
-            "only this machine reaches the target, so lower the highest point, or have a target \
-             that others reach (`target.attach`, `target.local.machines`)"
+            "only this machine can reach the target: lower the highest point, or use a target that \
+             other machines can reach (`target.attach`, `target.local.machines`)"
         }
-        (true, false) => "name more of them, or lower the highest point",
+        (true, false) => "name more machines, or lower the highest point",
         (false, false) => {
             "name machines, `client.machines: [here, {ssh: HOST}]`, or lower the \
                            highest point"

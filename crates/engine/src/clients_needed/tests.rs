@@ -124,8 +124,8 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
     assert_eq!(
         needed.sentence,
         "The highest point, 1,200,000 op/s, needs 3 client machines of 8 workers each: a client \
-         here with 8 workers did 820,000 op/s at most (run 20261126T100000Z), and V3 allows at \
-         most 50 % of that; its requests, about 1.07 KiB an operation, need 10.6 Gbit/s, more \
+         here with 8 workers achieved at most 820,000 op/s (run 20261126T100000Z), and V3 allows \
+         at most 50 % of that; its requests, about 1.07 KiB per operation, need 10.6 Gbit/s, more \
          than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine)."
     );
     let warning = needed.warning.unwrap();
@@ -149,14 +149,14 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
     assert_eq!(
         threads.sentence,
         "The highest point, 512 threads (the run 20261126T100000Z reached 200,000 op/s, at 128 \
-         threads), needs 1 client machine of 4 workers: a client here with 8 workers did 820,000 \
-         op/s at most (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 allows \
-         at most 50 % of that."
+         threads), needs 1 client machine of 4 workers: a client here with 8 workers achieved at \
+         most 820,000 op/s (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 \
+         allows at most 50 % of that."
     );
     assert_eq!(threads.warning, None);
     let only_here = needs(|facts| facts.only_here = true).warning.unwrap();
     assert!(
-        only_here.contains("only this machine reaches the target"),
+        only_here.contains("only this machine can reach the target"),
         "{only_here}"
     );
 }
@@ -167,11 +167,11 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     assert_eq!(without_ceiling.machines, Some(2), "by its links alone");
     assert_eq!(
         without_ceiling.sentence,
-        "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no \
-         finished run of this study has measured the ceiling of a client. Each run does so before \
-         its first trial, also without the cluster: `cassay run study.yaml --target null`. By \
-         links: its requests, about 1.07 KiB an operation, need 10.6 Gbit/s, more than the 8 \
-         Gbit/s for payload on a link of 10 Gbit/s (assumed of this machine), so at least 2."
+        "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no finished \
+         run of this study has measured the ceiling of a client. Each run measures it before its \
+         first trial, even without the cluster: `cassay run study.yaml --target null`. By links: \
+         its requests, about 1.07 KiB per operation, need 10.6 Gbit/s, more than the 8 Gbit/s for \
+         payload on a link of 10 Gbit/s (assumed of this machine), so at least 2."
     );
     let elsewhere = needs(|facts| {
         facts.measured.clear();
@@ -191,7 +191,7 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
     });
     assert_eq!((threads.machines, threads.warning), (None, None));
     assert!(
-        threads.sentence.contains("The first run does"),
+        threads.sentence.contains("The first run shows"),
         "{}",
         threads.sentence
     );

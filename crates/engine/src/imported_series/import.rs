@@ -73,12 +73,13 @@ pub fn line_up(
     }
     let times = || series.iter().flat_map(|one| &one.points).map(|one| one.unix_ns);
     let (Some(first), Some(last)) = (times().min(), times().max()) else {
-        bail!("{probe}: it has no points");
+        bail!("{probe} has no points");
     };
     let series_at = [i128::from(first), i128::from(last)];
     let run_at = [i128::from(from_ns), i128::from(to_ns)];
     bail!(
-        "{probe}: its points cover {} to {}, but the run covers {} to {}: they do not overlap{}",
+        "{probe}: the points cover {} to {}, but the run covers {} to {}: these times do not \
+         overlap{}",
         utc(series_at[0]),
         utc(series_at[1]),
         utc(run_at[0]),
@@ -102,13 +103,14 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
         Some(quarters) => format!(
-            ". Shifted by {}{}:{:02} h, they would overlap. hint: is one of the two clocks in \
-             another time zone?",
+            ". Shifted by {}{}:{:02} h, they would overlap. hint: check whether one of the two \
+             clocks is in another time zone",
             if quarters < 0 { '-' } else { '+' },
             quarters.abs() / 4,
             quarters.abs() % 4 * 15
         ),
-        None => ". hint: is this the file of this run, and were both clocks right?".to_string(),
+        None => ". hint: check that this file belongs to the run, and that both clocks were right"
+            .to_string(),
     }
 }
 
@@ -168,7 +170,7 @@ impl Room {
         ensure!(
             count <= SERIES_COUNT_MAX,
             "has {count} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the \
-             series that you need"
+             required series"
         );
         Ok(())
     }
@@ -177,8 +179,7 @@ impl Room {
         self.points += 1;
         ensure!(
             self.points <= POINTS_COUNT_MAX,
-            "has more than the maximum of {POINTS_COUNT_MAX} points; hint: name the series that \
-             you need"
+            "has more than the maximum of {POINTS_COUNT_MAX} points; hint: name the required series"
         );
         Ok(())
     }
@@ -249,7 +250,7 @@ mod tests {
         let error = refused(&[NOON + 2 * HOUR, NOON + 2 * HOUR + 60]);
         assert!(
             error.contains(
-                "its points cover 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, but the run \
+                "the points cover 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, but the run \
                  covers 2026-11-21 12:00:00 UTC to 2026-11-21 12:10:00 UTC"
             ),
             "{error}"
@@ -264,8 +265,11 @@ mod tests {
             "{error}"
         );
         let error = refused(&[NOON - 500 * HOUR]);
-        assert!(error.contains("is this the file of this run"), "{error}");
-        assert_eq!(refused(&[]), "esxtop: it has no points");
+        assert!(
+            error.contains("check that this file belongs to the run"),
+            "{error}"
+        );
+        assert_eq!(refused(&[]), "esxtop has no points");
     }
 
     #[test]
@@ -289,7 +293,7 @@ mod tests {
         };
         room.point().unwrap();
         let error = room.point().unwrap_err().to_string();
-        assert!(error.contains("name the series that you need"), "{error}");
+        assert!(error.contains("name the required series"), "{error}");
         assert!(room.series(SERIES_COUNT_MAX + 1).is_err());
         assert!(unix_ns(-1.0, 1e9).is_err() && unix_ns(f64::NAN, 1e9).is_err());
         assert_eq!(unix_ns(1.5, 1e9).unwrap(), 1_500_000_000);

@@ -106,8 +106,8 @@ fn probes_are_wished_for() {
     assert_eq!(
         notes(&missing),
         [
-            "not measured on this target: `probes.hosts`, `probes.jvm`; detail of host-metrics; \
-             detail of jvm-metrics"
+            "cassay does not measure `probes.hosts`, `probes.jvm` on this target: detail of \
+             host-metrics; detail of jvm-metrics"
         ]
     );
 }
@@ -139,7 +139,7 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
     assert_eq!(
         notes(&missing),
         [
-            "no separate network for each host, no cpu-limit, no memory-limit, no volume, no \
+            "the hosts have no separate networks, no cpu-limit, no memory-limit, no volume, no \
              link-delay: detail of hosts"
         ]
     );
@@ -165,7 +165,7 @@ fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
     let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
         error.contains(
-            "no drop-page-cache (`data.page_cache: drop`): the nodes' machines are unreachable"
+            "no drop-page-cache (`data.page_cache: drop`): cassay cannot reach the nodes' machines"
         ),
         "{error}"
     );

@@ -162,7 +162,7 @@ mod tests {
     fn stand_ins_share_a_record_and_other_hosts_do_not() {
         let mut limited = machine("core:4 pu:1");
         limited.pus[3].allowed = false;
-        limited.notes.push("CPUs 3 may not be used here".to_owned());
+        limited.notes.push("CPUs 3 are not available here".to_owned());
         let hosts = [
             ("host1".to_owned(), machine("core:4 pu:1")),
             ("host2".to_owned(), limited),
@@ -175,7 +175,7 @@ mod tests {
             .map(|host| (host.name.as_str(), host.cpus.as_str()))
             .collect();
         assert_eq!(allowed, [("host1", "0-3"), ("host2", "0-2")]);
-        assert!(shared[0].notes.contains(&"CPUs 3 may not be used here".to_owned()));
+        assert!(shared[0].notes.contains(&"CPUs 3 are not available here".to_owned()));
         assert_eq!(records(&hosts, HostKind::Others).len(), 2);
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn records(
             let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
             places.map_err(anyhow::Error::msg)?
         }
-        // Other missing answers say nothing about the places of the nodes.
+        // Other missing answers show nothing about the places of the nodes.
         None => running.cluster.places()?,
     };
     if places.is_empty() {

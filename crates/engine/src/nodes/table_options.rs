@@ -2,7 +2,7 @@
 //! another tool. Each is then looked up in the server's schema.
 //!
 //! Invariant: only requested options are checked. An existing keyspace may have another replication
-//! than the one that cassay would give to a new keyspace.
+//! than a new keyspace of cassay.
 
 use cassandra::SchemaOption;
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 //!
 //! A place is a random token, and selects the partition that follows it. The size of a partition
 //! does not depend on the part of the ring before it. So the sampling finds large partitions as
-//! often as small ones. A partition that it finds twice counts once.
+//! often as small partitions. A partition that it finds twice counts once.
 
 use anyhow::{Result, bail};
 use cassandra::Session;
@@ -61,13 +61,13 @@ impl Sampling<'_> {
         let name = format!("{}.{}", sample.keyspace, sample.table);
         if partitions.is_empty() {
             bail!(
-                "{name} has no rows: no partition was found at {} places of its ring\nhint: name \
-                 a table that has rows, or the keys in a CSV",
+                "{name} has no rows: cassay found no partition at {} places of its ring\nhint: \
+                 name a table that has rows, or the keys in a CSV",
                 self.keys
             );
         }
         say(&format!(
-            "{name}: took the keys of {} from its ring, reading {} in {seconds:.1} s",
+            "{name}: took the keys of {} from its ring, and read {} in {seconds:.1} s",
             counted(partitions.len() as u64, "partition"),
             counted(rows_read, "row"),
         ));
@@ -143,7 +143,7 @@ impl<'a> Taker<'a> {
     /// Waits until the reader may request the next partition.
     fn pace(&mut self) -> Result<()> {
         if self.sampling.stop.load(Ordering::Relaxed) {
-            bail!("interrupted while the keys of {} were taken", self.name);
+            bail!("interrupted while cassay took the keys of {}", self.name);
         }
         let due_ns = self.asked.saturating_mul(clock::SECOND_NS) / self.sampling.keys_per_s;
         let passed_ns = clock::now_ns() - self.begin_ns;

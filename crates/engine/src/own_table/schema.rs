@@ -83,9 +83,8 @@ fn partitioner(session: &mut Session) -> Result<()> {
     let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
     if !name.ends_with(PARTITIONER) {
         bail!(
-            "{} places partitions by {name}, but keys can be taken only from a ring of \
-             {PARTITIONER}\nhint: name the keys in a CSV: `workload: {{keys: {{file: \
-             keys.csv}}}}`",
+            "{} places partitions by {name}, but cassay can take keys only from a ring of \
+             {PARTITIONER}\nhint: name the keys in a CSV: `workload: {{keys: {{file: keys.csv}}}}`",
             session.node()
         );
     }

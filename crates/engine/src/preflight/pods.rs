@@ -23,7 +23,7 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
             let namespace = asked.0.namespace_or_default()?;
             refused.extend(missing.iter().map(|missing| {
                 format!(
-                    "you {missing}, which `{path}` needs; `cassay kubernetes rbac --for {} \
+                    "you {missing}, which `{path}` requires; `cassay kubernetes rbac --for {} \
                      --namespace {namespace}` prints the whole role",
                     purpose.name()
                 )

@@ -81,9 +81,9 @@ impl HostReadings {
             .collect()
     }
 
-    /// Returns the readings of a host's disks. It leaves out devices that pass requests on to
-    /// others, because their requests would count twice. They count if the host has no other
-    /// device, such as the volume of a part of this machine.
+    /// Returns the readings of a host's disks. It omits devices that pass requests on to others,
+    /// because their requests would count twice. They count if the host has no other device, such
+    /// as the volume of a part of this machine.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
         let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));

@@ -1,5 +1,6 @@
 //! Keeps the readings for rules and costs in constant memory: a day has a million of them.
 
+use analysis::limits::{self, WindowSeries};
 use cassandra::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
@@ -25,6 +26,10 @@ pub const DISK_WRITES: &str = "iostat.w/s";
 /// holds one reading.
 pub const STRETCHES_MAX: usize = 4096;
 
+/// Maximum number of stretches of a series for the limits of resources. There are some hundred
+/// series.
+const LIMIT_STRETCHES_MAX: usize = 512;
+
 /// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
 /// the probe [`OTHERS`].
 #[derive(Default)]
@@ -33,11 +38,14 @@ pub struct KeptReadings {
     pub(super) base_ns: Option<u64>,
     /// Series, by probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
+    /// Series for the limits of resources, by name and place.
+    pub(super) limits: BTreeMap<(String, String), Bins>,
 }
 
 impl KeptReadings {
     /// Takes a reading if it belongs to a kept series.
     pub fn push(&mut self, reading: &Reading) {
+        self.push_for_limits(reading);
         let is_kept = reading.probe == OTHERS
             || matches!(&*reading.name, PENDING | STEAL)
             || STILL.contains(&&*reading.name)
@@ -52,6 +60,32 @@ impl KeptReadings {
         let key = names.map(str::to_owned).into();
         let bins = self.series.entry(key).or_insert_with(|| Bins::new(STRETCHES_MAX));
         bins.push(t_s, reading.value);
+    }
+
+    /// Takes a reading that the decision table of limits needs. The probe of other programs also reads
+    /// the pressure of the machine, as the hosts' probe does.
+    fn push_for_limits(&mut self, reading: &Reading) {
+        let is_twin = reading.probe == OTHERS && !reading.name.starts_with("cpu.");
+        if is_twin || !limits::is_needed(&reading.name) {
+            return;
+        }
+        let base_ns = *self.base_ns.get_or_insert(reading.at_ns);
+        let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
+        let key = (reading.name.to_string(), reading.place.to_string());
+        let bins = self.limits.entry(key).or_insert_with(|| Bins::new(LIMIT_STRETCHES_MAX));
+        bins.push(t_s, reading.value);
+    }
+
+    /// Returns the readings for the limits of resources within a window of the monotonic clock.
+    pub fn for_limits(&self, (from_ns, to_ns): (u64, u64)) -> Vec<WindowSeries<'_>> {
+        let window = self.since_s(from_ns)..=self.since_s(to_ns);
+        let inside = |bin: &&Bin| window.contains(&((bin.first_s + bin.last_s) / 2.0));
+        let all = self.limits.iter().map(|((name, place), bins)| WindowSeries {
+            name,
+            place,
+            bins: bins.bins().filter(inside).copied().collect(),
+        });
+        all.filter(|series| !series.bins.is_empty()).collect()
     }
 
     /// Converts a time of the monotonic clock to seconds after the first reading.

@@ -48,7 +48,8 @@ impl TrialRun<'_> {
                 is_said = true;
                 let seconds = RECKONING.as_secs();
                 events(Event::Said(format!(
-                    "estimating the bytes of a write, for {seconds} s at most: its values are large"
+                    "estimating the bytes of a write for at most {seconds} s, because its values \
+                     are large"
                 )));
             }
             !deadline.passed()

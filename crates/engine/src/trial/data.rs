@@ -107,8 +107,8 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Rests after a trial with too much load, whose abandoned operations time out on the nodes.
-    /// The null target has no work left after its last response.
+    /// Waits after a trial with too much load, so that its abandoned operations time out on the
+    /// nodes. The null target has no work left after its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);
@@ -278,7 +278,7 @@ impl TrialRun<'_> {
         let at_first = reached(&running.cluster.data_use(&keyspace)?)?;
         ensure!(
             at_first < 1.0,
-            "the nodes already hold the amount that the study should load, before the load begins"
+            "the nodes already hold the required amount of data before the load begins"
         );
         let (mut rows, mut share): (u64, f64) = (0, at_first);
         let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
@@ -307,8 +307,8 @@ impl TrialRun<'_> {
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
-            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows the nodes hold {:.0} % of the amount \
-             to load; does another program remove data?",
+            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows, the nodes hold {:.0} % of the amount \
+             to load\nhint: check whether another program removes data",
             share * 100.0
         )
     }
@@ -343,7 +343,7 @@ impl TrialRun<'_> {
         }
         let retries = offered.tally.retries();
         if retries > 0 {
-            let text = format!("{retries} writes of the load were tried again, and succeeded");
+            let text = format!("cassay retried {retries} writes of the load, and they succeeded");
             (self.events)(Event::Said(text));
         }
         running.written = offered.summary.ledger.clone().map(EarlierWrites::by_load);
@@ -369,8 +369,8 @@ impl TrialRun<'_> {
         let can = running.cluster.can(Capability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
             bail!(
-                "`data.settle: compactions` was requested, but the target cannot report the end \
-                 of compactions; use `auto` or `none`"
+                "`data.settle: compactions` is impossible, because the target cannot report the \
+                 end of compactions: use `auto` or `none`"
             );
         }
         Ok(can)
@@ -435,7 +435,7 @@ impl TrialRun<'_> {
     /// Restores the data of the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
-        let name = kept.context("the snapshot of this data was not made")?.name.clone();
+        let name = kept.context("cassay has not created the snapshot of this data")?.name.clone();
         let how = match self.settings.data.restore {
             RestoreMethod::Online => RestoreHow::Online,
             RestoreMethod::Offline => RestoreHow::Offline,

@@ -41,7 +41,7 @@ const CLIENT: &str = "client";
 /// Values that may grow: the series, the series of its limit, and a description in case the series
 /// is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
-    (PENDING, None, "compactions that are owed"),
+    (PENDING, None, "pending compactions"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
     (ANONYMOUS, None, "the memory of the nodes' processes"),
     ("jvm.buffers.direct.used", None, "direct buffers"),

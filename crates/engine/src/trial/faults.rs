@@ -106,8 +106,8 @@ impl<'a> Faults<'a> {
         outlook.collect()
     }
 
-    /// Returns the nodes that are down because of a fault. The engine does not ask at every tick
-    /// how they ended.
+    /// Returns the nodes that are down because of a fault. The engine does not query their results
+    /// at every tick.
     pub fn away(&self) -> Vec<&str> {
         let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
         let numbers = self.open.keys().filter(takes_away);
@@ -179,8 +179,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "not injected: it was due at {} s of the window, and the rest was too short for \
-                 its {} s (earlier faults took longer, or the load ended)",
+                "cassay did not inject it: the fault was due at {} s of the window, and the rest \
+                 was too short for its {} s (earlier faults took longer, or the load ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),
@@ -203,7 +203,7 @@ impl<'a> Faults<'a> {
                     // The thread has panicked without healing. The fault's agent will heal the
                     // fault when its time limit expires.
                     Err(TryRecvError::Disconnected) => {
-                        anyhow::bail!("the thread of a fault has ended before it")
+                        anyhow::bail!("the thread of a fault ended too early")
                     }
                 };
                 let happened = self.hear(number, told, running, state)?;
@@ -220,7 +220,7 @@ impl<'a> Faults<'a> {
         self.open.keys().for_each(|number| self.heal(*number));
         while let Some((number, open)) = self.open.first_key_value() {
             let (number, told) = (*number, open.told.recv());
-            let told = told.context("the thread of a fault has ended before it")?;
+            let told = told.context("the thread of a fault ended too early")?;
             self.hear(number, told, running, state)?;
         }
         Ok(())
@@ -277,7 +277,7 @@ impl<'a> Faults<'a> {
         };
         state.finding.faults.push(record);
         running.took_releases(&releases)?;
-        // The processes of an attached cluster are looked up each time.
+        // cassay finds the processes of an attached cluster each time.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();
@@ -310,7 +310,7 @@ impl FaultTarget {
         let host_of = |node: usize| -> Result<Hit> {
             let name = &running.cluster.nodes()[node].host;
             let index = hosts.iter().position(|host| host == name);
-            let missing = || format!("the machine of {name} is out of reach");
+            let missing = || format!("cassay cannot reach the machine of {name}");
             Ok(Hit::Host(index.with_context(missing)?))
         };
         let hit = match (&fault.hit, fault.kind.place) {
@@ -359,7 +359,7 @@ impl FaultTarget {
 /// most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
     let token = workload::hottest_token(program)
-        .context("the workload has no partition that is hotter than others")?;
+        .context("no partition of the workload is hotter than the others")?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
     let first = replicas.first().copied();
     first.with_context(|| format!("no node holds the token {token} of the hottest partition"))

@@ -88,14 +88,13 @@ impl TrialRun<'_> {
             endurance,
             ..known
         };
-        judged(
-            TrialFinding {
-                drift: tally.window.drift(limits.drift_share),
-                best_ops_per_s: tally.window.ops_per_s.iter().copied().reduce(f64::max),
-                ..with_figures(finding, evidence.offered, &tally, &self.program)
-            },
-            &judgement,
-        )
+        let finding = TrialFinding {
+            drift: tally.window.drift(limits.drift_share),
+            best_ops_per_s: tally.window.ops_per_s.iter().copied().reduce(f64::max),
+            ..with_figures(finding, evidence.offered, &tally, &self.program)
+        };
+        let limits = self.limits(running, state, &judgement, &finding);
+        judged(TrialFinding { limits, ..finding }, &judgement)
     }
 
     /// Returns the record of the long window of an endurance study.
@@ -138,7 +137,7 @@ impl TrialRun<'_> {
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of {}: its counts started again",
+                "{} of {}: its counters restarted",
                 fault.kind.name,
                 fault.place()
             ))),

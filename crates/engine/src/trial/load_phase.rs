@@ -52,7 +52,7 @@ impl World for Offering<'_, '_> {
                 interval,
             } => {
                 let kept = state.writer.write_interval(phase, &interval);
-                kept.context("keep an interval")?;
+                kept.context("store an interval")?;
                 state.keep_clients(self.load.take_seconds(), &interval)?;
                 if interval.draining {
                     state.timeline.begin_drain(interval.start_ns);
@@ -170,8 +170,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. For each
-    /// interval, `decide` names its phase and decides if the load continues.
+    /// Applies load until the limit of the offer, `decide`, Ctrl-C or a dead node ends the load.
+    /// For each interval, `decide` names its phase and decides if the load continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
@@ -253,7 +253,7 @@ impl TrialRun<'_> {
         let variant = self.trial.variant;
         fleet_use::prepare(&shared.clients, self.study, variant, &self.program, running)
             .and_then(|()| shared.clients.start(config))
-            .context("offer load by several clients")
+            .context("apply load with several clients")
     }
 
     /// Records the measured window. Returns the end of the trial if the window was cut short.
@@ -284,7 +284,7 @@ impl TrialRun<'_> {
 /// Describes a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
-        // A guard that exists only because of the target.
+        // The guard of the target adds this phase, so the plan does not contain it.
         PhaseKind::Warmup => "the load rises slowly",
         _ => "",
     }

@@ -75,13 +75,13 @@ mod tests {
         assert!(
             steady
                 .1
-                .contains("cannot be judged: the readings of node2 on db2 are lost: the agent"),
+                .contains("not judged: the readings of node2 on db2 are lost: the agent"),
             "{}",
             steady.1
         );
         assert_eq!(recorded.0, RuleOutcome::Warn);
         assert!(
-            recorded.1.contains("not on record: the logs of node2 on db2 are lost"),
+            recorded.1.contains("not recorded: the logs of node2 on db2 are lost"),
             "{}",
             recorded.1
         );

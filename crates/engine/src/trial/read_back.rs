@@ -48,7 +48,7 @@ impl TrialRun<'_> {
     }
 
     /// Sets the known earlier writes before the main stage begins. If the trial reads all rows
-    /// back, the writes of the stage are known, and earlier ones are not needed.
+    /// back, the writes of the stage are known, and earlier writes are not required.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
@@ -128,7 +128,7 @@ impl TrialRun<'_> {
         }
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
-                "not all rows could be read back: {errors}"
+                "cassay could not read back all rows: {errors}"
             )));
         }
         Ok(self.cut(offered.cut, state))
@@ -141,7 +141,7 @@ impl TrialRun<'_> {
         self.name(untimed, &mut state.finding.verify.missed_rows);
     }
 
-    /// Adds wrong rows to the named ones, without duplicates: the number, the kind of loss, and the
+    /// Adds wrong rows to the named rows, without duplicates: the number, the kind of loss, and the
     /// time at which the last missed write was acknowledged, s since the start line.
     fn name(
         &self,

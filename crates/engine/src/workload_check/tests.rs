@@ -110,7 +110,7 @@ fn where_all_tables_are_there_they_are_asked_as_they_are() {
     assert_eq!(said, [(7, 46), (9, 46)], "{}", prepared.mistakes);
     assert_eq!(
         prepared.mistakes.list[0].message,
-        "the server requires text here, but `b` is generated as int"
+        "the server requires text here, but the workload generates `b` as int"
     );
 }
 

@@ -62,7 +62,7 @@ impl CommandFault {
             Some(1) => false,
             Some(code) => bail!("{name} ended with {code}: {}", done.said),
             None => bail!(
-                "{name} was killed, at the latest after {limit:?}: {}",
+                "cassay killed {name} after at most {limit:?}: {}",
                 done.said
             ),
         };

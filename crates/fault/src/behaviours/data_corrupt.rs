@@ -37,7 +37,7 @@ impl Rot {
         match world.see(ExecutedBy::Node(self.node), sight)? {
             QueryAnswer::Bytes { on_disk, .. } => match on_disk {
                 Ok(bytes) => Ok(bytes.0),
-                Err(number) => anyhow::bail!("it cannot be read: error {number}"),
+                Err(number) => anyhow::bail!("cassay cannot read it: error {number}"),
             },
             other => Err(observation::other_answer(&other)),
         }
@@ -59,7 +59,7 @@ impl Rot {
             broken: Some(is_other),
             whole: Some(!is_other),
             words: if is_other {
-                format!("{BYTES} bytes of {name} at {at} are others than before")
+                format!("{BYTES} bytes of {name} at {at} differ from before")
             } else {
                 format!("{name} is unchanged")
             },
@@ -69,7 +69,7 @@ impl Rot {
 
 impl Fault for Rot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (path, at, _) = self.file.clone().context("no file of data was chosen")?;
+        let (path, at, _) = self.file.clone().context("cassay chose no data file")?;
         let what = Injection::DiskCorrupt {
             path,
             at,

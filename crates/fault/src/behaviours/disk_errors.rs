@@ -62,8 +62,8 @@ impl Failing {
                 broken: Some(on_disk.is_err()),
                 whole: Some(on_disk.is_ok()),
                 words: match on_disk {
-                    Ok(_) => format!("{name} can be read"),
-                    Err(number) => format!("{name} cannot be read (error {number})"),
+                    Ok(_) => format!("cassay can read {name}"),
+                    Err(number) => format!("cassay cannot read {name} (error {number})"),
                 },
             }),
             other => Err(observation::other_answer(&other)),
@@ -73,7 +73,7 @@ impl Failing {
 
 impl Fault for Failing {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (path, at) = self.file.clone().context("no file of data was chosen")?;
+        let (path, at) = self.file.clone().context("cassay chose no data file")?;
         let nodes = world.nodes();
         let host = nodes
             .get(self.node)

@@ -68,7 +68,7 @@ impl Fault for PowerOff {
         let on = self.ha_on.unwrap_or((self.host + 1) % hosts.len().max(1));
         anyhow::ensure!(
             on != self.host && on < hosts.len(),
-            "the nodes of host{} cannot be started on host{}",
+            "cassay cannot start the nodes of host{} on host{}",
             self.host + 1,
             on + 1
         );
@@ -92,7 +92,7 @@ impl Fault for PowerOff {
         world.inject(ExecutedBy::Host(on), adopt, &nodes, within)?;
         self.is_moved = true;
         Ok(format!(
-            "its nodes are started on host{}, with their volume",
+            "cassay starts its nodes on host{}, with their volume",
             on + 1
         ))
     }

@@ -53,7 +53,7 @@ impl Slow {
         });
         let stated = self.rate as f64;
         Ok(Observation {
-            // The burst makes the transfer look faster.
+            // Because of the burst, the transfer seems faster.
             broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             words: format!(

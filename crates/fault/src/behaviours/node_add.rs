@@ -61,7 +61,7 @@ impl NodeAdd {
             return Ok(Observation {
                 broken: Some(false),
                 whole: Some(true),
-                words: "it was not started".to_owned(),
+                words: "cassay did not start it".to_owned(),
             });
         };
         let state = match world.see(ExecutedBy::Host(self.host), Query::Process(process))? {
@@ -72,7 +72,7 @@ impl NodeAdd {
             broken: Some(state.is_some()),
             whole: Some(state.is_none()),
             words: match state {
-                Some(state) => format!("the kernel calls its process {state}"),
+                Some(state) => format!("the kernel reports its process as {state}"),
                 None => "its process no longer exists".to_owned(),
             },
         })
@@ -109,7 +109,7 @@ impl Fault for NodeAdd {
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        let node = self.joined.context("it was not started")?;
+        let node = self.joined.context("cassay did not start it")?;
         observation::still_starting(world, node, "it")?;
         // A node that does not answer yet is still starting.
         match self.has_joined(world, node) {

@@ -1,6 +1,6 @@
 //! A node whose wall clock is ahead of the others: its writes have timestamps in the future, and
-//! win over later acknowledged ones. A process keeps its clock offset, so the node restarts for the
-//! fault and again for healing.
+//! take precedence over later acknowledged writes. A process keeps its clock offset, so the node
+//! restarts for the fault and again for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
@@ -42,7 +42,7 @@ impl ClockShift {
         Ok(Observation {
             broken: Some(is_off(least) && is_off(most)),
             whole: Some(!is_off(least) && !is_off(most)),
-            words: format!("it returns a time to a client that is {words}"),
+            words: format!("the time that it returns to a client is {words}"),
         })
     }
 }

@@ -83,7 +83,7 @@ impl Compact {
             return Ok(Observation {
                 broken: Some(false),
                 whole: Some(true),
-                words: "it was not asked to compact".to_owned(),
+                words: "cassay did not tell it to compact".to_owned(),
             });
         }
         let at_work = self.at_work(world, limit)?;
@@ -132,7 +132,7 @@ impl Fault for Compact {
         self.before = by_table(world.data_files(node, &keyspaces, None)?);
         anyhow::ensure!(
             !self.before.is_empty(),
-            "{} has no data on this node to compact",
+            "{} has no data to compact on this node",
             keyspaces.join(", ")
         );
         self.task.keyspaces = keyspaces;

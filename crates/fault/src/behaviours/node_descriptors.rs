@@ -1,5 +1,5 @@
-//! A node without free file descriptors: open connections continue, the node accepts no new ones,
-//! and operations that need a new file fail.
+//! A node without free file descriptors: open connections continue, the node accepts no new
+//! connections, and operations that need a new file fail.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -27,7 +27,7 @@ impl Descriptors {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
                 broken: Some(free < FEW),
                 whole: Some(free >= FEW),
-                words: format!("its process has {open} files open and may open {free} more"),
+                words: format!("its process has {open} open files and may open {free} more"),
             }),
             other => Err(observation::other_answer(&other)),
         }

@@ -1,5 +1,5 @@
 //! A node that is up but silent: its JVM is stopped (SIGSTOP) and continued (SIGCONT). Connections
-//! remain open, and the kernel accepts new ones, but they get no answers.
+//! remain open, and the kernel accepts new connections, but clients get no answers.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};

@@ -56,7 +56,7 @@ impl Fault for NodeRemove {
         let Ok(known) = ring::member(world, by, self.node, LIMIT) else {
             return Ok(Work::Going);
         };
-        let known = known.context("the others do not list it")?;
+        let known = known.context("the other nodes do not list it")?;
         if known.standing != MemberStatus::Down {
             return Ok(Work::Going);
         }

@@ -67,7 +67,7 @@ impl Repair {
         }
         match (answered_count, failed) {
             (0, Some(error)) => Err(error),
-            (0, None) => anyhow::bail!("there is no other node that could have replicas"),
+            (0, None) => anyhow::bail!("no other node can have replicas"),
             _ => Ok(all),
         }
     }

@@ -45,7 +45,8 @@ impl Slow {
             broken: Some(cores <= self.cores * BROKEN_BELOW),
             whole: Some(cores >= self.cores * WHOLE_ABOVE),
             words: format!(
-                "its host gets {cores:.2} cores when it needs more (the quota of the fault: {:.2})",
+                "its host gets only {cores:.2} cores when it needs more (the quota of the fault: \
+                 {:.2})",
                 self.cores
             ),
         })

@@ -41,10 +41,10 @@ impl Snapshot {
             broken: Some(!files.is_empty()),
             whole: Some(files.is_empty()),
             words: if files.is_empty() {
-                "there is no snapshot on its disk".to_owned()
+                "its disk contains no snapshot".to_owned()
             } else {
                 format!(
-                    "there is a snapshot on its disk: {} of {}, {} bytes",
+                    "its disk contains a snapshot: {} of {}, {} bytes",
                     count(files.len(), "file"),
                     count(tables.len(), "table"),
                     files.iter().map(|file| file.bytes).sum::<u64>()

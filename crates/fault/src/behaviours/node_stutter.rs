@@ -49,9 +49,13 @@ impl Stutter {
             broken: Some(was_stopped && has_run),
             whole: Some(!was_stopped),
             words: match (was_stopped, has_run) {
-                (true, true) => "the kernel calls its process stopped, and then not".to_owned(),
-                (true, false) => "the kernel calls its process stopped all the time".to_owned(),
-                (false, _) => "the kernel never calls its process stopped".to_owned(),
+                (true, true) => {
+                    "the kernel reported its process as stopped, and then as running".to_owned()
+                }
+                (true, false) => {
+                    "the kernel reported its process as stopped for the whole time".to_owned()
+                }
+                (false, _) => "the kernel never reported its process as stopped".to_owned(),
             },
         }
     }

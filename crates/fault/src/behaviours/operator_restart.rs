@@ -105,7 +105,7 @@ impl Restart {
             words: if self.before.is_empty() {
                 format!("the cluster reports: {ready}")
             } else {
-                let anew = of(&others, "no pod was replaced", "made anew");
+                let anew = of(&others, "the operator replaced no pod", "made anew");
                 format!("the cluster reports: {anew}, {ready}")
             },
         })

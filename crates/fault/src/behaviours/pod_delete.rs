@@ -41,7 +41,7 @@ impl Fault for Delete {
     }
 
     fn healing(&self) -> &'static str {
-        "the pod's controller creates another one"
+        "the pod's controller creates another pod"
     }
 
     fn is_ours(&self) -> bool {

@@ -1,5 +1,5 @@
 //! A rolling configuration change: each node restarts with changed settings, and later with its
-//! former ones in the same way.
+//! earlier settings in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
@@ -44,7 +44,7 @@ struct Change {
     within: Duration,
 }
 
-/// Compares a node's settings with the requested ones.
+/// Compares a node's settings with the requested settings.
 fn shown(
     world: &mut dyn Client,
     node: usize,
@@ -93,7 +93,7 @@ impl Change {
                 Err(error) => {
                     // A restarting node shows no settings.
                     is_whole = Some(false);
-                    said.push(format!("{name} shows no settings ({error:#})"));
+                    said.push(format!("{name} reports no settings ({error:#})"));
                     continue;
                 }
             };
@@ -144,10 +144,8 @@ impl Fault for Change {
             world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: usize| {
-            let proofs = shown(world, node, yaml, LIMIT).context(
-                "ask for the running \
-                                                                  configuration",
-            )?;
+            let proofs =
+                shown(world, node, yaml, LIMIT).context("request the running configuration")?;
             match is_changed(&proofs) {
                 Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
                 _ => Ok(()),

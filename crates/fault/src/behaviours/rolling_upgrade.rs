@@ -63,7 +63,7 @@ enum Stage {
 
 impl Upgrade {
     fn to(&self) -> Result<&Release> {
-        self.to.as_ref().context("the fault names no release to upgrade to")
+        self.to.as_ref().context("the fault does not set the new release")
     }
 
     /// Returns the nodes to upgrade.
@@ -90,9 +90,9 @@ impl Upgrade {
         }
         let is_mixed = upgraded > 0 && upgraded < count;
         words.push(match (schemas.len(), is_mixed) {
-            (0 | 1, _) => "they agree on the schema".to_owned(),
-            (_, true) => "releases differ, and so do their versions of the schema".to_owned(),
-            (..) => "they do not agree on the schema".to_owned(),
+            (0 | 1, _) => "the nodes agree on the schema".to_owned(),
+            (_, true) => "releases differ, and so do their schema versions".to_owned(),
+            (..) => "the nodes do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
         // After a canary upgrade, the releases remain different, and so may the schema versions.
@@ -119,7 +119,7 @@ impl Upgrade {
         let Some(node) = chosen.get(at).copied() else {
             self.stage = Stage::Over;
             return Ok(Work::Done(format!(
-                "{} of {} nodes are Cassandra {}",
+                "{} of {} nodes run Cassandra {}",
                 chosen.len(),
                 world.nodes().len(),
                 self.to()?
@@ -232,12 +232,12 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
         return format!(
-            "no file was rewritten: it has {}, as before, which is a format that it writes",
+            "the node rewrote no file: it has {}, as before, which is a format that it writes",
             counted(after)
         );
     }
     format!(
-        "{gone} of {} were rewritten: the node had {}, and now has {}",
+        "the node rewrote {gone} of {}: it had {}, and now has {}",
         before.len(),
         counted(before),
         counted(after)
@@ -274,7 +274,7 @@ impl Fault for Upgrade {
 
     fn healing(&self) -> &'static str {
         match &self.way_back {
-            Some(_) => "nodes go back to their former release, the last one first",
+            Some(_) => "nodes go back to their earlier release, the last upgraded node first",
             None => "nodes keep the new release",
         }
     }
@@ -283,7 +283,7 @@ impl Fault for Upgrade {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Nodes(round) => self.proceed_with_nodes(world, round),
             Stage::Files(at, task) => self.proceed_with_files(world, at, task),
-            Stage::Over => Ok(Work::Done("it is over".to_owned())),
+            Stage::Over => Ok(Work::Done("the fault is over".to_owned())),
         }
     }
 

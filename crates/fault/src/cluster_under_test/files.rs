@@ -45,7 +45,7 @@ pub trait NodeFiles {
     /// Its host fails to do it.
     fn keep_files(&mut self, node: usize) -> Result<()>;
 
-    /// Replaces the files of a stopped node by the kept ones.
+    /// Replaces the files of a stopped node by the saved files.
     ///
     /// # Errors
     /// No files were kept, or its host fails to do it.

@@ -13,7 +13,7 @@ impl Client for Live {
         let address = self.node_handle(node)?.address;
         let stream = TcpStream::connect_timeout(&address, limit)
             .with_context(|| format!("connect to {address}"))?;
-        stream.set_nonblocking(true).context("look at a connection")?;
+        stream.set_nonblocking(true).context("check a connection")?;
         self.held = Some(stream);
         Ok(())
     }

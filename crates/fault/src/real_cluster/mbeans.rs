@@ -24,7 +24,7 @@ impl Mbeans for Live {
             return None;
         }
         let ended = self.at_work.remove(&node)?.join();
-        Some(ended.unwrap_or_else(|_| Err(anyhow!("the thread of an operation has panicked"))))
+        Some(ended.unwrap_or_else(|_| Err(anyhow!("the thread of an operation panicked"))))
     }
 
     fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {

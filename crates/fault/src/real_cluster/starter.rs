@@ -20,12 +20,12 @@ impl Starter for Live {
 
     fn upgrade(&mut self, node: usize, to: &Release) -> Result<Injection> {
         let found = self.handles.nodes.get_mut(node);
-        found.with_context(|| format!("there is no node {}", node + 1))?.upgrade(to)
+        found.with_context(|| format!("node {} does not exist", node + 1))?.upgrade(to)
     }
 
     fn downgrade(&mut self, node: usize) -> Result<Injection> {
         let found = self.handles.nodes.get_mut(node);
-        found.with_context(|| format!("there is no node {}", node + 1))?.downgrade()
+        found.with_context(|| format!("node {} does not exist", node + 1))?.downgrade()
     }
 
     fn killing(&self, node: usize) -> Result<Injection> {

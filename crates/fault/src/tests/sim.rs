@@ -155,8 +155,8 @@ impl Sim {
         })
     }
 
-    /// Returns true if machines drop packets from another host or the client to a port of host
-    /// `to`, or the answers.
+    /// Returns true if a machine drops packets to `port` of host `to`, or the responses. The
+    /// packets come from another host or the client.
     fn is_lost(&self, from: Option<usize>, to: usize, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {

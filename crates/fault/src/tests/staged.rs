@@ -10,7 +10,7 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
-    let said = "it returns a time to a client that is 60000 ms ahead of the client's";
+    let said = "the time that it returns to a client is 60000 ms ahead of the client's";
     assert_eq!(steps[2].words, said);
     assert!(steps.last().unwrap().words.contains("0 ms ahead of the client's"));
 
@@ -41,9 +41,9 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         unreachable!()
     };
     assert!(restarted.at_ns - healing.at_ns >= 60 * S, "{outcome:#?}");
-    let why = "it answers clients, and all others consider it down";
+    let why = "it answers clients, but all other nodes consider it down";
     assert!(restarted.words.ends_with(why), "{restarted:?}");
-    let up = "the others report it as up and normal";
+    let up = "the other nodes report it as up and normal";
     assert!(whole.words.contains(up), "{whole:?}");
 }
 
@@ -100,7 +100,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();
     assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
 
-    // A node that has not joined by then has no data to stream back.
+    // A node that has not joined in this time has no data to stream back.
     let (verdict, steps, sim) = add(60 * S);
     assert_eq!(
         verdict,
@@ -131,7 +131,7 @@ fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
             assert_eq!(told.words, words);
         }
         let done = said(FaultStep::Done).unwrap();
-        assert!(done.words.contains("it has left the ring"), "{done:?}");
+        assert!(done.words.contains("the node left the ring"), "{done:?}");
         assert!(done.words.contains("no member"), "{name}: {done:?}");
         assert!(done.at_ns >= sim.at_work[0].2, "{name}: {steps:#?}");
     }

@@ -35,7 +35,7 @@ pub(super) struct Works {
     refuses: Option<usize>,
     /// Release of each node, and the one it will be started as.
     pub releases: [&'static str; 3],
-    /// Nodes keep their release in any case.
+    /// Nodes always keep their release.
     pub stays: bool,
     /// Short upgrade steps that nodes have performed.
     pub told: Vec<UpgradeStep>,
@@ -373,7 +373,7 @@ fn a_task_that_is_not_over_in_time_is_reported_and_stopped() {
         );
         assert_eq!(words(&steps)[2..], ["unfinished", "healing", "whole"]);
         assert!(
-            steps[2].words.starts_with("it did not finish in time"),
+            steps[2].words.starts_with("the fault did not finish in time"),
             "{steps:#?}"
         );
         assert_eq!(
@@ -391,7 +391,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
         steps.iter().filter(|step| step.what == FaultStep::Acted).collect();
     for (index, step) in acted.iter().enumerate() {
         assert!(
-            step.words.starts_with(&format!("node{} was", index + 1)),
+            step.words.starts_with(&format!("cassay stopped node{}", index + 1)),
             "{steps:#?}"
         );
         assert!(step.at_ns >= (index as u64 + 1) * S / 2, "{steps:#?}");

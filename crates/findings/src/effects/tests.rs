@@ -35,15 +35,15 @@ fn says(found: &FindingsRecord, expect: Expect) {
     let said: Vec<&str> = found
         .answer
         .iter()
-        .take_while(|s| !s.contains(" did "))
+        .take_while(|s| !s.contains(" achieved "))
         .map(String::as_str)
         .collect();
     let said = said
         .join("\n")
         .replace("; ", ";\n  ")
         .replace(" interact: ", " interact:\n  ")
-        .replace("could be shown: ", "could be shown:\n  ")
-        .replace(": no effect", ":\n  no effect")
+        .replace("on throughput: ", "on throughput:\n  ")
+        .replace(": the run shows no effect", ":\n  the run shows no effect")
         .replace(" (", "\n  (");
     expect.assert_eq(&format!("{said}\n"));
 }
@@ -84,7 +84,7 @@ fn a_planted_interaction_is_named_first() {
     );
 }
 
-/// A study that may stop at any look has looked more than once: the same five blocks say less.
+/// A study that may stop at any look has looked more than once: the same five blocks prove less.
 #[test]
 fn effects_of_a_sequential_study_hold_over_all_looks() {
     let once = study(5, &format!("{MATRIX}{FIXED}"));
@@ -120,9 +120,9 @@ fn axes_that_do_not_act_on_each_other_are_said_to_be_free() {
         expect![[r#"
         At 32 threads, heap: “large” instead of “small” changes throughput by +10.0 %
           (95 %: +9.7 to +10.3 %), on average over sync.
-        sync: “batch” instead of “periodic” makes no difference that matters to throughput: +0.0 %
+        sync: “batch” instead of “periodic” makes no relevant difference to throughput: +0.0 %
           (95 %: -0.1 to +0.1 %), on average over heap.
-        No interaction that matters
+        No relevant interaction
           (within ±3 %): heap “large” with sync “batch”, +0.0 %
           (95 %: -0.4 to +0.4 %).
     "#]],
@@ -138,14 +138,15 @@ fn an_interaction_hidden_by_noise_is_not_resolved() {
         &found,
         expect![[r#"
             At 32 threads, heap:
-              no effect of “large” instead of “small” on throughput could be shown:
+              the run shows no effect of “large” instead of “small” on throughput:
               +10.4 %, anything from -13.1 to +40.3 %, on average over sync;
-              29 blocks would settle it.
+              29 blocks would decide.
             sync:
-              no effect of “batch” instead of “periodic” on throughput could be shown:
+              the run shows no effect of “batch” instead of “periodic” on throughput:
               -5.1 %, anything from -13.6 to +4.3 %, on average over heap;
-              19 blocks would settle it.
-            Whether these interact is not resolved: heap “large” with sync “batch”, -0.7 %
+              19 blocks would decide.
+            The run does not show whether these interact:
+              heap “large” with sync “batch”, -0.7 %
               (95 %: -33.4 to +48.0 %).
         "#]],
     );

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use store::Trial;
 use store::record::NodesRecord;
 
-/// Probe that asks the database.
+/// Probe that queries the database.
 const PROBE: &str = "cassandra";
 /// Series that every reading of the MBeans contains.
 const EVERY_LOOK: &str = "hints.in_progress";

@@ -35,7 +35,7 @@ struct Second {
 
 /// Intervals of the window, by their numbers in rising order.
 pub enum Stretch {
-    /// Only the listed ones.
+    /// Only the listed names.
     These(Vec<usize>),
     /// All in the range.
     All(Range<usize>),

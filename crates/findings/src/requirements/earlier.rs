@@ -70,13 +70,12 @@ fn earlier(
     }
     // A name, not a path: a study reads nothing else.
     if name.starts_with('/') || name.split('/').any(|part| part == "..") {
-        bail!("`require.not_worse_than: {name}` is a path; it is the name of a run or a tag");
+        bail!("`require.not_worse_than: {name}` is a path; write the name of a run or a tag");
     }
-    let run = store::find(results, name).with_context(|| {
-        format!("find the run that is named by `require.not_worse_than: {name}`")
-    })?;
+    let run = store::find(results, name)
+        .with_context(|| format!("find the run of `require.not_worse_than: {name}`"))?;
     if run.findings.is_none() {
-        bail!("`require.not_worse_than: {name}` is a run that is not finished");
+        bail!("`require.not_worse_than: {name}` is an unfinished run");
     }
     Ok(Some(Earlier { run, says: None }))
 }
@@ -85,7 +84,7 @@ fn earlier(
 fn which(run: &Run, well: DidWell) -> String {
     let did = match well {
         DidWell::Met => "met its requirements",
-        DidWell::MissedNone => "missed none of its requirements (none met all of them for certain)",
+        DidWell::MissedNone => "missed none of its requirements (no run certainly met all of them)",
     };
     format!("Compared with {}, the last run that {did}.", name_of(run))
 }
@@ -112,7 +111,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
             continue;
         };
         said.extend(says);
-        let before = run.findings.as_ref().context("it has no findings")?;
+        let before = run.findings.as_ref().context("the run has no findings")?;
         records.extend(beside(variant, name_of(&run), [before, found]));
     }
     found.requirements.extend(records);
@@ -124,7 +123,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
 /// Says that the study has no run to compare with.
 fn none_is_good(study: &Study) -> String {
     format!(
-        "No earlier usable run of {} met its requirements, so there is nothing to compare with \
+        "No earlier usable run of {} met its requirements, so cassay compares nothing \
          (`require.not_worse_than: latest`).",
         study.name
     )
@@ -212,7 +211,7 @@ impl Beside<'_> {
         let number = match (before, compared) {
             (_, Some(compared)) => number(&compared, is_latency),
             (None, None) => undecided("the earlier run has no such point"),
-            (Some(_), None) => undecided("one of the two has no usable trial there"),
+            (Some(_), None) => undecided("one of the two runs has no usable trial at this point"),
         };
         // With an interval, the estimate alone decides nothing: of two equal runs, one is always
         // slower.
@@ -280,7 +279,7 @@ fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     has_none.then(|| {
         format!(
             "`require.not_worse_than: latest`: {} has no earlier usable run in {} that met its \
-             requirements; there is nothing to compare with",
+             requirements, so cassay compares nothing",
             study.name,
             results.display()
         )

@@ -82,7 +82,7 @@ impl PendingRequirement<'_> {
             _ => self.limit.value().to_string(),
         };
         let found = match number.value {
-            None => "is not known".to_owned(),
+            None => "is unknown".to_owned(),
             Some(value) => format!("is {}{}{}", value.sign(), write(value.least()), self.unit),
         };
         let interval = match number.ci95 {
@@ -102,7 +102,7 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// For example `missed`, or `cannot be told (its interval contains the limit)`.
+    /// For example `missed`, or `unknown (its interval contains the limit)`.
     pub(super) fn came_of_it(
         &self,
         number: &Number,
@@ -113,13 +113,15 @@ impl PendingRequirement<'_> {
             RequirementResult::Met => "met",
             RequirementResult::Missed => "missed",
             RequirementResult::Untold if self.is_beyond(number.value) => match self.untold {
-                IfInconclusive::Pass => "worse than that, but it scatters too much to be sure",
+                IfInconclusive::Pass => {
+                    "worse than that, but the trials scatter too much to be sure"
+                }
                 IfInconclusive::Estimate | IfInconclusive::Miss => "missed",
             },
             RequirementResult::Untold if self.untold == IfInconclusive::Miss => {
                 "undecided, and therefore missed"
             }
-            RequirementResult::Untold => "cannot be told",
+            RequirementResult::Untold => "unknown",
         };
         let why = match why {
             "" => String::new(),

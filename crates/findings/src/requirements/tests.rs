@@ -68,7 +68,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
     // The value is beyond the limit, and its interval contains the limit: a gate passes only if the
-    // study says so.
+    // study allows it.
     for (untold, is_missed) in [
         ("", true),
         (", untold: miss", true),
@@ -138,7 +138,7 @@ fn a_point_without_a_trial_that_may_be_believed_is_told_of() {
     let seen = one(&study(FIXED, "{p99_ms: 10}", ""), invalid);
     assert_eq!(seen.outcome, store::record::RequirementOutcome::Untold);
     assert!(
-        seen.says.contains("no trial there is usable"),
+        seen.says.contains("no trial at this point is usable"),
         "{}",
         seen.says
     );
@@ -251,7 +251,7 @@ fn the_first_sentence_says_what_came_of_them() {
     };
     assert_eq!(
         said("{p99_ms: 10}"),
-        (Some("met"), "The one requirement is met.".to_owned())
+        (Some("met"), "The only requirement is met.".to_owned())
     );
     assert_eq!(
         said("{p99_ms: 10, error_rate: 0}"),

@@ -68,8 +68,8 @@ impl UnpairedReason {
                  other changes during the run, and no interval allows for them."
             }
             UnpairedReason::UntilAnswered => {
-                "The run ended when its question was answered: intervals for a fixed number of \
-                 blocks do not apply, so the report leaves them out."
+                "The run ended when its question had an answer. Intervals for a fixed number of \
+                 blocks do not apply then, so the report omits them."
             }
         }
     }
@@ -177,29 +177,29 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
             "One instance used all units. So one instance scales in this way, but several \
-             instances may not."
+             instances may scale differently."
                 .to_owned()
         }
         Instances::Shared(count) => format!(
-            "{count} instances shared all units in use: so they scale together, and another \
-             number of them may not scale like that."
+            "{count} instances shared all units in use. So {count} instances scale in this way, \
+             but another number may scale differently."
         ),
         Instances::OfUnits(instances) => format!(
-            "An instance ran on each of the {} in use. So several instances scale in this way, \
-             but one instance over more units may not.",
+            "An instance ran on each of the {} in use. So several instances scale in this way, but \
+             one instance over more units may scale differently.",
             plural(instances)
         ),
     }];
     if let Some((name, at_most_ns)) = &setting.bound {
         said.push(format!(
-            "Throughput is the highest that was reached with {name} at most {} ms: without that \
-             bound another number of units may be best.",
+            "Throughput is the highest value with {name} of at most {} ms. Without that limit, \
+             another number of units may be best.",
             significant(*at_most_ns as f64 / 1e6, 3)
         ));
     }
     if let Some(goal) = &setting.goal {
         said.push(format!(
-            "Throughput is the result of a search for {goal}: with another goal another number of \
+            "Throughput is the result of a search for {goal}. With another goal, another number of \
              units may be best."
         ));
     }

@@ -55,7 +55,7 @@ impl<'a> ScaleFacts<'a> {
         if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_none() {
             let mut trials = self.trials_of(&variant.name);
             let reason = trials.find_map(|trial| trial.reasons.first().cloned());
-            chosen.missing = reason.or_else(|| Some("it was not measured".to_owned()));
+            chosen.missing = reason.or_else(|| Some("the run did not measure it".to_owned()));
         }
         chosen.ops_per_s.resize(self.study.blocks(), None);
         chosen
@@ -68,7 +68,10 @@ impl<'a> ScaleFacts<'a> {
         };
         let is_open = |search: &&SearchRecord| matches!(search.found(), Some(Known::AtLeast(_)));
         if let Some(open) = own().find(is_open) {
-            return VariantChoice::none(Some(format!("more may be possible: {}", open.words)));
+            return VariantChoice::none(Some(format!(
+                "the search found only a lower bound: {}",
+                open.words
+            )));
         }
         let of = |block: usize| match own().find(|one| one.block == block)?.found_ops_per_s()? {
             Known::Exactly(ops) => Some(ops),
@@ -122,7 +125,8 @@ impl<'a> ScaleFacts<'a> {
             (true, Some(bound), None) => {
                 let bound = significant(bound, 3);
                 return VariantChoice::none(Some(format!(
-                    "the highest rate was within a p99 of {bound} ms: more may be possible"
+                    "the highest rate was within a p99 of {bound} ms, so a higher rate may be \
+                     possible"
                 )));
             }
             (true, Some(_), Some(next)) => Some(load(next) / load(points[at])),

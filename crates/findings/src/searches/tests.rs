@@ -83,18 +83,18 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     let expected = expect_test::expect![[r#"
         “a”: 2,044 op/s (± 7.7 %, geometric mean of 3 searches)
         is the highest load with a p99 within 10 ms,
-        each held twice;
-        at 50 % of that
-        it did 1,000 op/s with a p99 of 2.00 ms,
+        each confirmed twice;
+        at 50 % of that load,
+        it achieved 1,000 op/s with a p99 of 2.00 ms,
         1,045 op/s with a p99 of 2.00 ms,
         1,022 op/s with a p99 of 2.00 ms.
         “b”: 3,050 op/s (geometric mean of 2 searches)
         is the highest load with a p99 within 10 ms,
-        each held twice.
+        each confirmed twice.
         “b”: the limit was not reached: 8,000 op/s,
         the highest load to try, still has a p99 within 10 ms (block 3).
-        “b”: at 50 % of that
-        it did 1,493 op/s with a p99 of 2.00 ms,
+        “b”: at 50 % of that load,
+        it achieved 1,493 op/s with a p99 of 2.00 ms,
         1,559 op/s with a p99 of 2.00 ms,
         4,000 op/s with a p99 of 2.00 ms.
     "#]];
@@ -102,7 +102,7 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     let lines = all
         .replace("; ", ";\n")
         .replace(" is the", "\nis the")
-        .replace("that it", "that\nit")
+        .replace("load, it", "load,\nit")
         .replace(" ms, ", " ms,\n")
         .replace(", the", ",\nthe");
     expected.assert_eq(&(lines + "\n"));

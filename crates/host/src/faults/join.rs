@@ -18,6 +18,7 @@ pub struct Join {
     pub folder: PathBuf,
     /// Internode address. The host adds it before the start, and removes it afterwards.
     pub address: SocketAddrV4,
-    /// Program that makes the process leave. It exits with 0 when the process has left.
+    /// Program that removes the process from its cluster. It exits with 0 when the process has
+    /// left.
     pub leave: Invocation,
 }

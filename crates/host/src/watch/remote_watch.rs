@@ -66,8 +66,8 @@ impl Remote {
         let breaks = std::mem::replace(&mut self.breaks, self.theirs.breaks());
         ensure!(
             breaks == self.breaks,
-            "the monotonic clocks of {} and of this machine have moved against each other: one of \
-             the machines was suspended, or its clock was set",
+            "the monotonic clocks of {} and of this machine have drifted apart: one of the \
+             machines was suspended, or its clock was set",
             self.agent.name()
         );
         Ok(())

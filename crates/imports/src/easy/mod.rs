@@ -50,7 +50,7 @@ pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics>
     let mut notes = notes(&source, rate);
     if !options.idle.is_empty() {
         let idle = options.idle.join(", ");
-        notes.push(format!("options without effect here: {idle}"));
+        notes.push(format!("options without effect in cassay: {idle}"));
     }
     Ok(Import {
         steps,
@@ -74,7 +74,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
     if reads + deletes > 1.0 {
-        let what = format!("at most the share that --readrate, {reads}, leaves of 1");
+        let what = format!("at most 1 minus the share of --readrate, {reads}");
         options.wrong_value("--deleterate", &what);
     }
     let id = |text: &str| (text.len() <= ID_BYTES_MAX).then(|| text.to_owned());
@@ -98,7 +98,7 @@ fn length(options: &mut Options, threads: u64) -> StepLimit {
     let seconds = options.seconds("--duration");
     let iterations = options.count("--iterations", ITERATIONS, (1, OPERATIONS_MAX));
     if seconds.is_some() && options.text("--iterations").is_some() {
-        options.wrong_value("--iterations", "left out if --duration is stated");
+        options.wrong_value("--iterations", "omit if --duration is set");
     }
     match seconds {
         Some(seconds) => StepLimit::Duration(Duration::from_secs(seconds)),
@@ -191,12 +191,12 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
 fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "the rate, {rate} per second, applies from the start; the tool begins with a tenth of \
+            "the rate, {rate} per second, applies from the start. The tool begins with a tenth of \
              it and reaches the whole rate within 50 s"
         ),
-        "latency counts from the due time of an operation, and cassay drops none. The tool counts \
-         from the time at which its generator makes an operation, even if that is late. Its queue \
-         holds 10000 operations, and it drops further ones"
+        "latency counts from the due time of an operation, and cassay drops no operation. The tool \
+         counts from the time at which its generator creates an operation, even if that is late. \
+         Its queue holds 10000 operations, and it drops further operations"
             .to_owned(),
         "values are functions of the seed, key and writing operation, so that cassay can verify \
          reads; the tool's values are random"
@@ -205,7 +205,7 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
     if source.threads > 1 {
         notes.push(format!(
             "each of {} threads has its own keys, and --partitions, --iterations and --populate \
-             apply to each thread, as in the tool. Here cassay assigns operations to the keys one \
+             apply to each thread, as in the tool. Here, cassay assigns operations to the keys one \
              after the other",
             source.threads
         ));

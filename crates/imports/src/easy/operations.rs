@@ -175,7 +175,7 @@ impl Source {
         self.is_there(0) && self.is_there(self.partitions)
     }
 
-    /// Returns true if a row certainly exists all the time.
+    /// Returns true if a row certainly exists throughout.
     fn is_there(&self, key: u64) -> bool {
         let gone = self.expires || self.deletes > 0.0;
         let number = key % (self.partitions + 1);

@@ -153,15 +153,17 @@ impl Options {
         let assigned = word.split_once('=').filter(|(name, _)| names.contains(name));
         let hint = match (refused, assigned) {
             (Some((_, hint)), _) => Some((*hint).to_owned()),
-            (None, Some((name, _))) => Some(format!("`{name} VALUE`, in two words")),
+            (None, Some((name, _))) => {
+                Some(format!("write `{name} VALUE`, as two separate arguments"))
+            }
             (None, None) => did_you_mean(word, names),
         };
-        self.wrong(at, format!("`{shown}` is not understood"), hint);
+        self.wrong(at, format!("cassay does not understand `{shown}`"), hint);
     }
 
     fn set(&mut self, name: &'static str, value: &str, at: usize) {
         if self.given.insert(name, (value.to_owned(), at)).is_some() {
-            self.wrong(at, format!("{name} is given twice"), None);
+            self.wrong(at, format!("{name} occurs twice"), None);
         }
     }
 
@@ -171,7 +173,7 @@ impl Options {
         self.out.add(&place, message, hint);
     }
 
-    /// Records that the value of an option is invalid; `what` describes valid ones.
+    /// Records that the value of an option is invalid. `what` describes valid values.
     pub(super) fn wrong_value(&mut self, name: &str, what: &str) {
         if let Some((text, at)) = self.given.get(name).cloned() {
             self.wrong(at, format!("{name} is `{text}`; it must be {what}"), None);
@@ -200,7 +202,7 @@ impl Options {
 
     /// Returns a whole number between limits.
     pub(super) fn count(&mut self, name: &str, default: u64, (least, most): (u64, u64)) -> u64 {
-        let what = format!("a whole number of {least} to {most}, such as 500 or 10k");
+        let what = format!("a whole number from {least} to {most}, such as 500 or 10k");
         let fits = |number: &u64| (least..=most).contains(number);
         self.value(name, default, (&what, |text| human(text).filter(fits)))
     }
@@ -209,12 +211,12 @@ impl Options {
     pub(super) fn share(&mut self, name: &str, default: f64) -> f64 {
         let fits = |share: &f64| (0.0..=1.0).contains(share);
         let read = |text: &str| text.parse().ok().filter(fits);
-        self.value(name, default, ("a number of 0 to 1", read))
+        self.value(name, default, ("a number from 0 to 1", read))
     }
 
     /// Returns a length in seconds.
     pub(super) fn seconds(&mut self, name: &str) -> Option<u64> {
-        let what = "a length such as 90s, 5m or \"1d 3h 15m\"";
+        let what = "a duration such as 90s, 5m or \"1d 3h 15m\"";
         self.value(name, None, (what, |text| seconds(text).map(Some)))
     }
 }

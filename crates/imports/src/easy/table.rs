@@ -42,11 +42,11 @@ pub(super) fn check_workload(options: &mut Options) {
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
         Some(name) if OTHERS.split(' ').any(|other| other == name) => (
-            format!("workload {name} is not imported; {WORKLOAD} is"),
+            format!("cassay does not import workload {name}, but only {WORKLOAD}"),
             Some("your own workload file can define it: docs/workload-file.md".to_owned()),
         ),
         Some(name @ ("list" | "info" | "fields" | "server")) => (
-            format!("of the tool's commands, only run is supported, not {name}"),
+            format!("cassay supports only the command run of the tool, not {name}"),
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
         Some(name) => (
@@ -80,8 +80,8 @@ pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
             Some(bounds) => lengths = bounds,
             None => {
                 let message = format!(
-                    "`--field.{text}` is not imported: only the number of letters of {FIELD} is, \
-                     from a number up to below another of at most {LENGTH_MAX}"
+                    "cassay does not import `--field.{text}`, but only the number of letters of \
+                     {FIELD}: from a minimum to below a maximum of at most {LENGTH_MAX}"
                 );
                 let hint = format!("--field.{FIELD}='random(100,200)'");
                 options.wrong(at, message, Some(hint));
@@ -95,15 +95,15 @@ pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
 pub(super) fn keyspace(options: &mut Options) -> String {
     let read = |text: &str| workload::is_identifier(text).then(|| text.to_lowercase());
     let default = "cassandra_easy_stress".to_owned();
-    options.value("--keyspace", default, ("a name in CQL", read))
+    options.value("--keyspace", default, ("a CQL name", read))
 }
 
 /// Returns keyspace and table, with the options applied.
 pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
-    let a_map = "a map of CQL, {'class': …}";
+    let a_map = "a CQL map, {'class': …}";
     let is_replication_stated = options.text("--replication").is_some();
     let replication = options.value("--replication", REPLICATION.to_owned(), (a_map, map));
-    let short = "stcs; stcs,4,32; lcs,160,10; twcs,1,hours; ucs,T4; or a map of CQL";
+    let short = "stcs; stcs,4,32; lcs,160,10; twcs,1,hours; ucs,T4; or a CQL map";
     let compaction = options.value("--compaction", String::new(), (short, compaction));
     let compression = options.value("--compression", String::new(), (a_map, map));
     let cache = |text: &str| is_word(text).then(|| text.to_owned());

@@ -313,8 +313,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "command line:1:5: `KeyVallue` is not a workload",
     ),
     ("run KeyVallue", "did you mean `KeyValue`?"),
-    ("run LWT", "workload LWT is not imported; KeyValue is"),
-    ("list", "only run is supported, not list"),
+    (
+        "run LWT",
+        "cassay does not import workload LWT, but only KeyValue",
+    ),
+    (
+        "list",
+        "cassay supports only the command run of the tool, not list",
+    ),
     (
         "run KeyValue LWT",
         "`LWT` is a second workload, after KeyValue",
@@ -322,7 +328,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue --ratee 5", "did you mean `--rate`?"),
     (
         "run KeyValue --rate=5",
-        "hint: `--rate VALUE`, in two words",
+        "hint: write `--rate VALUE`, as two separate arguments",
     ),
     (
         "run KeyValue --rate",
@@ -330,25 +336,22 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "run KeyValue --rate 0",
-        "--rate is `0`; it must be a whole number of 1 to 10000000",
+        "--rate is `0`; it must be a whole number from 1 to 10000000",
     ),
     ("run KeyValue --rate 1.5k", "--rate is `1.5k`"),
     ("run KeyValue --rate 5\u{212A}", "--rate is"),
-    ("run KeyValue --rate 5 --rate 6", "--rate is given twice"),
+    ("run KeyValue --rate 5 --rate 6", "--rate occurs twice"),
     ("run KeyValue --rf 3", "hint: --replication"),
     ("run KeyValue --maxrate 5", "the tool's option is --rate"),
     ("run KeyValue --maxrlat 5", "in a study: `procedure: {sweep"),
-    ("run KeyValue -d 60", "it must be a length such as 90s"),
-    ("run KeyValue -d 1.5h", "it must be a length such as 90s"),
-    ("run KeyValue -d 0s", "it must be a length such as 90s"),
-    (
-        "run KeyValue -d 1m -n 5",
-        "it must be left out if --duration is stated",
-    ),
-    ("run KeyValue -r 1.5", "it must be a number of 0 to 1"),
+    ("run KeyValue -d 60", "it must be a duration such as 90s"),
+    ("run KeyValue -d 1.5h", "it must be a duration such as 90s"),
+    ("run KeyValue -d 0s", "it must be a duration such as 90s"),
+    ("run KeyValue -d 1m -n 5", "omit if --duration is set"),
+    ("run KeyValue -r 1.5", "it must be a number from 0 to 1"),
     (
         "run KeyValue -r 0.9 --deletes 0.2",
-        "at most the share that --readrate, 0.9, leaves of 1",
+        "at most 1 minus the share of --readrate, 0.9",
     ),
     ("run KeyValue -p 0", "--partitions is `0`"),
     ("run KeyValue -p 1 --pg normal", "whole number of 2 to"),
@@ -357,12 +360,12 @@ const MISTAKES: &[(&str, &str)] = &[
         "it must be random, normal or sequence",
     ),
     ("run KeyValue --cl MOST", "a level such as"),
-    ("run KeyValue --keyspace a.b", "it must be a name in CQL"),
+    ("run KeyValue --keyspace a.b", "it must be a CQL name"),
     (
         "run KeyValue --compaction stcs,4",
         "it must be stcs; stcs,4,32",
     ),
-    ("run KeyValue --replication 3", "it must be a map of CQL"),
+    ("run KeyValue --replication 3", "it must be a CQL map"),
     (
         "run KeyValue --keycache 'x",
         "it must be ALL, NONE or a number",
@@ -406,13 +409,13 @@ fn an_option_without_effect_is_named_in_a_note() {
     for (line, note) in [
         (
             "KeyValue -c 100 --csv f",
-            "options without effect here: -c, --csv",
+            "options without effect in cassay: -c, --csv",
         ),
-        ("KeyValue --co", "options without effect here: --co"),
+        ("KeyValue --co", "options without effect in cassay: --co"),
         ("KeyValue", "the tool begins with a tenth of it"),
         (
             "KeyValue",
-            "The tool counts from the time at which its generator makes an operation",
+            "The tool counts from the time at which its generator creates an operation",
         ),
         ("KeyValue -t 4", "each of 4 threads has its own keys"),
     ] {

@@ -6,7 +6,7 @@ type BuiltIn = (&'static [&'static str], &'static str, &'static str);
 const BUILT_IN: [BuiltIn; 4] = [
     (
         &["cql-iot", "cql_iot"],
-        "readings of sensors, clustered by time within machine and sensor",
+        "sensor readings, clustered by time within machine and sensor",
         include_str!("built_in/cql-iot.yaml"),
     ),
     (
@@ -31,7 +31,7 @@ const BUILT_IN: [BuiltIn; 4] = [
             "cql-timeseries2",
             "cql_timeseries2",
         ],
-        "the name under which newer releases have cql-iot",
+        "the name of cql-iot in newer releases",
         include_str!("built_in/cql-iot.yaml"),
     ),
 ];
@@ -61,7 +61,7 @@ pub fn answer(words: &[String]) -> Option<String> {
         }
         "--list-scenarios" => {
             let lines = workloads().map(|(name, _)| format!("{name} default\n"));
-            lines.collect::<String>() + "Those of a file are in its section scenarios\n"
+            lines.collect::<String>() + "A workload file lists them in its section scenarios\n"
         }
         "--list-drivers" | "--list-activity-types" => "cql (also cqld3 and cqld4)\n".to_owned(),
         "--version" => format!(
@@ -98,7 +98,7 @@ KEY is a template parameter of the file, such as rampup-cycles or keycount, or a
   host, hosts, port, localdc, username, password, userfile, passfile, ssl
   cycles (10k, 1M, 0..100), recycles, threads (auto, 5x), async, cyclerate, striderate, seq
   cl, scl, timeout, errors, maxtries, page_size, maxpages, idempotent, speculative, compression
-A setting that has no effect is named in a note.
+cassay reports a setting without effect in a note.
 ";
 
 #[cfg(test)]

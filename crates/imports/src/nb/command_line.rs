@@ -106,23 +106,23 @@ const REFUSED: [(&str, &str); 9] = [
     ),
     (
         "script-file",
-        "scripts are not run; name a workload file and a scenario",
+        "cassay runs no scripts; name a workload file and a scenario",
     ),
     (
         "show-script",
-        "there is no script; `cassay plan` shows what a study would do",
+        "cassay has no scripts; `cassay plan` shows what a study would do",
     ),
     (
         "compile-script",
-        "there is no script; `cassay plan` shows what a study would do",
+        "cassay has no scripts; `cassay plan` shows what a study would do",
     ),
     (
         "copy",
-        "named workloads are not files; `cassay workload show NAME` prints one",
+        "named workloads are not files; `cassay workload show NAME` prints a workload",
     ),
     (
         "cat",
-        "named workloads are not files; `cassay workload show NAME` prints one",
+        "named workloads are not files; `cassay workload show NAME` prints a workload",
     ),
     (
         "argsfile",
@@ -183,13 +183,13 @@ impl Words {
             let known = OPTIONS.iter().chain(&FLAGS).copied();
             let hint = yaml::did_you_mean(name, known).filter(|hint| hint.starts_with("did"));
             let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-            return Err(format!("option --{name} is not understood{hint}"));
+            return Err(format!("cassay does not understand option --{name}{hint}"));
         }
         if takes_value && inline.or(next).is_none() {
-            return Err(format!("option --{name} has no value behind it"));
+            return Err(format!("option --{name} has no value after it"));
         }
         self.notes.push(format!(
-            "--{name} has no effect here: cassay writes its own results, reports and logs"
+            "--{name} has no effect in cassay, which writes its own results, reports and logs"
         ));
         Ok(takes_value && inline.is_none())
     }
@@ -214,7 +214,7 @@ impl Words {
             return Ok(());
         };
         if command.given.iter().any(|(known, _)| known == key) {
-            return Err(format!("{key} is given twice; leave one out"));
+            return Err(format!("{key} occurs twice; omit one"));
         }
         // `==` and `===` only lock settings of a scenario in a file.
         let value = value.trim_start_matches('=');
@@ -232,7 +232,8 @@ impl Words {
         }
         if COMMANDS.contains(&word.to_lowercase().as_str()) {
             return Err(format!(
-                "command {word} is not supported; run, start and the scenarios of a file are"
+                "cassay does not support command {word}, but only run, start and the scenarios of \
+                 a file"
             ));
         }
         match self.commands.last_mut() {
@@ -274,7 +275,7 @@ impl Words {
                         let has_statement =
                             ["op", "stmt", "statement"].iter().any(|key| stated(key).is_some());
                         return Err(if has_statement {
-                            "op= needs a file: write the statement into a workload file and use \
+                            "op= requires a file: write the statement into a workload file and use \
                              workload=FILE"
                                 .to_owned()
                         } else {
@@ -290,8 +291,8 @@ impl Words {
 }
 
 /// Note on the different behaviour of `start`.
-pub(crate) const START: &str = "start runs activities in parallel in NoSQLBench; here they follow \
-                                one another, each with separate results";
+pub(crate) const START: &str = "in NoSQLBench, start runs activities in parallel; here, they run \
+     one after the other, each with separate results";
 
 impl Command {
     fn line() -> Command {
@@ -358,14 +359,14 @@ mod tests {
             ("run op=select", "write the statement into a workload file"),
             ("run workload=a more", "`more` is not a setting of run"),
             ("a.yaml x=1 more", "`more` is after the settings"),
-            ("a.yaml x=1 x=2", "x is given twice"),
+            ("a.yaml x=1 x=2", "x occurs twice"),
             ("a.yaml --progres 1s", "did you mean `progress`"),
-            ("a.yaml --progress", "has no value behind it"),
+            ("a.yaml --progress", "has no value after it"),
             ("a.yaml --copy cql-iot", "named workloads are not files"),
             ("a.yaml -x", "option -x is unknown"),
             (
                 "a.yaml waitmillis ms=5",
-                "command waitmillis is not supported",
+                "cassay does not support command waitmillis",
             ),
         ] {
             let why = read(text).unwrap_err();

@@ -39,15 +39,15 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
             Pair::Other(inner) => {
                 if let Some(name) = name_in_braces(inner) {
                     return Err(format!(
-                        "`{{{{{name}}}}}` holds a recipe in NoSQLBench, but {name} is not a \
-                         recipe; a binding is written {{{name}}}, and a set that holds its value \
-                         {{ {{{name}}} }}"
+                        "`{{{{{name}}}}}` contains a recipe in NoSQLBench, but {name} is not a \
+                         recipe; write a binding as {{{name}}}, and a set with its value as {{ \
+                         {{{name}}} }}"
                     ));
                 }
                 if !is_name_in_braces(inner) && !is_literal(inner) {
                     return Err(format!(
-                        "`{{{inner}}}` is neither the name of a binding nor a literal of CQL; a \
-                         recipe in its place is written {{{{Recipe()}}}}"
+                        "`{{{inner}}}` is neither the name of a binding nor a CQL literal; write \
+                         an inline recipe as {{{{Recipe()}}}}"
                     ));
                 }
                 // The braces may themselves contain recipes.
@@ -215,7 +215,7 @@ mod tests {
         }
         let said = parse("insert into t (k) values ({{k}})").unwrap_err();
         assert!(
-            said.contains("holds a recipe in NoSQLBench") && said.contains(" {k},"),
+            said.contains("contains a recipe in NoSQLBench") && said.contains(" {k},"),
             "{said}"
         );
     }

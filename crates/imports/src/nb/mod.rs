@@ -160,7 +160,7 @@ fn one(
     };
     let ops = workload_file::operations(&root, &mut out);
     if ops.is_empty() && out.is_empty() {
-        let message = "the file has no operations, which belong in blocks, ops or statements";
+        let message = "the file has no operations in blocks, ops or statements";
         out.add(&root.place, message, None);
     }
     if !out.is_empty() {
@@ -181,7 +181,7 @@ fn one(
     let (steps, schema) = steps(&mut builder, &lines, command);
     if steps.is_empty() && schema.is_none() && builder.out.is_empty() {
         let message = if scenarios.is_empty() {
-            "this has no cycles, so it runs no operation".to_owned()
+            "this step has no cycles, so it runs no operation".to_owned()
         } else {
             format!(
                 "scenario {} has no cycles, so it runs no operation",
@@ -257,7 +257,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
             .collect();
         let hint = match (all.is_empty(), as_step.is_empty()) {
             (true, _) => Some(
-                "a file without scenarios is run by `run driver=cql workload=FILE tags=…`"
+                "run a file without scenarios with `run driver=cql workload=FILE tags=…`"
                     .to_owned(),
             ),
             (false, true) => yaml::did_you_mean(scenario, all.iter().map(|e| e.key.as_str())),
@@ -332,7 +332,7 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
         None => sequence as u64,
         Some(text) => match scenario::count(text).filter(|n| *n > 0) {
             Some(stride) => stride,
-            None => return Err(format!("stride is `{text}`; it must be a count of cycles")),
+            None => return Err(format!("stride is `{text}`; it must be a number of cycles")),
         },
     };
     let keys = [("cyclerate", 1), ("targetrate", 1), ("rate", 1)];

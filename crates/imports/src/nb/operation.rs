@@ -48,14 +48,17 @@ impl Builder<'_> {
         match number.filter(|n| *n <= REPEAT_MAX) {
             Some(number) => Some(number),
             None => {
-                let message = format!("{key} is {}; a count up to {REPEAT_MAX}", node.describe());
+                let message = format!(
+                    "{key} is {}; it must be a number up to {REPEAT_MAX}",
+                    node.describe()
+                );
                 let place = node.place.clone();
                 self.wrong(&place, message)
             }
         }
     }
 
-    /// Returns the texts of schema changes, with values in place of anchors.
+    /// Returns the texts of schema changes, with values instead of anchors.
     pub(super) fn schema_texts(&mut self, ops: &[Op]) -> Option<Vec<String>> {
         let mut texts = Vec::with_capacity(ops.len());
         for (cycle, op) in ops.iter().enumerate() {
@@ -113,7 +116,7 @@ impl Builder<'_> {
         let text = statement_text(op);
         if let Err(fault) = cql::tokens::tokens(&text) {
             let message = format!(
-                "operation {} cannot be read: {}",
+                "cassay cannot parse operation {}: {}",
                 op.name,
                 fault.describe(&text)
             );
@@ -121,10 +124,7 @@ impl Builder<'_> {
         }
         if !is_cql(&text) {
             let begins: String = text.chars().take(30).collect();
-            let message = format!(
-                "operation {} is not a statement of CQL: `{begins}…`",
-                op.name
-            );
+            let message = format!("operation {} is not a CQL statement: `{begins}…`", op.name);
             return self.wrong(&op.cql.place, message);
         }
         self.driver(op)?;
@@ -183,7 +183,10 @@ impl Builder<'_> {
         if DRIVERS.contains(&driver) {
             Some(())
         } else {
-            self.wrong(&place, format!("driver {driver} is not understood; cql is"))
+            self.wrong(
+                &place,
+                format!("cassay does not support driver {driver}, but only cql"),
+            )
         }
     }
 
@@ -193,7 +196,10 @@ impl Builder<'_> {
         if let Some(node) = op.param("type")
             && let Some(other) = node.text().filter(|typ| !types.contains(typ))
         {
-            let note = format!("type: {other} is not supported; {} are", types.join(", "));
+            let note = format!(
+                "cassay does not support type: {other}, but only {}",
+                types.join(", ")
+            );
             self.note_at(&node.place.clone(), &note);
         }
         for entry in &op.inner {
@@ -240,7 +246,7 @@ impl Builder<'_> {
             };
             if *quoted && !is_raw {
                 let message = format!(
-                    "binding {name} is in quotes, where a statement with separate values has a \
+                    "binding {name} is in quotes, so a statement with separate values contains a \
                      text instead of a value; remove the quotes"
                 );
                 return self.wrong(&op.cql.place, message);
@@ -272,7 +278,8 @@ impl Builder<'_> {
         if is_raw && !binds.is_empty() {
             self.note_at(
                 &op.cql.place.clone(),
-                "values are sent separately from the text; NoSQLBench writes them into it",
+                "cassay sends values separately from the text; NoSQLBench writes them into the \
+                 text",
             );
         }
         Some(binds)
@@ -285,11 +292,11 @@ impl Builder<'_> {
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
             let message = format!(
                 "Load('{name}') would return the value that another operation saved last in its \
-                 thread, which is not a function of the cycle: no binding before it in operation \
-                 {} saves it",
+                 thread, which is not a function of the cycle: no earlier binding of operation {} \
+                 saves this value",
                 op.name
             );
-            let hint = format!("write the recipe of {name} in its place");
+            let hint = format!("write the recipe of {name} instead");
             self.out.add(&node.place, message, Some(hint));
             return None;
         }
@@ -331,8 +338,8 @@ impl Builder<'_> {
         statement.pages_max = Some(pages);
         let unit = if pages == 1 { "page" } else { "pages" };
         let note = format!(
-            "up to {pages} {unit} of {rows} rows are read, as in NoSQLBench; more rows are not an \
-             error here (page_size and maxpages change it)"
+            "cassay reads up to {pages} {unit} of {rows} rows, like NoSQLBench. More rows are not \
+             an error (page_size and maxpages change the limit)"
         );
         self.note_at(&op.cql.place.clone(), &note);
     }
@@ -345,8 +352,8 @@ impl Builder<'_> {
         if policy.retries > 0 && !statement.idempotent {
             self.note_at(
                 &op.cql.place.clone(),
-                "without `idempotent: true` the client retries this only after errors for which \
-                 the server did no work",
+                "without `idempotent: true` the client retries this operation only after errors \
+                 for which the server did no work",
             );
         }
         policy
@@ -382,7 +389,7 @@ impl Builder<'_> {
         let hint = conversion(recipe.ty, typ)
             .map(|function| format!("end the recipe with `; {function}`"));
         let message = format!(
-            "binding {name} gives a {}, which the driver does not bind to {typ:?}",
+            "binding {name} returns a {}, which the driver does not bind to {typ:?}",
             recipe.ty.name()
         );
         self.out.add(&node.place.clone(), message, hint);
@@ -390,7 +397,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the hint for a plain value in place of a recipe, or for a recipe in a second pair of
+/// Returns the hint for a plain value instead of a recipe, or for a recipe in a second pair of
 /// quotes.
 fn without_recipe(text: &str) -> Option<String> {
     let text = text.trim();
@@ -398,11 +405,11 @@ fn without_recipe(text: &str) -> Option<String> {
         text.len() > 1 && ['\'', '"'].iter().any(|q| text.starts_with(*q) && text.ends_with(*q));
     if is_quoted {
         return Some(
-            "the recipe has quotes within those of YAML: remove the inner ones".to_owned(),
+            "the recipe has quotes within YAML quotes: remove the inner quotes".to_owned(),
         );
     }
     let is_value = text.parse::<f64>().is_ok() || ["true", "false"].contains(&text);
-    is_value.then(|| format!("the same value in each cycle is written FixedValue({text})"))
+    is_value.then(|| format!("write the same value for each cycle as FixedValue({text})"))
 }
 
 /// Returns the CQL type of a marker, if it is known.

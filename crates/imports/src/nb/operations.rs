@@ -136,8 +136,8 @@ impl CyclesCursor {
             self.token = None;
             return;
         };
-        // A key of one column is hashed unchanged. A key of several columns has lengths and end
-        // bytes.
+        // Cassandra hashes a single-column key unchanged. In a composite key, each component has a
+        // length and an end byte.
         let part = |marker: usize| {
             let end = self.starts.get(marker + 1).copied();
             &self.values[self.starts[marker] + 4..end.unwrap_or(self.values.len())]

@@ -130,12 +130,12 @@ const TOLD: &[(&str, &str)] = &[
     (
         "verify, verify-fields, verify_fields, compare, verifier, verifier-imports, \
          verifier-init, expected-result",
-        "is not done here: returned rows are counted, not compared with the bindings; a named \
-         workload or a workload file of cassay can be verified",
+        "has no effect: cassay counts returned rows, and does not compare them with the bindings. \
+         It can verify a named workload or its own workload files",
     ),
     (
         "tokens",
-        "is not done here: operations of all token ranges are run",
+        "has no effect: cassay runs operations of all token ranges",
     ),
     (
         "whitelist, lbp, loadbalancing, loadbalancingpolicy",
@@ -149,18 +149,18 @@ const TOLD: &[(&str, &str)] = &[
     ),
     (
         "retryreplace, maxlwtretries, maxretryreplace",
-        "is not done here: a condition that does not hold is counted as not applied",
+        "has no effect: cassay counts a false condition as not applied",
     ),
     (
         "protocol_version, tickduration, usercodecs, cbopts, haproxy_source_ip, single-endpoint, \
          custom_payload, execution_profile, execution_profile_name, node, now_in_seconds, \
          query_timestamp, routing_key, routing_keys, routing_token, binder",
-        "belongs to the Java driver, which is not used here",
+        "belongs to the Java driver, which cassay does not use",
     ),
     (
         "driverconfig",
-        "is a configuration of the Java driver and is not read; write timeout=, cl=, page_size= \
-         or compression= instead",
+        "is a configuration of the Java driver, which cassay does not read; write timeout=, cl=, \
+         page_size= or compression= instead",
     ),
     (
         "secureconnectbundle, scb, cloud_proxy_address",
@@ -169,23 +169,23 @@ const TOLD: &[(&str, &str)] = &[
     (
         "tlsversion, keystore, kspass, truststore, tspass, keyPassword, keyFilePath, keyfilepath, \
          certFilePath, caCertFilePath, sslValidation",
-        "is not read: the tls section of a target names certificates",
+        "has no effect: set certificates in the tls section of a target",
     ),
     (
         "save, capture, rsoperators, rowoperators, space, poll, if",
-        "works on results or drivers within NoSQLBench and is not done here",
+        "works on results or drivers in NoSQLBench, and has no effect in cassay",
     ),
     (
         "strict, dryrun, ignore_important_warnings",
-        "has no effect here; `cassay plan` shows what a study would do",
+        "has no effect in cassay; `cassay plan` shows what a study would do",
     ),
 ];
 
 /// Settings of lines that have no effect on an operation, and the reasons.
 const TOLD_OF_OPERATIONS: &[(&str, &str)] = &[(
     "errors, maxtries, speculative",
-    "has no effect on an operation, in NoSQLBench as here; it acts on a line of a scenario or on \
-     the command line",
+    "has no effect on an operation, in NoSQLBench as in cassay; set it in a line of a scenario or \
+     on the command line",
 )];
 
 /// Splits a list of names.
@@ -304,7 +304,7 @@ fn serial(key: &str, value: &str) -> Result<Consistency, String> {
         Ok(level)
     } else {
         Err(format!(
-            "{level} is not a serial consistency level; SERIAL and LOCAL_SERIAL are"
+            "{level} is not a serial consistency level; write SERIAL or LOCAL_SERIAL"
         ))
     }
 }
@@ -356,7 +356,7 @@ fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration
                 found = Some(timeout("read_timeout_ms", &format!("{value}ms"))?);
             }
             _ => notes.push(format!(
-                "socketoptions {option} has no effect; read_timeout_ms acts as the timeout"
+                "socketoptions {option} has no effect; read_timeout_ms sets the timeout"
             )),
         }
     }
@@ -368,8 +368,8 @@ fn speculative(value: &str, notes: &mut Vec<String>) -> Result<Option<Duration>,
     let (after, more) = value.split_once(':').unwrap_or((value, ""));
     if after.starts_with('p') {
         notes.push(format!(
-            "speculative={value} has no effect: a percentile of the run itself starts no second \
-             try here; write a time, as in speculative=100ms"
+            "speculative={value} has no effect: cassay starts no second attempt at a percentile of \
+             the run itself; write a time, as in speculative=100ms"
         ));
         return Ok(None);
     }
@@ -379,7 +379,7 @@ fn speculative(value: &str, notes: &mut Vec<String>) -> Result<Option<Duration>,
     }
     if !["", "1"].contains(&more) {
         notes.push(format!(
-            "speculative={value} sends an operation to one more node at most"
+            "speculative={value} sends an operation to at most one more node"
         ));
     }
     timeout("speculative", after).map(Some)
@@ -402,8 +402,7 @@ impl Settings {
                 {
                     let hint = yaml::did_you_mean(verb, listed(VERBS)).unwrap_or_default();
                     return Err(format!(
-                        "errors={errors} requests `{verb}`, which is not a handler of errors; \
-                         {hint}"
+                        "errors={errors} contains `{verb}`, which is not an error handler; {hint}"
                     ));
                 }
                 match verb {
@@ -416,34 +415,35 @@ impl Settings {
         }
         if stops {
             notes.push(
-            "NoSQLBench ends at an error if errors= has stop, its default; cassay counts errors \
-             by kind and continues"
+            "NoSQLBench stops at the first error if `errors=` contains `stop`, the default. cassay \
+             counts errors by kind and continues"
                 .to_owned(),
         );
         }
         if ignored {
-            notes.push(format!("errors={errors}: ignored errors are counted here"));
+            notes.push(format!("errors={errors}: cassay counts ignored errors"));
         }
         let maxtries = self.maxtries.as_deref();
         if again.is_empty() {
             if let Some(tries) = maxtries {
                 notes.push(format!(
-                    "maxtries={tries} has no effect without errors=retry: a failure is a failure"
+                    "maxtries={tries} has no effect without errors=retry: cassay does not retry \
+                     failures"
                 ));
             }
             return Ok(0);
         }
         if again.iter().any(|pattern| !["", ".*"].contains(pattern)) {
             notes.push(format!(
-                "errors={errors} tries some errors again; here all operations without effect are \
-                 tried again, and idempotent ones also after timeouts and lost connections"
+                "errors={errors} retries some errors; cassay retries all operations without \
+                 effect, and idempotent operations also after timeouts and lost connections"
             ));
         }
         let tries = maxtries.map_or(Some(MAXTRIES), scenario::count);
         match tries.filter(|tries| (1..=RETRIES_MAX + 1).contains(tries)) {
             Some(tries) => Ok((tries - 1) as u8),
             None => Err(format!(
-                "maxtries is `{}`; it must be 1 to {}",
+                "maxtries is `{}`; it must be from 1 to {}",
                 maxtries.unwrap_or_default(),
                 RETRIES_MAX + 1
             )),
@@ -495,7 +495,7 @@ mod tests {
             assert_eq!(read(text).unwrap().policy.retries, retries, "{text}");
         }
         for (text, expected) in [
-            ("errors=cuont", "`cuont`, which is not a handler"),
+            ("errors=cuont", "`cuont`, which is not an error handler"),
             ("errors=retry maxtries=102", "1 to 101"),
             ("errors=retry maxtries=0", "1 to 101"),
         ] {
@@ -507,7 +507,7 @@ mod tests {
     fn another_treatment_of_errors_is_reported_once() {
         for (text, expected) in [
             ("", "cassay counts errors by kind"),
-            ("errors=ignore", "ignored errors are counted here"),
+            ("errors=ignore", "ignored errors"),
             ("errors=count maxtries=5", "maxtries=5 has no effect"),
             ("errors=Over.*:retry", "all operations without effect"),
         ] {

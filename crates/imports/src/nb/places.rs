@@ -20,9 +20,7 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     for (name, at) in anchored.names.iter().zip(&anchored.places) {
         let Some(index) = markers.iter().find(|index| tokens[**index].at == *at) else {
             return Some((
-                format!(
-                    "binding {name} is within quotes or a comment, where a value has no effect"
-                ),
+                format!("binding {name} is in quotes or in a comment, so its value has no effect"),
                 format!(
                     "use a binding for the whole text, such as Template('a-{{}}', Identity()), \
                      and write {{{name}}} without quotes"
@@ -46,7 +44,7 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     }
     (markers.len() > anchored.names.len()).then(|| {
         (
-            "a `?` has no name of a binding".to_owned(),
+            "a `?` has no binding name".to_owned(),
             "write ?name or {name}".to_owned(),
         )
     })
@@ -77,15 +75,15 @@ mod tests {
         for (cql, part) in [
             (
                 "insert into t (k) values ('user-{k}')",
-                "binding k is within quotes",
+                "binding k is in quotes",
             ),
             (
                 "insert into t (k) values (\"{k}\")",
-                "binding k is within quotes",
+                "binding k is in quotes",
             ),
             (
                 "insert into t (k) values ({k}) -- and {v}",
-                "binding v is within quotes or a comment",
+                "binding v is in quotes or in a comment",
             ),
             (
                 "insert into shop.{t} (k) values ({k})",
@@ -93,7 +91,10 @@ mod tests {
             ),
             ("insert into {t} (k) values ({k})", "the name of a table"),
             ("select * from {t}", "the name of a table"),
-            ("insert into t (k, v) values ({k}, ?)", "a `?` has no name"),
+            (
+                "insert into t (k, v) values ({k}, ?)",
+                "a `?` has no binding name",
+            ),
         ] {
             let said = misplaced(&anchors(cql)).unwrap_or_default().0;
             assert!(said.contains(part), "{cql}: {said}");

@@ -101,7 +101,7 @@ pub(super) fn mentions(cql: &str, table: &str) -> bool {
     cql.split(|c| !is_part(c)).any(|word| word.eq_ignore_ascii_case(table))
 }
 
-/// A statement with markers in place of anchors.
+/// A statement with markers instead of anchors.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct MarkedStatement {
     pub(super) cql: String,
@@ -136,7 +136,7 @@ pub(super) fn anchors(cql: &str) -> MarkedStatement {
     out
 }
 
-/// Returns a statement with a value in place of each anchor; `None` if an anchor has no value.
+/// Returns a statement with a value instead of each anchor; `None` if an anchor has no value.
 pub(super) fn rendered(cql: &str, value: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
     let (mut out, mut rest) = (String::new(), cql);
     while let Some((before, name, after)) = next_anchor(rest) {

@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
             return None;
         }
         if line.get("cycles").and_then(scenario::count) == Some(0) {
-            let message = format!("{name} has no cycles, so cassay leaves it out");
+            let message = format!("{name} has no cycles, so cassay omits it");
             self.notes.push(message);
             return None;
         }
@@ -280,7 +280,7 @@ impl<'a> Builder<'a> {
         blocks.sort_unstable();
         blocks.dedup();
         let all = blocks.join(", ");
-        (!all.is_empty()).then(|| format!("there are {all}"))
+        (!all.is_empty()).then(|| format!("the file has {all}"))
     }
 
     pub(super) fn wrong<T>(&mut self, place: &Place, message: impl Into<String>) -> Option<T> {
@@ -374,7 +374,7 @@ impl<'a> Builder<'a> {
         }
         let name = line.get("seq").unwrap_or("bucket");
         let Some(sequence) = scenario::sequence(name, &ratios).filter(|s| !s.is_empty()) else {
-            let message = format!("sequencer {name} with ratios {ratios:?} gives no operation");
+            let message = format!("sequencer {name} with ratios {ratios:?} selects no operation");
             return self.wrong(&node.place, message);
         };
         let source = Cycles {
@@ -475,7 +475,7 @@ impl<'a> Builder<'a> {
                 self.connection.connections_per_node = Some(connections);
                 if core != pooling {
                     self.notes.push(format!(
-                        "pooling={pooling} is {core} connections to each node here, all the time"
+                        "pooling={pooling}: cassay always uses {core} connections to each node"
                     ));
                 }
             }

@@ -31,7 +31,8 @@ impl Filter {
                     let pattern = pattern.trim_matches(['\'', '"']);
                     let whole = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| {
                         format!(
-                            "the tag's `{pattern}` is not a regular expression that is understood"
+                            "cassay does not understand the regular expression `{pattern}` of the \
+                             tag"
                         )
                     })?;
                     (tag.to_owned(), Some(whole))

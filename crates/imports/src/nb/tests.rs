@@ -235,7 +235,7 @@ fn functions_that_ignore_the_cycle_are_refused_with_a_reason() {
         ("ThreadNum(); Mul(1000L)", "not a function of the cycle"),
         (
             "Load('x')",
-            "no binding before it in operation put saves it",
+            "no earlier binding of operation put saves this value",
         ),
         ("Shuffle(0,10)", "Hash and Mod also scatter"),
         ("Expr('a + b')", "write the calculation"),
@@ -266,7 +266,12 @@ fn settings_of_lines_and_operations_act() {
         ),
         ("", "", &["compression=ZSTD"], "compression ZSTD"),
         ("cl: ONE", "scl: ONE", &[], "not a serial consistency level"),
-        ("", "", &["errors=cuont"], "`cuont`, which is not a handler"),
+        (
+            "",
+            "",
+            &["errors=cuont"],
+            "`cuont`, which is not an error handler",
+        ),
         (
             "",
             "",
@@ -438,7 +443,7 @@ fn rates_strides_and_operations_in_flight_are_offers() {
 #[test]
 fn recycles_run_through_the_same_cycles_again() {
     let import = line("tags=type:write cycles=3..5 recycles=2").map(|_| ()).unwrap_err();
-    assert!(import.contains("tags is given twice"), "{import}");
+    assert!(import.contains("tags occurs twice"), "{import}");
     let import = line("cycles=5..7 recycles=3").unwrap();
     let step = &import.steps[0];
     assert_eq!(step.limit, StepLimit::Operations(6));
@@ -471,7 +476,8 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_or_one() {
     let told = import.notes.join("\n");
     for expected in [
         "file.yaml:17: up to 3 pages of 5000 rows are read",
-        "file.yaml:21: without `idempotent: true` the client retries this only after errors",
+        "file.yaml:21: without `idempotent: true` the client retries this operation only after \
+         errors",
     ] {
         assert!(told.contains(expected), "{told}");
     }
@@ -491,7 +497,7 @@ fn an_ineffective_setting_is_reported_with_its_file_and_line() {
         "file.yaml:22: instrument: true is about the measurements",
         "file.yaml:23: idempotnet: true has no effect; did you mean `idempotent`?",
         "file.yaml:5: hdr_digits=4 is about the measurements",
-        "command line: tokens=1:5 is not done here",
+        "command line: tokens=1:5 has no effect",
         "command line: thraeds=5 has no effect; did you mean `threads`?",
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
@@ -763,7 +769,11 @@ blocks:
     );
     assert!(!statement.prepared);
     let made = run("tags=block:main").unwrap();
-    assert!(made.notes.join(" ").contains("f:12: values are sent separately from the text"));
+    assert!(
+        made.notes
+            .join(" ")
+            .contains("f:12: cassay sends values separately from the text")
+    );
     let mut generator = made.steps[0].program.generator(Stage::Main);
     let (_, values) = values_of(&mut generator, 7);
     assert_eq!(values, [&7i32.to_be_bytes()[..], b"2"]);
@@ -771,7 +781,7 @@ blocks:
     assert!(why.contains("binding name is in quotes"), "{why}");
     let why = run("tags=name:say").unwrap_err();
     assert!(
-        why.contains("operation say is not a statement of CQL"),
+        why.contains("operation say is not a CQL statement"),
         "{why}"
     );
 }

@@ -209,7 +209,10 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
             .filter(|e| e.value.text().is_some());
         let Some(text) = text else {
             // Parameters may be in the place of operations: `verify-fields: …`.
-            let message = format!("operation {name} has none of {}", SHAPES.join(", "));
+            let message = format!(
+                "operation {name} has none of the keys {}",
+                SHAPES.join(", ")
+            );
             op.unreadable = Some((node.place.clone(), message));
             return ops.push(op);
         };

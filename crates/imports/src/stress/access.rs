@@ -22,7 +22,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
                 password = password.or(from_file);
             }
             Err(problem) => {
-                let message = format!("the credentials in {file} cannot be read: {problem}");
+                let message = format!("cassay cannot read the credentials in {file}: {problem}");
                 d.add(place, message, Some("check the path".to_owned()));
             }
         }
@@ -45,7 +45,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     let text = match read(file) {
         Ok(text) => text,
         Err(problem) => {
-            let message = format!("the nodes in {file} cannot be read: {problem}");
+            let message = format!("cassay cannot read the nodes in {file}: {problem}");
             d.add(place, message, Some("check the path".to_owned()));
             return Vec::new();
         }
@@ -54,7 +54,8 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     let nodes: Vec<String> = lines.map(str::to_owned).collect();
     if nodes.is_empty() || nodes.len() > NODES_MAX {
         let count = nodes.len();
-        let message = format!("{file} names {count} nodes; it must be 1 to {NODES_MAX}");
+        let message =
+            format!("{file} names {count} nodes; the number must be from 1 to {NODES_MAX}");
         d.add(place, message, Some("write one node per line".to_owned()));
     }
     if let Some(line) = nodes.iter().position(|node| node.contains(char::is_whitespace)) {

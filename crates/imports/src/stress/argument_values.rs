@@ -161,11 +161,11 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     names.sort_unstable();
     if names.iter().any(|name| name.is_empty() || name.contains(['"', '\''])) {
         return Err(format!(
-            "`{text}` has a name that is empty or holds a quote"
+            "`{text}` has a name that is empty or contains a quote"
         ));
     }
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("`{}` is named twice", pair[0])),
+        Some(pair) => Err(format!("`{}` occurs twice", pair[0])),
         None => Ok(names),
     }
 }
@@ -201,14 +201,14 @@ pub(crate) fn distribution(text: &str) -> Result<(), String> {
         "qextreme" | "qextr" => (3, 3),
         "weibull" => {
             return Err(
-                "`weibull` is listed in cassandra-stress's help but refused by it; write \
-                        extreme(…), which is that distribution"
+                "cassandra-stress lists `weibull` in its help, but refuses it; write extreme(…), \
+                 which is the same distribution"
                     .to_owned(),
             );
         }
         _ => {
             let hint = yaml::did_you_mean(name, DISTRIBUTIONS).unwrap_or_default();
-            return Err(format!("no distribution is called `{name}`; {hint}"));
+            return Err(format!("no distribution has the name `{name}`; {hint}"));
         }
     };
     if !(counts.0..=counts.1).contains(&arguments.len()) {

@@ -18,7 +18,7 @@ use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(crate) line: Line,
-    /// Its task.
+    /// Task of the command.
     pub task: Task,
 }
 
@@ -42,7 +42,7 @@ pub struct Run {
     pub verb: Verb,
     /// Number of operations, or duration.
     pub limit: Limit,
-    /// True if operations run before the measured ones.
+    /// True if operations run before the measured operations.
     pub warmup: bool,
     /// Time at which the tables are truncated.
     pub truncate: Truncate,
@@ -187,7 +187,7 @@ impl Command {
 fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
     let Some((first, rest)) = line.words.split_first() else {
         let hint = format!("begin with one of: {}", FIRST_WORDS.join(", "));
-        diagnostics.add(&line.end(), "no command is given", Some(hint));
+        diagnostics.add(&line.end(), "the command is missing", Some(hint));
         return None;
     };
     let name = first.text.to_ascii_lowercase();
@@ -198,7 +198,7 @@ fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
         "legacy" => {
             let hint = "write the command in the form of cassandra-stress 2.1 and later, such as \
                         `write n=1m`";
-            let message = "the options of cassandra-stress before 2.1 are not understood";
+            let message = "cassay does not understand the options of cassandra-stress before 2.1";
             diagnostics.add(&first.place(), message, Some(hint.to_owned()));
             return None;
         }
@@ -212,7 +212,7 @@ fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
         let message = if key.starts_with('-') {
             format!("write the command first, and options such as `{key}` after it")
         } else {
-            format!("there is no command `{key}`")
+            format!("command `{key}` does not exist")
         };
         diagnostics.add(
             &first.place(),
@@ -233,7 +233,7 @@ fn help(rest: &[Word], diagnostics: &mut Diagnostics) -> Option<Task> {
     if topics.contains(&name.as_str()) {
         return Some(Task::Help(Some(name)));
     }
-    let message = format!("there is no help on `{}`", topic.key());
+    let message = format!("cassay has no help on `{}`", topic.key());
     diagnostics.add(
         &topic.place(),
         message,
@@ -247,7 +247,7 @@ fn print(first: &Word, rest: &[Word], diagnostics: &mut Diagnostics) -> Option<T
     let params = Params::read("print", first.place(), rest, &table, false, diagnostics);
     if !params.has("dist=") {
         let hint = Some("write for example print dist=uniform(1..10)".to_owned());
-        diagnostics.add(&first.place(), "`print` needs `dist=`", hint);
+        diagnostics.add(&first.place(), "`print` requires `dist=`", hint);
     }
     params.distribution("dist=", diagnostics).map(Task::Print)
 }
@@ -274,8 +274,8 @@ impl<'a> Groups<'a> {
             let end = behind.iter().position(is_option).unwrap_or(behind.len());
             let name = option.text.to_ascii_lowercase();
             if groups.iter().any(|(group, _, _)| *group == name) {
-                let message = format!("`{}` is given a second time", option.key());
-                let hint = "write all its parameters behind the first".to_owned();
+                let message = format!("`{}` occurs a second time", option.key());
+                let hint = "write all parameters after the first one".to_owned();
                 diagnostics.add(&option.place(), message, Some(hint));
             } else {
                 groups.push((name, option, &behind[..end]));
@@ -299,7 +299,7 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
     let mut notes = Vec::new();
     let options = options::read(&mut groups, &verb, limit, &mut notes, d);
     for (_, option, _) in groups.groups {
-        let message = format!("there is no option `{}`", option.key());
+        let message = format!("option `{}` does not exist", option.key());
         let hint = yaml::did_you_mean(&option.text, options::NAMES);
         d.add(&option.place(), message, hint);
     }
@@ -353,7 +353,7 @@ fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
         d.add(
             &params.place_of("n<"),
             message,
-            Some("raise the second".to_owned()),
+            Some("raise `n<`".to_owned()),
         );
     }
     let target = params.value("err<", d, argument_values::fraction).unwrap_or(0.02);
@@ -403,7 +403,7 @@ fn user(params: &Params, d: &mut Diagnostics) -> Verb {
         let hint = Some("write for example profile=cqlstress-example.yaml".to_owned());
         d.add(
             &params.place_of("profile="),
-            "`user` needs `profile=` with a file",
+            "`user` requires `profile=` with a file",
             hint,
         );
     }
@@ -411,7 +411,7 @@ fn user(params: &Params, d: &mut Diagnostics) -> Verb {
         let hint = Some("write for example ops(insert=1), quoted for the shell".to_owned());
         d.add(
             &params.place,
-            "`user` needs `ops(…)` with the share of each operation",
+            "`user` requires `ops(…)` with the share of each operation",
             hint,
         );
     }
@@ -445,7 +445,7 @@ fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -
             continue;
         };
         if weights.iter().any(|known| known.name == pair.name) {
-            let message = format!("`{}` is in `{form}` a second time", pair.name);
+            let message = format!("`{}` occurs in `{form}` a second time", pair.name);
             d.add(&pair.place, message, Some("add the two shares".to_owned()));
         } else if weight > 0.0 {
             let Pair { name, place, .. } = pair;
@@ -459,7 +459,7 @@ fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -
     let place = params.place_of(&format!("{form}("));
     let mistaken = |mistake: &yaml::Diagnostic| place.span.contains(&mistake.place.span.start);
     if weights.is_empty() && !d.list.iter().any(mistaken) {
-        let message = format!("`{form}` gives no operation a share above 0");
+        let message = format!("in `{form}`, no operation has a share above 0");
         d.add(
             &place,
             message,

@@ -98,7 +98,7 @@ impl Dist {
             None => (false, compact.as_str()),
         };
         let Some((name, arguments)) = rest.strip_suffix(')').and_then(|r| r.split_once('(')) else {
-            return wrong("it is not NAME(arguments)");
+            return wrong("the form is not NAME(arguments)");
         };
         let arguments: Vec<&str> = arguments.split(',').collect();
         let name = name.to_lowercase();
@@ -109,14 +109,14 @@ impl Dist {
             return Ok(Dist::fixed(count(value)?));
         }
         let Some((min, max)) = arguments[0].split_once("..") else {
-            return wrong("its first argument is not a range a..b");
+            return wrong("the first argument is not a range a..b");
         };
         let (min, max) = (count(min)?, count(max.trim_start_matches('.'))?);
         if min > max || (min == max && name == "seq") {
-            return wrong("its range ends before it begins");
+            return wrong("the range ends before it begins");
         }
         if max.checked_sub(min).is_none_or(|width| width == i64::MAX) {
-            return wrong("its range is wider than 63 bits");
+            return wrong("the range is wider than 63 bits");
         }
         let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
         let Some(shape) = shape(&name, (min, max), &numbers?) else {
@@ -349,7 +349,7 @@ fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
 
 /// Parses `12`, `-3`, `10k`, `5M`, `1B`.
 pub(crate) fn count(text: &str) -> Result<i64, String> {
-    let wrong = || format!("`{text}` is not a whole number (with k, m or b behind it if you like)");
+    let wrong = || format!("`{text}` is not a whole number (with an optional suffix k, m or b)");
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
         Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),

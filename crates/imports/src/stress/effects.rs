@@ -1,5 +1,5 @@
-//! Tests the effect of every option from outside. Either the option changes the run, or a note says
-//! that it has no effect.
+//! Tests the effect of every option from outside. Either the option changes the run, or a note
+//! states that it has no effect.
 
 use super::help::{table, topics};
 use super::import;

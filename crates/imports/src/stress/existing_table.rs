@@ -1,8 +1,8 @@
 //! Profiles without their table's definition, because the table already exists: the questions to
 //! the cluster, and the profile with the answer.
 //!
-//! The tool asks the cluster each time. Here, the answer becomes a part of the profile that is kept
-//! with the run, so that the run can be repeated, even on another cluster.
+//! The tool queries the cluster each time. Here, the answer becomes a part of the profile that is
+//! kept with the run, so that the run can be repeated, even on another cluster.
 
 use super::command::{Command, Task};
 use super::{access, profile};

@@ -24,7 +24,7 @@ pub fn help(topic: Option<&str>) -> String {
     let aliased = VERBS.iter().find(|(_, aliases)| aliases.contains(&topic));
     let topic = aliased.map_or(topic, |(verb, _)| *verb);
     match topic {
-        "-sendto" => "-sendto is refused: there is no stress daemon here.\n".to_owned(),
+        "-sendto" => "cassay refuses -sendto, because it has no stress daemon.\n".to_owned(),
         "-credentials-file" => "-credentials-file PATH\n\n  A properties file with cql.username \
                                 and cql.password.\n"
             .to_owned(),
@@ -49,7 +49,7 @@ const DISTRIBUTIONS: &str = "
 
 fn overview() -> String {
     let about = [
-        "reads of the predefined table, which a write has filled",
+        "reads of the predefined table, after a write has filled it",
         "writes of the predefined table",
         "several of the predefined operations, with their shares",
         "updates of the predefined counters",
@@ -62,8 +62,8 @@ fn overview() -> String {
         text.push_str(&format!("  {verb:<15} {about}\n"));
     }
     text.push_str("  print           the shape of a distribution\n");
-    text.push_str("  help            this, or what a command or an option takes\n");
-    text.push_str("  version         which version this is\n\nOptions\n");
+    text.push_str("  help            this text, or the parameters of a command or an option\n");
+    text.push_str("  version         the version of this program\n\nOptions\n");
     for name in options::NAMES {
         let forms: Vec<&str> = table(name).iter().map(|known| known.form).collect();
         let forms = match name {

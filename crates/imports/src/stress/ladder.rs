@@ -48,7 +48,7 @@ impl Uncertainty {
         }
         let count = f64::from(self.intervals);
         let mean = self.sum / count;
-        // Rounding may make the variance of equal rates slightly negative.
+        // After rounding, the variance of equal rates may be slightly negative.
         let variance = (self.sum_of_squares / count - mean * mean).max(0.0);
         (variance.sqrt() / count.sqrt()) / mean
     }

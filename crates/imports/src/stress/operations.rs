@@ -44,7 +44,7 @@ pub(super) enum Cell {
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a run has a handful of them, made once"
+    reason = "a run creates only a few of them, once"
 )]
 pub(super) enum OperationKind {
     /// Writes rows of several partitions.
@@ -54,7 +54,7 @@ pub(super) enum OperationKind {
         visits: i64,
         /// Share of the non-key columns that have values.
         population: Ratio,
-        /// Bound cells that are not part of the key. A population may leave them out.
+        /// Bound cells that are not part of the key. A population may omit them.
         values: usize,
     },
     /// Reads with arguments from one or from several rows of a partition.
@@ -64,8 +64,8 @@ pub(super) enum OperationKind {
         returned: Option<Vec<Cell>>,
         /// True if a written partition must have the row.
         must_find: bool,
-        /// True if it reads whole partitions, and writes do not leave out rows at random. Then
-        /// every row of a write must exist.
+        /// True if it reads whole partitions, and writes do not omit rows at random. Then every row
+        /// of a write must exist.
         whole: bool,
     },
     /// Reads the partitions of a range of tokens.
@@ -115,7 +115,7 @@ pub(super) struct Operations {
     pub(super) tables: Vec<Columns>,
     /// True if a table's values are counters, which cannot be compared.
     pub(super) counters: Vec<bool>,
-    /// True if writes to a table leave cells out.
+    /// True if writes to a table omit cells.
     pub(super) sparse: Vec<bool>,
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,

@@ -66,7 +66,7 @@ pub struct Options {
     pub output: Output,
 }
 
-/// Seeds to visit, and the order in which the rows of a partition are made.
+/// Seeds to visit, and the order in which the rows of a partition are generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population {
     /// Source of the seeds.
@@ -96,7 +96,7 @@ pub enum Seeds {
 /// The order of rows within a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In the order in which they are made.
+    /// In the order of their generation.
     Arbitrary,
     /// Sorted by their clustering columns.
     Sorted,
@@ -181,7 +181,7 @@ pub struct Errors {
     pub ignore: bool,
     /// True if rows that are read are not compared.
     pub skip_read_validation: bool,
-    /// True if the run leaves out columns of types that the tool cannot make.
+    /// True if the run omits columns of types that the tool cannot generate.
     pub skip_unsupported_columns: bool,
 }
 
@@ -200,8 +200,8 @@ pub(crate) fn read(
     d: &mut Diagnostics,
 ) -> Options {
     if let Some((option, _)) = groups.take("-sendto").or_else(|| groups.take("-send-to")) {
-        let hint = "start the same command on that machine; a study can have several clients";
-        let message = "`-sendto` requires a stress daemon, which does not exist here";
+        let hint = "start the same command on that machine; a study can use several clients";
+        let message = "`-sendto` requires a stress daemon, which cassay does not have";
         d.add(&option.place(), message, Some(hint.to_owned()));
     }
     Options {
@@ -291,8 +291,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
 fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Insert {
     let params = params_or_none("-insert", groups, &INSERT, d);
     if params.has("revisit=") {
-        let note =
-            "`-insert revisit=` has no effect: the visits of a partition follow on each other.";
+        let note = "`-insert revisit=` has no effect: the visits of a partition follow each other.";
         notes.push(note.to_owned());
     }
     let batch = |text: &str| {
@@ -321,7 +320,9 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
     };
     for form in ["super=", "comparator="] {
         if params.has(form) {
-            notes.push(format!("`-col {form}` has no effect: only Thrift knew it."));
+            notes.push(format!(
+                "`-col {form}` has no effect: only Thrift supported it."
+            ));
         }
     }
     let count = or(params.distribution("n=", d), "FIXED(5)");
@@ -374,7 +375,7 @@ fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> 
     if params.groups & SECOND == 0 {
         if !params.has("threads=") {
             let hint = Some("add for example threads=50".to_owned());
-            d.add(&params.place, "a rate needs `threads=`", hint);
+            d.add(&params.place, "a rate requires `threads=`", hint);
         }
         return Rate::Threads {
             threads: params.value("threads=", d, threads).unwrap_or(1),
@@ -388,7 +389,7 @@ fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> 
         d.add(
             &params.place_of("threads>="),
             message,
-            Some("lower the first".to_owned()),
+            Some("lower `threads>=`".to_owned()),
         );
     }
     let auto = params.has("auto");
@@ -407,7 +408,7 @@ fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
         (0, fixed) => Pace::Fixed(fixed),
         _ => {
             let message = "`throttle=` and `fixed=` exclude each other";
-            let hint = "keep `fixed=`, which counts latency from the time each operation is due";
+            let hint = "use `fixed=`, which counts latency from the due time of each operation";
             d.add(&params.place_of("fixed="), message, Some(hint.to_owned()));
             Pace::Free
         }
@@ -420,7 +421,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     let wanted = params.value("retries=", d, retries);
     if let Some(more @ 256..) = wanted {
         notes.push(format!(
-            "`-errors retries={more}`: an operation is tried {} more times at most.",
+            "`-errors retries={more}`: cassay retries an operation at most {} times.",
             u8::MAX
         ));
     }
@@ -436,13 +437,12 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         d.add(&params.place_of("fail-fast"), message, hint);
     }
     if !params.has("retries=") {
-        let note = "The tool tries a failed operation 9 more times and shows only the sum of the \
-                    tries. Here, a failure counts as a failure, unless `-errors retries=` is \
-                    stated.";
+        let note = "The tool retries a failed operation 9 times, and shows only the sum of the \
+             attempts. cassay counts each failure, unless `-errors retries=` is set.";
         notes.push(note.to_owned());
     }
-    let no_stop = "a failed operation is counted and never ends the run";
-    let all_columns = "columns of every type are written";
+    let no_stop = "cassay counts a failed operation, and never ends the run";
+    let all_columns = "cassay writes columns of every type";
     for (form, instead) in [
         ("ignore", no_stop),
         ("fail-fast", no_stop),
@@ -455,7 +455,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
     for form in ["delay-policy=", "min-delay-ms=", "max-delay-ms="] {
         if params.has(form) {
             notes.push(format!(
-                "`-errors {form}` has no effect: tries follow immediately."
+                "`-errors {form}` has no effect: attempts follow immediately."
             ));
         }
     }

@@ -98,8 +98,12 @@ impl Params<'_> {
         let owner = self.owner;
         let name = name(known.form);
         if self.given.iter().any(|given| given.known.form == known.form) {
-            let message = format!("`{name}` is given to `{owner}` a second time");
-            diagnostics.add(&word.place(), message, Some("keep one of them".to_owned()));
+            let message = format!("`{owner}` has `{name}` a second time");
+            diagnostics.add(
+                &word.place(),
+                message,
+                Some("remove one of them".to_owned()),
+            );
             return;
         }
         if self.groups & known.groups == 0 {
@@ -123,7 +127,7 @@ impl Params<'_> {
         let closed = known.form.ends_with('(');
         let end = word.text.len() - usize::from(closed && word.text.ends_with(')'));
         if closed && end == word.text.len() {
-            let message = format!("`{name}(` of `{owner}` is not closed");
+            let message = format!("`{name}(` of `{owner}` is unterminated");
             let hint = "write `)` at its end; quote the whole for the shell".to_owned();
             diagnostics.add(&word.place(), message, Some(hint));
             return;
@@ -141,7 +145,7 @@ impl Params<'_> {
         self.given.iter().find(|given| given.known.form == form)
     }
 
-    /// Returns true if a parameter was given.
+    /// Returns true if the command line has a parameter.
     pub(crate) fn has(&self, form: &str) -> bool {
         self.find(form).is_some()
     }
@@ -294,7 +298,7 @@ fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Dia
         )
     } else {
         (
-            format!("`{key}` of `{owner}` is not written like this"),
+            format!("`{key}` of `{owner}` has another form"),
             Some(format!("write {}", forms.join(" or "))),
         )
     };

@@ -173,7 +173,7 @@ impl Walk {
         }
     }
 
-    /// Begins a visit to the current partition; `draws` makes the random choices.
+    /// Begins a visit to the current partition; `draws` determines the random choices.
     pub(crate) fn begin(&mut self, visit: Visit, draws: Draws) {
         self.draws = draws;
         if self.levels.is_empty() {

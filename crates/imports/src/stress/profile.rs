@@ -50,11 +50,11 @@ const OLD_INSERT: [(&str, &str); 3] = [
         "pervisit",
         "cassandra-stress 2.1 renamed it: write `select`",
     ),
-    ("perbatch", "cassandra-stress 2.1 dropped it: leave it out"),
+    ("perbatch", "cassandra-stress 2.1 removed it: omit it"),
     ("visits", "it belongs on the command line: -insert visits=…"),
 ];
 
-/// A profile's settings of inserts. Absent ones come from the command line, or are the tool's
+/// A profile's settings of inserts. Absent settings come from the command line, or are the tool's
 /// defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inserts {
@@ -163,7 +163,7 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
         let earlier = entry.earlier.as_ref();
         let own = earlier.map(|earlier| {
             format!(
-                "{} occurs twice; {} counts, as in cassandra-stress, not {}",
+                "{} occurs twice; like cassandra-stress, cassay uses {}, not {}",
                 entry.key,
                 where_is(&entry.place, out),
                 where_is(earlier, out)
@@ -236,7 +236,7 @@ impl<'a> Reader<'a, '_> {
         let node = self.root.find(key)?;
         let text = node.text();
         if text.is_none() {
-            let message = format!("`{key}` is a text, not {}", node.describe());
+            let message = format!("`{key}` must be a text, not {}", node.describe());
             self.say(&node.place, message);
         }
         Some((text?, node))
@@ -260,8 +260,8 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             DEFINITION,
-            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, if that is \
-             4.0 or later and has the table",
+            "add the table's CREATE TABLE; `cassay stress` reads it from the cluster, if the \
+             cluster is 4.0 or later and has the table",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();
@@ -302,28 +302,28 @@ impl<'a> Reader<'a, '_> {
         let mut notes = std::mem::take(&mut self.notes);
         if self.root.find("keyspace_definition").is_none() {
             notes.push(format!(
-                "the profile has no keyspace_definition: keyspace {keyspace} is created with one \
-                 replica, unless it already exists"
+                "the profile has no keyspace_definition: cassay creates keyspace {keyspace} with \
+                 one replica, unless it already exists"
             ));
         }
         let own = named(Column::is_own);
         if !own.is_empty() {
             notes.push(format!(
-                "values of {own} depend on the seed here; cassandra-stress has no such type, or \
-                 draws the sizes of its collections again in each run"
+                "here the seed determines the values of {own}. cassandra-stress has no such type, \
+                 or draws new collection sizes in each run"
             ));
         }
         let half = named(|column| column.has_unseeded_value() || column.has_unseeded_length());
         if !half.is_empty() {
             notes.push(format!(
-                "values of {half} depend on the seed here; cassandra-stress seeds only the \
-                 quantum of QEXTREME and draws the value within it again in each run"
+                "here the seed determines the values of {half}. cassandra-stress seeds only the \
+                 quantum of QEXTREME, and draws a new value within it in each run"
             ));
         }
         for column in columns.unseeded_counts() {
             notes.push(format!(
-                "the number of values of {} in a partition depends on the seed here; \
-                 cassandra-stress draws it again in each run",
+                "here the seed determines the number of values of {} in a partition. \
+                 cassandra-stress draws a new number in each run",
                 column.name
             ));
         }
@@ -543,7 +543,7 @@ impl<'a> Reader<'a, '_> {
         let name = node.text().unwrap_or_default();
         let kind = BatchKind::from_name(name);
         if kind.is_none() {
-            let message = format!("batchtype is `{name}`; it is LOGGED, UNLOGGED or COUNTER");
+            let message = format!("batchtype is `{name}`; it must be LOGGED, UNLOGGED or COUNTER");
             self.say(&node.place, message);
         }
         kind

@@ -226,7 +226,7 @@ pub(crate) const COL: [KnownParam; 7] = [
 
 /// `-rate`.
 pub(crate) const RATE: [KnownParam; 7] = [
-    new("threads=", FIRST, "", "So many threads"),
+    new("threads=", FIRST, "", "Number of threads"),
     new(
         "throttle=",
         FIRST,
@@ -242,27 +242,37 @@ pub(crate) const RATE: [KnownParam; 7] = [
     ),
     new("threads>=", SECOND, "4", "Number of threads at the start"),
     new("threads<=", SECOND, "1000", "Number of threads at the end"),
-    new("auto", SECOND, "", "Stop when more threads no longer help"),
+    new(
+        "auto",
+        SECOND,
+        "",
+        "Stop when more threads no longer increase throughput",
+    ),
 ];
 
 /// `-errors`.
 pub(crate) const ERRORS: [KnownParam; 8] = [
-    new("retries=", ANY, "9", "Tries after the first one"),
-    new("ignore", ANY, "", "Go on after an operation has failed"),
+    new("retries=", ANY, "9", "Attempts after the first"),
+    new("ignore", ANY, "", "Continue after a failed operation"),
     new("fail-fast", ANY, "", "Stop at the first error"),
     new("skip-read-validation", ANY, "", "Do not compare rows read"),
     new(
         "skip-unsupported-columns",
         ANY,
         "",
-        "Leave columns of unsupported types out",
+        "Omit columns of unsupported types",
     ),
     new(
         "delay-policy=",
         ANY,
         "constant",
-        "Wait between tries: constant, linear or exponential",
+        "Wait between attempts: constant, linear or exponential",
     ),
-    new("min-delay-ms=", ANY, "0", "Shortest wait between tries"),
-    new("max-delay-ms=", ANY, "20000", "Longest wait between tries"),
+    new("min-delay-ms=", ANY, "0", "Shortest wait between attempts"),
+    new(
+        "max-delay-ms=",
+        ANY,
+        "20000",
+        "Longest wait between attempts",
+    ),
 ];

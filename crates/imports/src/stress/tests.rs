@@ -212,11 +212,11 @@ type Mistake = (&'static str, usize, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
     ("", 1, "no command", "begin with"),
-    ("wirte n=5", 1, "no command `wirte`", "`write`"),
+    ("wirte n=5", 1, "command `wirte` does not exist", "`write`"),
     ("-rate threads=5", 1, "write the command first", ""),
     ("legacy", 1, "before 2.1", "write n=1m"),
     ("write n=1.5", 9, "n: `1.5`", ""),
-    ("write n=5 n=6", 11, "second time", "keep one"),
+    ("write n=5 n=6", 11, "second time", "remove one"),
     (
         "write n=5 duration=5s",
         11,
@@ -228,11 +228,11 @@ const MISTAKES: &[Mistake] = &[
     ("read n>300 n<20", 12, "more intervals", "raise"),
     ("write cl=foo", 10, "foo", "LOCAL_ONE"),
     ("write serial-cl=ONE", 17, "not serial", "SERIAL"),
-    ("write n", 7, "not written like this", "`n=…`"),
+    ("write n", 7, "has another form", "`n=…`"),
     (
         "write -poop dist=fixed(1)",
         7,
-        "no option `-poop`",
+        "option `-poop` does not exist",
         "`-pop`",
     ),
     ("write -pop no-wrap", 7, "need `seq=`", "seq=1..1000000"),
@@ -247,7 +247,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "write -rate throttle=5/s",
         7,
-        "needs `threads=`",
+        "requires `threads=`",
         "threads=50",
     ),
     ("write -rate threads=0", 21, "not between 1", ""),
@@ -264,11 +264,16 @@ const MISTAKES: &[Mistake] = &[
         "no parameter `thread`",
         "threads",
     ),
-    ("mixed ratio(read=0)", 7, "no operation a share", "read=1"),
+    (
+        "mixed ratio(read=0)",
+        7,
+        "no operation has a share",
+        "read=1",
+    ),
     ("mixed ratio(raed=1)", 13, "`raed`", "`read`"),
-    ("mixed ratio(read=1", 7, "not closed", "`)`"),
+    ("mixed ratio(read=1", 7, "unterminated", "`)`"),
     ("mixed ratio(read)", 13, "not a name=value", ""),
-    ("user n=5", 1, "needs `profile=`", "yaml"),
+    ("user n=5", 1, "requires `profile=`", "yaml"),
     (
         "user profile=a ops(insert=1) -schema keyspace=x",
         30,
@@ -283,7 +288,7 @@ const MISTAKES: &[Mistake] = &[
         "write -mode auth-provider=com.x.Y",
         13,
         "Java class",
-        "leave it out",
+        "omit it",
     ),
     ("write -errors retries=-1", 23, "retries: `-1`", "9"),
     (
@@ -295,7 +300,7 @@ const MISTAKES: &[Mistake] = &[
     ("write -log interval=0", 21, "greater than zero", "1s"),
     ("write -node a b", 15, "second list", "commas"),
     ("write -port native=0", 20, "between 1 and 65535", "9042"),
-    ("write -graph title=x", 7, "needs `file=`", ""),
+    ("write -graph title=x", 7, "requires `file=`", ""),
     (
         "write -schema keyspace=a-b",
         24,
@@ -305,11 +310,11 @@ const MISTAKES: &[Mistake] = &[
     (
         "write -schema compaction(a=b)",
         15,
-        "needs `strategy=`",
+        "requires `strategy=`",
         "Leveled",
     ),
     ("help -rat", 6, "no help on `-rat`", "`-rate`"),
-    ("print", 1, "needs `dist=`", "uniform"),
+    ("print", 1, "requires `dist=`", "uniform"),
 ];
 
 #[test]
@@ -357,14 +362,14 @@ fn no_debug_text_and_no_mistake_shows_a_password() {
 fn an_option_without_effect_leaves_a_note() {
     let notes = |line: &str| run(line).notes.join("\n");
     for (line, part) in [
-        ("read", "9 more times"),
+        ("read", "9 times"),
         ("read -mode maxPending=5", "`-rate`"),
         ("read -graph file=x", "-graph"),
         ("read -port jmx=7199", "-port jmx="),
         ("read -col comparator=AsciiType", "comparator"),
         ("read -jmx user=a", "-jmx"),
         ("read -errors delay-policy=linear", "delay-policy"),
-        ("read -errors retries=999", "255 more times"),
+        ("read -errors retries=999", "at most 255 times"),
         ("read -graph file=x title=A B", "-graph"),
     ] {
         assert!(notes(line).contains(part), "{line}: {}", notes(line));

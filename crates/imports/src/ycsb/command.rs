@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
             }
             (binding, _) if self.is_binding(index) => {
                 if !binding.starts_with("cassandra") {
-                    let hint = "write cassandra-cql, or leave it out".to_owned();
+                    let hint = "write cassandra-cql, or omit it".to_owned();
                     let message = format!("binding {binding} is not Cassandra's");
                     self.wrong(index, message, Some(hint));
                 }
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
             (other, _) => {
                 let known = ["load", "run", "-P", "-p", "-s", "-threads", "-target"];
                 let hint = did_you_mean(other, known);
-                self.wrong(index, format!("`{other}` is not understood"), hint);
+                self.wrong(index, format!("cassay does not understand `{other}`"), hint);
             }
         }
         1
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
 
     fn idle(&mut self, option: &str) {
         let name = option.split('=').next().unwrap_or(option);
-        let note = format!("{name} has no effect here");
+        let note = format!("{name} has no effect in cassay");
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
             "-target" => self.set.push((at, "target", value)),
             "-db" => {
                 if !value.to_lowercase().contains("cassandra") {
-                    let hint = "leave -db out".to_owned();
+                    let hint = "omit -db".to_owned();
                     let message = format!("-db {value} is not Cassandra's binding");
                     self.wrong(at, message, Some(hint));
                 }

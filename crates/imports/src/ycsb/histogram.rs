@@ -123,7 +123,10 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
         }
     }
     if sum == 0 || sum > i32::MAX as u64 {
-        let message = format!("{sum} fields are counted; it must be 1 to {}", i32::MAX);
+        let message = format!(
+            "the histogram counts {sum} fields; the number must be from 1 to {}",
+            i32::MAX
+        );
         return Err((span, message));
     }
     Ok(buckets)

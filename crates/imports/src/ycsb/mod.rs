@@ -168,8 +168,8 @@ fn is_core_workload(properties: &mut Properties) -> bool {
     let is_core = class == "CoreWorkload";
     if !is_core {
         let message = format!(
-            "workload {workload} is unknown: only YCSB's CoreWorkload is supported, which is also \
-             the only one that its Cassandra binding can run"
+            "workload {workload} is unknown: cassay supports only YCSB's CoreWorkload, which is \
+             also the only workload that its Cassandra binding can run"
         );
         let hint = "site.ycsb.workloads.CoreWorkload, or your own workload file";
         properties.wrong("workload", message, Some(hint.to_owned()));
@@ -193,8 +193,8 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
     let mut notes = Vec::new();
     if kind.ends_with("raw") {
         notes.push(
-            "measurementtype raw: cassay knows for each operation the interval of one second and \
-             the latency to three digits, but not the ms; --compat writes these"
+            "measurementtype raw: for each operation, cassay knows the one-second interval and the \
+             latency to three digits, but not the ms; --compat writes these values"
                 .to_owned(),
         );
     }
@@ -202,34 +202,32 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
         && !matches!(order, "hashed" | "ordered")
     {
         notes.push(format!(
-            "insertorder is `{order}`: as for YCSB, all that is not hashed is ordered"
+            "insertorder is `{order}`: as in YCSB, every order except hashed is ordered"
         ));
     }
     if properties.text("hosts").is_none() {
         notes.push(
-            "hosts is missing: localhost is used, unless --target states \
-                    another"
-                .to_owned(),
+            "hosts is missing: cassay uses localhost, unless --target sets another host".to_owned(),
         );
     }
     let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
     if retries > RETRIES_MAX {
         notes.push(format!(
-            "{RETRIES} is {retries}: an insert is tried again {RETRIES_MAX} times"
+            "{RETRIES} is {retries}: cassay retries an insert {RETRIES_MAX} times"
         ));
     }
     let known = [KNOWN, OUTPUT].concat();
     let others = properties.unknown(&known, WITHOUT_EFFECT);
     if !others.is_empty() {
         let names = others.join(", ");
-        notes.push(format!("properties without effect here: {names}"));
+        notes.push(format!("properties without effect in cassay: {names}"));
     }
     let said = |name: &&&str| properties.text(name).is_some();
     let output: Vec<&str> = OUTPUT.iter().filter(said).copied().collect();
     if !output.is_empty() {
         let names = output.join(", ");
         notes.push(format!(
-            "properties that have an effect with --compat only: {names}"
+            "properties that have an effect only with --compat: {names}"
         ));
     }
     notes
@@ -283,8 +281,8 @@ impl Settings {
     /// Returns notes on the differences from YCSB.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "cassay creates keyspace {} (one replica) and table {} if they do not exist; in YCSB \
-             you create them by hand",
+            "cassay creates keyspace {} (one replica) and table {} if they do not exist; in YCSB, \
+             you create them yourself",
             self.keyspace, self.table
         )];
         if self.source.integrity.is_none() {
@@ -303,9 +301,9 @@ impl Settings {
         }
         if self.scans {
             notes.push(
-                "scans read rows in the order of their tokens, from the token of the drawn key on, \
-                 as YCSB's Cassandra binding does: Cassandra has no order of hashed keys, so this \
-                 is not the range of neighbouring records that the workload was made for"
+                "scans read rows in token order, from the token of the drawn key, like YCSB's \
+                 Cassandra binding. Cassandra has no order of hashed keys, so this is not the \
+                 range of neighbouring records that the workload expects"
                     .to_owned(),
             );
         }
@@ -336,7 +334,7 @@ impl Settings {
 fn name(properties: &mut Properties, key: &str, default: &str) -> String {
     let name = properties.text(key).unwrap_or(default).to_owned();
     if !workload::is_identifier(&name) {
-        let message = format!("{key} is `{name}`, which is not a name in CQL");
+        let message = format!("{key} is `{name}`, which is not a CQL name");
         properties.wrong(key, message, None);
     }
     name
@@ -347,7 +345,7 @@ fn level(properties: &mut Properties, key: &str) -> Consistency {
     text.parse().unwrap_or_else(|_| {
         properties.wrong(
             key,
-            format!("{key} is `{text}`, which is not a level"),
+            format!("{key} is `{text}`, which is not a consistency level"),
             None,
         );
         Consistency::Quorum

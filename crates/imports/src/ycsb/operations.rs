@@ -43,7 +43,7 @@ pub(super) enum Length {
     Constant,
     /// Every length is equally likely.
     Uniform,
-    /// Short ones are popular.
+    /// Short texts are popular.
     Zipfian(super::key_distribution::Zipfian),
     /// According to the counts in a file.
     Histogram(Arc<super::histogram::Buckets>),

@@ -13,7 +13,7 @@ struct Property {
     place: Place,
 }
 
-/// All properties. Later values have replaced earlier ones.
+/// All properties. Later values have replaced earlier values.
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
@@ -97,7 +97,7 @@ impl Properties {
             _ => {
                 let (least, most) = limits;
                 let message =
-                    format!("{key} is `{text}`; it must be a whole number of {least} to {most}");
+                    format!("{key} is `{text}`; it must be a whole number from {least} to {most}");
                 self.wrong(key, message, None);
                 default
             }
@@ -114,7 +114,7 @@ impl Properties {
             _ => {
                 let (least, most) = limits;
                 let message =
-                    format!("{key} is `{text}`; it must be a number of {least} to {most}");
+                    format!("{key} is `{text}`; it must be a number from {least} to {most}");
                 self.wrong(key, message, None);
                 default
             }

@@ -33,16 +33,14 @@ pub(super) fn table(
     );
     if records == 0 && (command.phase == Phase::Run || properties.text("insertcount").is_none()) {
         if properties.text("recordcount").is_none_or(|text| text == "0") {
-            let hint = "-p recordcount=1000000, or -P and a file that states it".to_owned();
-            let message = "recordcount is missing, which is the number of records in the \
-                           table"
-                .to_owned();
+            let hint = "-p recordcount=1000000, or -P and a file that sets it".to_owned();
+            let message = "recordcount, the number of records in the table, is missing".to_owned();
             properties.wrong("recordcount", message, Some(hint));
         }
     } else if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
         let message = format!(
-            "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: there \
-             must be at least one record, and no record after recordcount"
+            "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: the \
+             table needs at least one record, and no record after recordcount"
         );
         properties.wrong("recordcount", message, None);
     }
@@ -148,7 +146,7 @@ fn chooser(
 fn integrity(properties: &mut Properties, length: &Length) -> bool {
     let asked = properties.flag("dataintegrity", false);
     if asked && !matches!(length, Length::Constant) {
-        let message = "dataintegrity needs fieldlengthdistribution=constant".to_owned();
+        let message = "dataintegrity requires fieldlengthdistribution=constant".to_owned();
         properties.wrong("dataintegrity", message, None);
     }
     asked

@@ -122,7 +122,7 @@ fn inserts_of_a_run_follow_the_records_without_gap() {
 #[test]
 fn scans_say_that_they_are_no_ordered_ranges() {
     let import = imported("run -P e -target 500 -threads 4");
-    assert!(import.notes.iter().any(|note| note.contains("order of their tokens")));
+    assert!(import.notes.iter().any(|note| note.contains("token order")));
     let rate = Offer::Rate {
         per_second: 500.0,
         threads: 4,
@@ -140,7 +140,7 @@ fn mistakes_are_said_where_they_stand() {
         ),
         (
             "run -P a -p fieldcount=0",
-            "fieldcount is `0`; it must be a whole number of 1 to 1000",
+            "fieldcount is `0`; it must be a whole number from 1 to 1000",
         ),
         ("run -P zzz", "command line:1:8: cannot read zzz"),
         ("walk on -P a", "the first word must be load or run"),
@@ -155,7 +155,7 @@ fn mistakes_are_said_where_they_stand() {
         ),
         (
             "run -P a -p dataintegrity=true -p fieldlengthdistribution=uniform",
-            "dataintegrity needs fieldlengthdistribution=constant",
+            "dataintegrity requires fieldlengthdistribution=constant",
         ),
         (
             "load -P a -p fieldlengthdistribution=histogram -p fieldlengthhistogram=a",
@@ -171,13 +171,16 @@ fn mistakes_are_said_where_they_stand() {
         ),
         (
             "run -P a -p workload=site.ycsb.workloads.ConstantOccupancyWorkload",
-            "only YCSB's CoreWorkload is",
+            "only YCSB's CoreWorkload",
         ),
         (
             "run -P a -p readproportion=0 -p updateproportion=0",
             "no kind of operation has a proportion above 0",
         ),
-        ("run -p operationcount=5", "recordcount is missing"),
+        (
+            "run -p operationcount=5",
+            "recordcount, the number of records in the table, is missing",
+        ),
         ("run -P a -p operationcount=0", "operationcount is missing"),
         ("run -P a -p cassandra.password=hush", "belong together"),
     ] {
@@ -198,8 +201,8 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     for part in [
         "YCSB's TimeSeriesWorkload is for time-series databases",
         "use: cql-timeseries",
-        "readproportion: it uses columns with names like",
-        "scan1proportion: its tags, times, group-by",
+        "readproportion: it uses columns with names such as",
+        "scan1proportion: it uses tags, times, group-by",
         "insertproportion: `y_id` is the whole key",
         "updateproportion: it replaces tags, time and value",
         "deleteproportion: it deletes the row of a `y_id` like",
@@ -345,7 +348,7 @@ fn the_binding_s_settings_act() {
     assert_eq!(import.connection.connections_per_node, Some(4));
     assert_eq!(import.connection.username, None);
     assert!(import.steps[0].before[1].contains("\"ycsb\".\"usertable\""));
-    // Only a load tries again.
+    // Only a load retries.
     let import = imported("run -P d -p core_workload_insertion_retry_limit=3");
     assert_eq!(import.steps[0].program.kinds()[INSERT].policy.retries, 0);
 }
@@ -378,27 +381,30 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
 #[test]
 fn a_property_without_effect_is_named_in_a_note() {
     for (line, note) in [
-        ("load -jvm-args=-Xmx4g -P a", "-jvm-args has no effect here"),
+        (
+            "load -jvm-args=-Xmx4g -P a",
+            "-jvm-args has no effect in cassay",
+        ),
         (
             "run -P a -p insertorder=nonhashed",
-            "all that is not hashed is ordered",
+            "every order except hashed is ordered",
         ),
         (
             "run -P a -p exportfile=f -p status.interval=1",
-            "--compat only: exportfile",
+            "only with --compat: exportfile",
         ),
         (
             "run -P a -p status.interval=1",
-            "without effect here: status.interval",
+            "without effect in cassay: status.interval",
         ),
         (
             "load -P a -p core_workload_insertion_retry_limit=10000",
-            "tried again 255 times",
+            "cassay retries an insert 255 times",
         ),
-        ("run -P a", "hosts is missing: localhost"),
+        ("run -P a", "hosts is missing: cassay uses localhost"),
         (
             "run -P a -p cassandra.maxpendingrequests=256 -p threads=9",
-            "without effect here: cassandra.maxpendingrequests, threads",
+            "without effect in cassay: cassandra.maxpendingrequests, threads",
         ),
     ] {
         let notes = imported(line).notes;

@@ -12,12 +12,12 @@ use super::properties::Properties;
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
-        "`y_id` is the whole key of its table, so each point of a key replaces the previous one, \
-         and no series results",
+        "`y_id` is the whole key of its table, so each point of a key replaces the previous one \
+         and no time series forms",
     ),
     (
         "readproportion",
-        "it uses columns with names like `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
+        "it uses columns with names such as `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
          table has: each read fails",
     ),
     (
@@ -26,18 +26,18 @@ const OPERATIONS: [(&str, &str); 4] = [
     ),
     (
         "deleteproportion",
-        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, \
-         which no operation has written",
+        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, which \
+         no operation wrote",
     ),
 ];
 
-const SCAN: &str = "its tags, times, group-by and downsampling are used as names of columns, \
-                    which no table has: each scan fails";
+const SCAN: &str = "it uses tags, times, group-by and downsampling as column names, which no table \
+     has: each scan fails";
 
 /// Reports the reason why the workload cannot run, and the result of each requested operation.
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
-                   interprets tags, times and conditions as names of columns, and cannot run it";
+         interprets tags, times and conditions as column names, and cannot run it";
     let hint = "`use: cql-timeseries` in a study has series of machines and sensors; any other \
                 table of points is a workload file: docs/workload-file.md";
     properties.wrong("workload", message.to_owned(), Some(hint.to_owned()));

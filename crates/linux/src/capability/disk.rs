@@ -55,7 +55,7 @@ const ALL: [Capability; 5] = [
 /// Creates a volume in memory and returns its device and its root.
 fn trial() -> Result<(LoopDevice, OwnedFd)> {
     let memory = memfd_create("cassay-trial", MemfdFlags::CLOEXEC).context("have memory")?;
-    ftruncate(&memory, BYTES).context("give it a size")?;
+    ftruncate(&memory, BYTES).context("set its size")?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd());
     let path = PathBuf::from(path);
     ext4_ioctls::make(&path)?;
@@ -67,7 +67,7 @@ fn trial() -> Result<(LoopDevice, OwnedFd)> {
 fn corrupt(root: &OwnedFd) -> Result<String> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = rustix::fs::openat(root, ".", flags, Mode::from_raw_mode(0o600))
-        .context("make a file without a name")?;
+        .context("create a file without a name")?;
     let bytes = [1; BLOCK_BYTES as usize];
     rustix::io::pwrite(&file, &bytes, 0).context("write it")?;
     ext4_ioctls::extents(&file, 0, BLOCK_BYTES)?;
@@ -75,26 +75,26 @@ fn corrupt(root: &OwnedFd) -> Result<String> {
 }
 
 fn stalled(root: &OwnedFd) -> Result<String> {
-    let thawed = ext4_ioctls::thaw(root).context("ask for a thaw (CAP_SYS_ADMIN)")?;
-    anyhow::ensure!(!thawed, "a volume that was never frozen was thawed");
+    let thawed = ext4_ioctls::thaw(root).context("thaw a volume (CAP_SYS_ADMIN)")?;
+    anyhow::ensure!(!thawed, "the kernel thawed a volume that was never frozen");
     Ok("the whole file system is frozen: writes wait, reads continue".to_owned())
 }
 
 fn read_only(root: &OwnedFd) -> Result<String> {
-    ext4_ioctls::abort(root).context("have its journal end (mount option abort)")?;
-    Ok("the journal ends as after an error of the disk".to_owned())
+    ext4_ioctls::abort(root).context("abort its journal (mount option abort)")?;
+    Ok("the journal ends as after a disk error".to_owned())
 }
 
 fn errors(device: &LoopDevice) -> Result<String> {
     device.limit_size(Some(SECTOR_BYTES))?;
     Ok(
-        "all from some place on to the end, by a loop device that is made shorter; single blocks \
-         would take device-mapper"
+        "all blocks from a position to the end, by a shortened loop device; single blocks would \
+         require device-mapper"
             .to_owned(),
     )
 }
 
 fn off(root: &OwnedFd) -> Result<String> {
     ext4_ioctls::shut_down(root).context("shut it down (EXT4_IOC_SHUTDOWN, Linux 4.10)")?;
-    Ok("the file system is shut down, without its journal".to_owned())
+    Ok("shuts the file system down, without its journal".to_owned())
 }

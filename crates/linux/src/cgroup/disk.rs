@@ -30,7 +30,7 @@ impl Group {
         let Some(number) = device else {
             anyhow::ensure!(
                 !spec.limits(),
-                "a host without a volume has no disk to limit; give it a volume"
+                "a host without a volume has no disk to limit; add a volume"
             );
             return Ok(());
         };
@@ -38,7 +38,7 @@ impl Group {
             anyhow::ensure!(
                 !spec.limits(),
                 "this machine has no control group for disks (blkio or io); mount the controller \
-                 or leave the limit out"
+                 or omit the limit"
             );
             return Ok(());
         };

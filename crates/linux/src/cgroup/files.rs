@@ -2,7 +2,7 @@
 //! inherits from its parent.
 //!
 //! Invariant: a write reaches the kernel or is an error. An empty value would not reach the file,
-//! because Rust makes no system call for it. So the module never removes a limit by writing an
+//! because Rust issues no system call for it. So the module never removes a limit by writing an
 //! empty value. It writes the parent's value instead, which every kernel accepts, even for a group
 //! with processes.
 
@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 pub(super) fn write(path: &Path, value: &str) -> Result<()> {
     anyhow::ensure!(
         !value.trim().is_empty(),
-        "an empty value would not be written to {}, which remains unchanged",
+        "the kernel would not receive an empty value, so {} remains unchanged",
         path.display()
     );
     let write = || -> std::io::Result<()> {
@@ -40,7 +40,7 @@ pub(super) fn inherited(dir: &Path, key: &str) -> Result<String> {
 }
 
 /// Returns the effective [`CPUS`] or [`MEMS`] of a group, which may be fewer than the configured
-/// ones.
+/// CPUs or nodes.
 pub(super) fn effective(dir: &Path, key: &str) -> Result<String> {
     let what = key.trim_start_matches("cpuset.");
     // Versions 2 and 1 have different names for the file. Very old kernels have only the configured

@@ -155,7 +155,7 @@ pub fn step_aside() -> Result<()> {
         let aside = top.join("cassay-itself");
         if !aside.is_dir() {
             std::fs::create_dir(&aside)
-                .with_context(|| format!("make the control group {}", aside.display()))?;
+                .with_context(|| format!("create the control group {}", aside.display()))?;
         }
         write(&aside.join("cgroup.procs"), "0")?;
     }

@@ -51,10 +51,7 @@ impl Group {
         if !place.has_leaves() {
             return Ok(());
         }
-        switch_on(&place.dir, &place.controllers).context(
-            "pass the limits of a host on within \
-                                                           it",
-        )?;
+        switch_on(&place.dir, &place.controllers).context("delegate the limits of a host")?;
         make_dir(&place.dir.join(LEAF))
     }
 
@@ -263,7 +260,7 @@ pub(super) fn groups_in(dir: &Path) -> Vec<PathBuf> {
 fn make_dir(dir: &Path) -> Result<()> {
     match std::fs::create_dir(dir) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.with_context(|| format!("make the control group {}", dir.display())),
+        made => made.with_context(|| format!("create the control group {}", dir.display())),
     }
 }
 

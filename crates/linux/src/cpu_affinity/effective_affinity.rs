@@ -137,7 +137,7 @@ fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
 }
 
 /// Returns true if the error means that a thread has ended. Any other reason why its files cannot
-/// be read (no free descriptor, no permission) says nothing about the thread.
+/// be read (no free descriptor, no permission) shows nothing about the thread.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// A thread of this kind was left out, as if it had ended, and a file of this kind counted as
+    /// A thread of this kind was omitted, as if it had ended, and a file of this kind counted as
     /// missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
     }
 
-    /// This simulates a missing permission or file descriptor, with a folder in place of a file.
+    /// This simulates a missing permission or file descriptor, with a folder instead of a file.
     #[test]
     fn an_unreadable_file_is_an_error_and_not_absent() {
         let root = tempfile::tempdir().unwrap();

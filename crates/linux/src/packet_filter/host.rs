@@ -30,7 +30,7 @@ pub enum PortEnd {
     Either,
 }
 
-/// Loss of a host in one direction, for existing connections as well as new ones.
+/// Loss of a host in one direction, for existing and new connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoss {
     /// Direction of the packets.
@@ -77,11 +77,11 @@ impl Lose for HostLoss {
         check_ports(&self.tcp_ports)?;
         anyhow::ensure!(
             !self.tcp_ports.is_empty(),
-            "a host loses only packets of named ports, but the fault names none"
+            "a host drops only packets of listed ports, but the fault lists no ports"
         );
         anyhow::ensure!(
             self.peers.len() <= PEERS_COUNT_MAX,
-            "{} others are named, but one rule has at most {PEERS_COUNT_MAX}",
+            "the fault names {} other hosts, but one rule has at most {PEERS_COUNT_MAX}",
             self.peers.len()
         );
         Ok(())

@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 /// Maximum number of ports in a rule, so that they fit into one message of 64 KiB.
 const PORTS_COUNT_MAX: usize = 1000;
 
-/// Smallest share that can be given to the kernel.
+/// Smallest share that the kernel accepts.
 const SHARE_MIN: f64 = 1.0 / SHARES as f64;
 
 /// A loss of packets by a table of its family: of a switch ([`super::Loss`]) or of a host
@@ -108,7 +108,7 @@ impl<'a> Rules<'a> {
 pub fn check_share(share: f64) -> Result<()> {
     anyhow::ensure!(
         (SHARE_MIN..=1.0).contains(&share),
-        "the share of packets that is lost is from {SHARE_MIN} to 1, not {share}"
+        "the share of dropped packets must be from {SHARE_MIN} to 1, not {share}"
     );
     Ok(())
 }
@@ -117,7 +117,7 @@ pub fn check_share(share: f64) -> Result<()> {
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,
-        "{} ports are named, but one rule has at most {PORTS_COUNT_MAX}",
+        "the fault names {} ports, but one rule has at most {PORTS_COUNT_MAX}",
         ports.len()
     );
     Ok(())

@@ -26,9 +26,8 @@ impl Link {
     }
 }
 
-/// Loss on the way through the switch, for existing connections as well as new ones. ARP is never
-/// dropped, so neighbours continue to find each other, and a loss in one direction affects only
-/// that direction.
+/// Loss on the way through the switch, for existing and new connections. ARP is never dropped, so
+/// neighbours continue to find each other, and a loss in one direction affects only that direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Senders of the packets.
@@ -69,13 +68,13 @@ impl Lose for Loss {
             if let Link::Host(number) = link {
                 anyhow::ensure!(
                     (1..=links::HOSTS_COUNT_MAX).contains(number),
-                    "host {number} is named, and a switch has hosts 1 to {}",
+                    "the fault names host {number}, but a switch has hosts 1 to {}",
                     links::HOSTS_COUNT_MAX
                 );
             }
         }
         let named = !self.from.is_empty() && !self.to.is_empty();
-        anyhow::ensure!(named, "a loss needs addresses at both ends");
+        anyhow::ensure!(named, "a loss requires addresses at both ends");
         Ok(())
     }
 

@@ -18,7 +18,7 @@ const STRANGER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// Time to wait for a packet that is dropped. It is below the second after which TCP tries again.
+/// Time to wait for a packet that is dropped. It is below the second after which TCP retries.
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// This is long enough for a loaded machine, and reaching it is a failure.
@@ -223,12 +223,12 @@ fn a_loss_that_a_host_cannot_have_is_refused_with_its_reason() {
         ),
         (
             all_of(&[], PortEnd::Ours, &[OTHER]),
-            "packets of named ports",
+            "packets of listed ports",
         ),
         (all_of(&[1; 1001], PortEnd::Ours, &[]), "1001 ports"),
         (
             all_of(&[CQL], PortEnd::Ours, &[OTHER; 1001]),
-            "1001 others are named",
+            "the fault names 1001 other hosts",
         ),
     ];
     let mut filter = two.filter();

@@ -10,8 +10,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Initial size of the buffer: larger than all of these files on machines of usual size. A longer
-/// file makes it grow.
+/// Initial size of the buffer: larger than all of these files on machines of usual size. It grows
+/// for a longer file.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Size of the longest file accepted: `/proc/interrupts` of the biggest machines is smaller. A

@@ -111,6 +111,7 @@ pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
 /// Returns the readings that this machine does not offer, with the reason and the remedy.
 pub fn unseen() -> Option<String> {
     let pressure = Path::new("/proc/pressure/cpu").exists();
-    (!pressure)
-        .then(|| "pressure (psi.*), since this kernel has none: boot it with `psi=1`".to_string())
+    (!pressure).then(|| {
+        "pressure (psi.*), because this kernel does not report it: boot it with `psi=1`".to_string()
+    })
 }

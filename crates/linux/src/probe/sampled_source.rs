@@ -36,7 +36,7 @@ pub struct ProbeCost {
     pub period: Duration,
     /// Number of samples taken.
     pub looks: u64,
-    /// Samples left out because an earlier one took too long or the machine was busy.
+    /// Samples omitted because an earlier sample took too long, or because the machine was busy.
     pub missed: u64,
     /// Number of values that it read.
     pub values: u64,
@@ -57,8 +57,8 @@ pub trait SampledSource: Send {
     /// its values.
     ///
     /// # Errors
-    /// A part could not be read. The values up to now remain, and the next sample is taken
-    /// nevertheless.
+    /// A part could not be read. The values up to now remain, and the sampler still takes the next
+    /// sample.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
     /// Called once when the probes stop, for readings that would otherwise be lost. These are the
@@ -83,7 +83,7 @@ pub struct Out {
     probe: &'static str,
     at_ns: u64,
     readings: Vec<Reading>,
-    /// Names and places that occurred before: a series has the same ones at every sample.
+    /// Names and places that occurred before: a series has the same names at every sample.
     words: HashSet<Arc<str>>,
 }
 
@@ -99,7 +99,7 @@ impl Out {
         self.at_ns = at_ns;
     }
 
-    /// Adds one value of the current sample. A value that is not finite is left out.
+    /// Adds one value of the current sample. A value that is not finite is omitted.
     pub fn put(&mut self, name: &str, place: &str, unit: &'static str, value: f64) {
         self.put_at(self.at_ns, name, place, unit, value);
     }

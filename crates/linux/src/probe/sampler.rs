@@ -8,9 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum number of readings that wait to be taken: an hour of 250 series each second. Callers
-/// take them far more often. Without a limit, a caller that forgets this would fill the memory of
-/// the machine under test.
+/// Maximum number of readings that wait for the caller: an hour of 250 series each second. Callers
+/// read far more often. Without a limit, a caller that forgets this would fill the memory of the
+/// machine under test.
 const READINGS_COUNT_MAX: usize = 1 << 20;
 
 /// Maximum number of different problems that a probe keeps: enough for a diagnosis.
@@ -80,7 +80,7 @@ impl Task {
         let dropped = shared.hand_over(out);
         if dropped {
             let problem = format!(
-                "readings were dropped: {READINGS_COUNT_MAX} of them waited for the reader"
+                "cassay dropped readings: {READINGS_COUNT_MAX} of them waited for the reader"
             );
             note(&mut self.cost.problems, problem);
         }
@@ -139,7 +139,7 @@ impl Probes {
             ensure!(
                 *period >= PERIOD_MIN,
                 "the probe {probe} has a period of {period:?}; the minimum is {PERIOD_MIN:?}, \
-                 since a shorter one would itself be a load"
+                 because a shorter period would itself be a load"
             );
         }
         let mut probes = Probes {

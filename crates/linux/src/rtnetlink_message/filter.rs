@@ -214,7 +214,7 @@ impl Message {
         Message::new_table(GET_RULE, DUMP, table)
     }
 
-    /// Requests an answer to this message, and thus to all earlier ones of its change.
+    /// Requests an answer to this message, and thus to all earlier messages of its change.
     pub fn answered(mut self) -> Message {
         self.0[6] |= ACK as u8;
         self

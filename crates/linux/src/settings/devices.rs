@@ -13,9 +13,9 @@ const DEPTH_MAX: usize = 8;
 /// The mount that holds some folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// The mount point.
+    /// Mount point of the file system.
     pub place: String,
-    /// The folders.
+    /// Folders on the file system.
     pub folders: Vec<PathBuf>,
     /// Type of the file system: `ext4`.
     pub kind: String,

@@ -25,7 +25,7 @@ pub struct Interrupt {
     pub queue: Queue,
     /// Number of interrupts by CPU, without zeros.
     pub counts: Vec<(usize, u64)>,
-    /// The CPUs that may take it, `0-3,8`.
+    /// The CPUs that may handle it, `0-3,8`.
     pub cpus: FactResult<String>,
 }
 

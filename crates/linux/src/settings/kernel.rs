@@ -90,7 +90,7 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     governors
 }
 
-/// The kernel is asked, because no file reports it.
+/// The program queries the kernel, because no file reports this.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
         return Err("only the machine itself reports it".to_owned());
@@ -102,7 +102,7 @@ pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     let told = unsafe { libc::adjtimex(&mut state) };
     if told < 0 {
         let error = std::io::Error::last_os_error();
-        return Err(format!("ask the kernel for its clock: {error}"));
+        return Err(format!("read the clock of the kernel: {error}"));
     }
     let is_kept = told != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
     Ok(ClockState {

@@ -133,7 +133,7 @@ pub(super) fn look(
     })
 }
 
-/// Parses the soft limits of `/proc/PID/limits`. A malformed line is left out.
+/// Parses the soft limits of `/proc/PID/limits`. A malformed line is omitted.
 fn limits(text: &str) -> BTreeMap<String, Limit> {
     let of = |(name, title): &(&str, &str)| {
         let rest = text.lines().find_map(|line| line.strip_prefix(title))?;

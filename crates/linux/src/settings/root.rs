@@ -58,7 +58,7 @@ impl Root {
         let text = self.text(path)?;
         let word = text.trim();
         match word.chars().nth(WORD_CHARS_MAX) {
-            Some(_) => Err(format!("{path} holds no short value")),
+            Some(_) => Err(format!("{path} contains no short value")),
             None => Ok(word.to_owned()),
         }
     }
@@ -66,7 +66,7 @@ impl Root {
     /// Reads a file that holds one whole number.
     pub fn number(&self, path: &str) -> FactResult<u64> {
         let word = self.word(path)?;
-        word.parse().map_err(|_| format!("{path} holds no number"))
+        word.parse().map_err(|_| format!("{path} contains no number"))
     }
 
     /// Returns the names in a folder, in order.

@@ -262,7 +262,7 @@ fn an_absent_setting_is_not_told_and_has_a_reason() {
     assert!(found.processes[0].limits.is_err());
     let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
     assert_eq!(root::refusal("/x", &denied), "no permission to read /x");
-    // A folder in place of a file, and a file that is too long.
+    // A folder instead of a file, and a file that is too long.
     std::fs::create_dir_all(root.path().join("proc/sys/vm/swappiness")).unwrap();
     let long = vec![b'1'; (8 << 20) + 1];
     std::fs::write(root.path().join("proc/meminfo"), &long).unwrap();

@@ -58,8 +58,8 @@ pub struct Extent {
 /// The program is missing, or it fails.
 pub fn make(image: &Path) -> Result<()> {
     let made = run(&mkfs()?, |command| {
-        // No blocks are kept for root (-m 0), so that the stated size is for data. Tables are
-        // written when they are needed, so that 20 GiB are ready in some 30 ms.
+        // `-m 0` reserves no blocks for root, so data can use the whole stated size. The kernel
+        // initialises the inode tables later, so 20 GiB are ready in about 30 ms.
         command
             .args(["-q", "-F", "-m", "0", "-E"])
             .arg("lazy_itable_init=1,lazy_journal_init=1,nodiscard")
@@ -143,7 +143,7 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(&mount, ".", flags, Mode::empty())
     };
-    mount().with_context(|| format!("mount {device} at no place (Linux 5.2)"))
+    mount().with_context(|| format!("mount {device} without a mount point (Linux 5.2)"))
 }
 
 /// Writes dirty data, and freezes all later writes.
@@ -243,7 +243,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
     // SAFETY: the same.
-    unsafe { ioctl::ioctl(file, request) }.context("ask for its blocks (FIEMAP)")?;
+    unsafe { ioctl::ioctl(file, request) }.context("get its blocks (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();
     let mut reached = at;

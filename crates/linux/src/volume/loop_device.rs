@@ -1,4 +1,4 @@
-//! A loop device: attaches its image, and can make the device shorter than the image.
+//! A loop device: attaches its image, and can shorten the device below the size of the image.
 //!
 //! Invariant: the device releases its image with its last user. So a program that needs the image
 //! later holds it open.
@@ -58,7 +58,7 @@ impl LoopDevice {
         for _ in 0..TRIES_MAX {
             // SAFETY: the call takes no argument and answers by its result.
             let number =
-                unsafe { ioctl::ioctl(&control, GetFree) }.context("ask for a free loop device")?;
+                unsafe { ioctl::ioctl(&control, GetFree) }.context("get a free loop device")?;
             let name = format!("loop{number}");
             let open = open_device(&format!("/dev/{name}"))?;
             let config = LoopConfig::new(image, file);
@@ -75,7 +75,7 @@ impl LoopDevice {
                 }
             }
         }
-        anyhow::bail!("no loop device was free {TRIES_MAX} times; see losetup --list")
+        anyhow::bail!("no loop device was free in {TRIES_MAX} attempts; see losetup --list")
     }
 
     /// Opens the device named `name`, if its backing file is the deleted `image`.
@@ -93,7 +93,7 @@ impl LoopDevice {
         let found = backing(name);
         anyhow::ensure!(
             found.as_deref().is_some_and(|found| is_backing(found, image)),
-            "/dev/{name} has {} behind it, and not {}",
+            "/dev/{name} is attached to {}, not to {}",
             found.as_deref().unwrap_or("nothing"),
             image.display()
         );
@@ -177,7 +177,7 @@ impl LoopDevice {
         let request = unsafe { ioctl::Updater::<GET_STATUS, Info>::new(&mut info) };
         // SAFETY: the same.
         let read = unsafe { ioctl::ioctl(&self.open, request) };
-        read.with_context(|| format!("ask for the size of {}", self.path()))?;
+        read.with_context(|| format!("get the size of {}", self.path()))?;
         // To the kernel, 0 means no limit.
         let bytes = bytes.unwrap_or(0);
         info[INFO_SIZE_LIMIT..INFO_SIZE_LIMIT + 8].copy_from_slice(&bytes.to_ne_bytes());

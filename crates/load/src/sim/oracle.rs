@@ -194,7 +194,7 @@ impl Oracle {
         }
     }
 
-    /// Gives up on expired tries. It is called before any send that no response caused.
+    /// Gives up on expired tries. The worker calls it before any send that no response caused.
     fn expire(&mut self) {
         if std::mem::replace(&mut self.has_expired, true) {
             return;

@@ -149,7 +149,7 @@ impl State {
             let event_ns = self.next_event_ns().filter(|_| !rests).unwrap_or(u64::MAX);
             self.now_ns = until_ns.min(event_ns);
         }
-        // An epoll also does this if it has more events than there is room for.
+        // A real `epoll_wait` also returns only some of the events if its buffer is too small.
         if self.ready.len() > 1 && self.dice.chance(faults.partial) {
             let kept = self.dice.between(1, self.ready.len() as u64 - 1);
             self.ready.truncate(kept as usize);

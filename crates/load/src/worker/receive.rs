@@ -1,4 +1,4 @@
-//! Receives responses: finds the operation of each response and ends it.
+//! Receives responses: finds and ends the operation of each response.
 
 use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
@@ -39,7 +39,7 @@ enum Broken {
 
 impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
-        // The contents are taken out, so that the worker can read responses and record them at the
+        // The worker moves the contents out, so that it can read responses and record them at the
         // same time.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
             return;

@@ -72,7 +72,7 @@ impl<W: World> Worker<W> {
                 now_ns = self.world.now_ns();
                 self.batch.took(now_ns.saturating_sub(begun_ns));
             }
-            // A batch that is still growing is sent together with the following ones.
+            // The worker sends a batch that is still growing together with the following batches.
             let is_full = unsent >= BATCH || self.batch.operations() == 1;
             if unsent > 0 && (is_full || !more) {
                 self.send_all(begun_ns);
@@ -236,8 +236,8 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Frees streams when all are taken. If most of them belong to operations that timed out, their
-    /// connection is unusable. The worker closes it, which frees them, and reopens it.
+    /// Frees streams when all are in use. If most of them belong to operations that timed out,
+    /// their connection is unusable. The worker closes it, which frees them, and reopens it.
     #[cold]
     pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {

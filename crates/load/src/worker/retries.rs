@@ -96,7 +96,7 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// Sends the retries for which there are connections.
+    /// Sends the retries for which a connection has room.
     pub(super) fn try_again(&mut self, now_ns: u64) {
         while let Some(again) = self.again.front() {
             let (operation, avoid) = (again.operation, again.avoid);

@@ -122,7 +122,7 @@ impl<W: World> Worker<W> {
     #[cold]
     pub(super) fn hang_up(&mut self, now_ns: u64) {
         for index in 0..self.connections.len() {
-            self.close(index as u16, now_ns, &"the run was abandoned");
+            self.close(index as u16, now_ns, &"cassay abandoned the run");
         }
         while self.end_failed(now_ns) {}
     }

@@ -53,7 +53,7 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
-    // After its first request, another node answers at its address: the one that stays.
+    // After its first request, another node answers at its address: the node that stays.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
         None if is_gone.swap(true, Ordering::Relaxed) => Does::Closes,

@@ -115,7 +115,7 @@ impl OperationEncoder for ScriptCursor {
     }
 }
 
-/// Returns a prepared statement that may be executed twice.
+/// Returns an idempotent prepared statement.
 pub fn statement(cql: &str, kind: u8) -> Statement {
     let values = cql.matches('?').count() as u16;
     Statement {

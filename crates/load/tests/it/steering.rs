@@ -1,4 +1,5 @@
-//! Tests that load runs by itself, while its caller waits for any time and ends it at any time.
+//! Tests that load runs by itself: its caller can wait for any time, and can end the load at any
+//! time.
 
 use crate::config;
 use crate::program::{kind, program, statement};

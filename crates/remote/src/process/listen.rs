@@ -47,7 +47,7 @@ pub enum Stream {
 /// The answer of a program that has ended by itself.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its exit status.
+    /// Exit status of the program.
     pub status: ExitStatus,
     /// All bytes of its output.
     pub output: Vec<u8>,
@@ -67,7 +67,7 @@ impl std::fmt::Display for Late {
         let seconds = self.limit.as_secs_f64();
         write!(
             f,
-            "{} did not end within {seconds} s, and was ended",
+            "{} did not end within {seconds} s, so cassay stopped it",
             self.program
         )
     }
@@ -99,7 +99,7 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
             Stream::Errors => &mut errors,
         };
         if kept.len() + piece.len() > ANSWER_BYTES_MAX {
-            bail!("{program} prints more than {ANSWER_BYTES_MAX} bytes, and was ended");
+            bail!("{program} prints more than {ANSWER_BYTES_MAX} bytes, so cassay stopped it");
         }
         kept.extend_from_slice(piece);
         Ok(())
@@ -144,7 +144,7 @@ pub fn listen(
             return Ok(Some(status));
         }
         if patience.heeds_interrupt && is_interrupted() {
-            bail!("interrupted while {program} ran; it was ended");
+            bail!("interrupted while {program} ran: cassay stopped it");
         }
         if deadline.passed() {
             return Ok(None);
@@ -174,7 +174,7 @@ impl<'i> Running<'i> {
             piece: vec![0; PIECE_BYTES],
         };
         for pipe in running.pipes() {
-            let flags = fcntl_getfl(pipe).context("look at a pipe")?;
+            let flags = fcntl_getfl(pipe).context("check a pipe")?;
             fcntl_setfl(pipe, flags | OFlags::NONBLOCK).context("read a pipe in time")?;
         }
         Ok(running)

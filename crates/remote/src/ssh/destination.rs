@@ -18,7 +18,7 @@ pub struct Destination {
     fate: Option<Fate>,
 }
 
-/// Source of the fate of a place that no longer answers. It is asked once, and may take some
+/// Source of the fate of a place that no longer answers. cassay runs it once, and it may take a few
 /// seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);
@@ -63,9 +63,9 @@ pub(super) enum DestinationKind {
 pub struct Pod {
     /// Context of the user's configuration. `None` means the current one.
     pub context: Option<String>,
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Name of the container in the pod.
     pub container: String,
@@ -257,7 +257,7 @@ fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     );
     ensure!(
         folder.chars().any(|c| c != '/'),
-        "the program on {whose} cannot be put into {folder:?} itself: name a folder in it"
+        "cassay cannot put the program on {whose} into {folder:?} itself: name a folder in it"
     );
     Ok(folder.trim_end_matches('/').to_owned())
 }

@@ -80,7 +80,7 @@ impl std::error::Error for Refusal {}
 pub struct UnreachedMachines {
     /// Number of machines in the group.
     pub count_wanted: usize,
-    /// The unreachable ones, in the order in which they were named.
+    /// Unreachable machines, in the order of the list.
     pub refusals: Vec<Refusal>,
 }
 
@@ -88,10 +88,9 @@ impl fmt::Display for UnreachedMachines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.refusals.len();
         if self.count_wanted > 1 {
-            let are = if count == 1 { "is" } else { "are" };
             writeln!(
                 f,
-                "{count} of {} machines {are} not reached",
+                "cassay did not reach {count} of {} machines",
                 self.count_wanted
             )?;
         }
@@ -136,30 +135,30 @@ impl Trouble {
         let because = lines.last().map(|line| format!(" ({line})")).unwrap_or_default();
         let there = |words: &str| wanted.command_words(words);
         match what {
-            "home" => {
-                Trouble::with_hint("its user has no home folder there for the program", other)
-            }
+            "home" => Trouble::with_hint("its user has no home folder for the program", other),
             "folder" => Trouble::with_hint(
-                format!("the folder {folder} cannot be made{because}"),
+                format!("cassay cannot create the folder {folder}{because}"),
                 other,
             ),
             "exec" => Trouble::with_hint(
-                format!("no program can be started from {folder}, which is mounted with noexec"),
+                format!(
+                    "cassay cannot start a program from {folder}, which is mounted with noexec"
+                ),
                 other,
             ),
             "write" => Trouble::with_hint(
-                format!("the program cannot be written into {folder}{because}"),
+                format!("cassay cannot write the program into {folder}{because}"),
                 format!(
                     "see `{}`, and free some space there, or {other}",
                     there(&format!("df -h {folder}"))
                 ),
             ),
             "whole" => Trouble::with_hint(
-                format!("the program has arrived in {folder} with other bytes than were sent"),
+                format!("the copy of the program in {folder} differs from the original"),
                 format!("check its disk and memory: `{}`", there("dmesg")),
             ),
             _ => Trouble::Told {
-                cause: format!("the answer has another form than expected: {obstacle:?}"),
+                cause: format!("the answer has an unexpected form: {obstacle:?}"),
                 hint: None,
             },
         }
@@ -264,7 +263,7 @@ impl End {
         let line = self.last_lines().iter().rfind(is_one)?;
         Some(Refusal {
             destination: wanted.name().to_owned(),
-            cause: format!("its sshd hung up before anybody could log in ({line})"),
+            cause: format!("its sshd closed the connection before the login ({line})"),
             hint: Some(
                 "it may be starting, have too many connections (MaxStartups), refuse this \
                  machine's address, or have a banner of more than 256 KiB: see its log"
@@ -276,16 +275,17 @@ impl End {
 
     /// Explains a shell's exit codes for programs that it cannot start.
     fn not_started(&self, wanted: &Destination) -> Option<Refusal> {
-        let line = self.lines.last().map_or("no reason was given", String::as_str);
+        let line = self.lines.last().map_or("ssh reported no reason", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
             (Stage::Program, 126) => (
-                format!("the program cannot be started there ({line})"),
-                "its folder may be on a volume with noexec: name another folder for it (`folder`)",
+                format!("cassay cannot start the program there ({line})"),
+                "its folder may be on a volume with noexec: name another folder for the program \
+                 (`folder`)",
             ),
             (Stage::Program, 127) => (
-                format!("the C library that this program needs does not exist there ({line})"),
-                "use the static program of a release, which needs none; from source, `cargo xtask \
-                 dist` builds it",
+                format!("the machine lacks the C library that this program needs ({line})"),
+                "use the static program of a release, which needs no C library; from source, \
+                 `cargo xtask dist` builds it",
             ),
             _ => return None,
         };
@@ -331,7 +331,7 @@ impl End {
             Stage::Login => (
                 format!("its login shell ended with {ended} and ran no command of cassay{said}"),
                 Some(format!(
-                    "`ssh {ssh} true` has to work: its user needs a shell, and no forced command"
+                    "`ssh {ssh} true` must work: its user needs a shell, and no forced command"
                 )),
             ),
             Stage::Script => (format!("{}, with {ended}{said}", self.words), None),

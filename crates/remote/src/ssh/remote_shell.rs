@@ -74,7 +74,7 @@ impl FarSide {
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
-            let count = bytes.read(&mut piece).context("read the data that is sent")?;
+            let count = bytes.read(&mut piece).context("read the data to send")?;
             if count == 0 {
                 return self.writer.flush().context("send");
             }
@@ -99,7 +99,7 @@ fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
             bail!("interrupted");
         }
         let left = Timespec::try_from(deadline.left().min(LOOK_EVERY))
-            .context("a time that can be waited")?;
+            .context("compute a time to wait")?;
         match poll(&mut [PollFd::new(&fd, flags)], Some(&left)) {
             Ok(0) if deadline.passed() => return Ok(false),
             Ok(0) | Err(rustix::io::Errno::INTR) => {}

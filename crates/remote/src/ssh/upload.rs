@@ -29,8 +29,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Returns the program for machines whose processor is called `machine`, read once in each
-    /// process.
+    /// Returns the program for machines with the processor name `machine`. Each process reads it
+    /// once.
     ///
     /// # Errors
     /// cassay found no such program. The message lists the searched places and how to get it.
@@ -127,11 +127,11 @@ fn other_program(machine: &str) -> Result<PathBuf> {
     }
     let named: Vec<String> = places.iter().map(|file| file.display().to_string()).collect();
     let missing = format!(
-        "its processor is {machine}, this program is for {ours}, and there is no {}",
+        "its processor is {machine}, but this program is for {ours}, and {} does not exist",
         named.join(" or ")
     );
     let Some(to) = named.last().filter(|_| ["x86_64", "aarch64"].contains(&machine)) else {
-        bail!("{missing}\nhint: cassay is handed out for x86_64 and aarch64");
+        bail!("{missing}\nhint: cassay releases are for x86_64 and aarch64");
     };
     let archive = format!(
         "cassay-{}-{machine}-unknown-linux-musl",
@@ -139,8 +139,8 @@ fn other_program(machine: &str) -> Result<PathBuf> {
     );
     bail!(
         "{missing}\nhint: it is in {archive}.tar.gz of this program's release: `tar -xzOf \
-         {archive}.tar.gz {archive}/bin/cassay > {to}`; of sources `cargo xtask dist --only \
-         {machine}` makes it: target/packages/{archive}.tar.gz"
+         {archive}.tar.gz {archive}/bin/cassay > {to}`; from source, `cargo xtask dist --only \
+         {machine}` builds it: target/packages/{archive}.tar.gz"
     )
 }
 
@@ -182,7 +182,7 @@ mod tests {
         assert!(error.contains("its processor is riscv64"), "{error}");
         assert!(error.contains("/cassay-riscv64"), "{error}");
         assert!(
-            error.contains("handed out for x86_64 and aarch64"),
+            error.contains("releases are for x86_64 and aarch64"),
             "{error}"
         );
     }

@@ -1,4 +1,4 @@
-//! Lists points that are in only one run, and differences in how the runs were made.
+//! Lists points that are in only one run, and differences between the conditions of the runs.
 
 use super::pairs::Pair;
 use super::side::Side;

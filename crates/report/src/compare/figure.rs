@@ -53,7 +53,7 @@ pub(super) fn figure(
     Some(LeadFigure {
         title: format!("{title}{of}, compared with {}", sides[0].run.name),
         what: "Left: every run. Right: ratios to the baseline with their 95 % intervals; 1 means \
-               equal."
+             no difference."
             .into(),
         plots,
         legend: keys
@@ -209,6 +209,6 @@ fn label(c: &ComparisonRecord) -> &'static str {
     match c.verdict {
         Finding::LooksDifferent => "looks different",
         Finding::Equivalent => "equivalent",
-        _ => "cannot be told",
+        _ => "unknown",
     }
 }

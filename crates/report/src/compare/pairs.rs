@@ -92,7 +92,7 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
         }
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
-            // If both runs kept up with a rate, throughput equals the offered rate, and says
+            // If both runs kept up with a rate, throughput equals the offered rate, and shows
             // nothing about either.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
@@ -163,7 +163,7 @@ pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
 }
 
 /// Among the pairs with which both runs kept up, returns the pair with the highest sum of
-/// throughputs. A sum says nothing about the difference, so the choice favours no side.
+/// throughputs. A sum shows nothing about the difference, so the choice favours no side.
 pub(super) fn primary(matched: &MatchedPoints<'_, '_>) -> Option<usize> {
     let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
         let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;

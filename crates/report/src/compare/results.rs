@@ -51,11 +51,11 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
 fn foot() -> String {
     format!(
         "Separate runs differ by more than the blocks of one run. The interval therefore allows \
-         for a standard deviation from run to run of {} for throughput and {} for latency. It \
-         uses the deviation between the blocks if it is larger. “Looks different”: the interval \
-         excludes 1. The machine may be the cause. Inconclusive: it contains 1, or a side has \
-         only one block. “Sees” is the smallest difference that four of five comparisons of this \
-         kind would find. Invalid points are not compared.",
+         for a standard deviation from run to run of {} for throughput and {} for latency. It uses \
+         the deviation between the blocks if it is larger. “Looks different”: the interval \
+         excludes 1. The machine may be the cause. Inconclusive: the interval contains 1, or a \
+         side has only one block. “Sees” is the smallest difference that four of five comparisons \
+         of this kind would find. The report does not compare invalid points.",
         number::percent(Metric::THROUGHPUT.between_runs),
         number::percent(Metric::LATENCY.between_runs)
     )
@@ -158,8 +158,8 @@ fn curves(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Vec<(String, Chart)> {
             }
         }
         let chart = Chart {
-            what: "Each step to the right leaves out nine tenths of the rest: 90 %, 99 %, 99.9 %. \
-                   A curve is dotted where it rests on fewer than 100 values."
+            what: "Each step to the right omits nine tenths of the rest: 90 %, 99 %, 99.9 %. A \
+                 curve is dotted where it has fewer than 100 values."
                 .into(),
             height_px: 440,
             x: Axis::new("percentile", Scale::Percentile),

@@ -28,8 +28,8 @@ pub struct Timing {
     pub rows: u64,
     /// Operations that failed.
     pub errors: u64,
-    /// Latency of all operations, including failed ones, in nanoseconds: from the due time at a
-    /// fixed rate, otherwise from the send.
+    /// Latency of all operations, including failed operations, in nanoseconds: from the due time at
+    /// a fixed rate, otherwise from the send.
     pub latency: Histogram,
 }
 

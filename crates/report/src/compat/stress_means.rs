@@ -1,4 +1,4 @@
-//! Prints means over several cassandra-stress clients, which reports often show in place of
+//! Prints means over several cassandra-stress clients, which reports often show instead of
 //! percentiles. The tool itself does not print them.
 
 use super::java::fixed;

@@ -2,8 +2,8 @@
 //! for each variant and point, and `otava.yaml` with a test for each.
 //!
 //! Metrics are written as a mapping with their directions, because for a list of names Otava
-//! assumes that more is always better. A cell must contain a number, so a run without one is left
-//! out.
+//! assumes that more is always better. A cell must contain a number, so a run without one is
+//! omitted.
 
 use super::{History, Line};
 use crate::merged_points::place;

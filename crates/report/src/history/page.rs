@@ -11,7 +11,7 @@ use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
 /// Steps of a series in text.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Number of values that a series in text shows. They are the last ones.
+/// Number of values that a series in text shows. They are the last points.
 const COURSE_MAX: usize = 24;
 /// Minimum range of a series in text, as a share of its middle: so that noise looks like noise.
 const COURSE_SPAN_MIN: f64 = 0.1;
@@ -38,7 +38,7 @@ pub(super) fn history(history: &History) -> Page {
             answer: answer(history),
             verdict: Verdict::from_record(history.verdict),
             is_missed: false,
-            meaning: "The newest run's. The page leaves out invalid and damaged runs.".into(),
+            meaning: "Question of the newest run. The page omits invalid and damaged runs.".into(),
             reasons: history
                 .left_out
                 .iter()
@@ -73,13 +73,13 @@ pub fn section(history: &History) -> Option<Section> {
     }
     Some(Section {
         id: "history",
-        title: "How has it changed over its runs?".into(),
+        title: "How has the study changed over its runs?".into(),
         lead: format!(
             "A value for each run of this study at the same scale and kind of target. The page \
-             names a change from {RUNS_MIN} runs on, at p < 0.001, from 3 % of throughput and 10 \
-             % of latency on, and when {CONFIRMED_BY} runs have it. Without a change, fewer than \
-             2 of 100 series of 30 runs show one. The page only notifies: one study with both \
-             sides decides."
+             reports a change only after {RUNS_MIN} runs, at p < 0.001, of at least 3 % of \
+             throughput or 10 % of latency, and if {CONFIRMED_BY} runs show the change. Without a \
+             change, fewer than 2 of 100 series of 30 runs show one. The page only gives notice: \
+             one study with both sides gives the answer."
         ),
         blocks,
     })
@@ -151,7 +151,7 @@ fn answer(history: &History) -> Vec<String> {
     let most = history.lines.iter().map(|line| line.values.len()).max();
     if most.unwrap_or(0) < RUNS_MIN {
         answer.push(format!(
-            "Changes are looked for from {RUNS_MIN} runs on; there {}.",
+            "The page looks for changes only after {RUNS_MIN} runs; there {}.",
             if runs == 1 {
                 "is one".to_owned()
             } else {

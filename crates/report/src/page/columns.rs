@@ -32,7 +32,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::text(title), cell)
     }
 
-    /// Adds a column of text that is left out if space is limited.
+    /// Adds a column of text that is omitted if space is limited.
     pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title).wide(), cell)
     }
@@ -42,7 +42,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit), cell)
     }
 
-    /// Adds a column of numbers that is left out if space is limited.
+    /// Adds a column of numbers that is omitted if space is limited.
     pub fn wide_number<C: Into<Cell>>(
         self,
         title: &str,

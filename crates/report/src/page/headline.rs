@@ -39,7 +39,7 @@ pub struct Headline {
 pub struct NextStep {
     /// Purpose and duration: `With a warm-up of 1 min (about 8 min)`.
     pub says: String,
-    /// The command.
+    /// Command of the next step.
     pub command: String,
 }
 
@@ -48,7 +48,7 @@ pub struct NextStep {
 pub struct Figure {
     /// Name of the number.
     pub label: String,
-    /// The number.
+    /// Value of the figure.
     pub value: String,
     /// Unit of the number.
     pub unit: String,

@@ -25,10 +25,10 @@ pub enum Plot {
     Rows(RowsPlot),
 }
 
-/// Marks over two axes of numbers.
+/// Plot with two numeric axes.
 #[derive(Clone, Debug, Default)]
 pub struct CurvePlot {
-    /// The horizontal axis.
+    /// Horizontal axis of the plot.
     pub x: PlotAxis,
     /// Vertical axis, whose title is above the plot.
     pub y: PlotAxis,
@@ -108,7 +108,7 @@ pub enum Mark {
     Line {
         /// Points: horizontal and vertical value.
         points: Vec<(f64, Option<f64>)>,
-        /// Its colour.
+        /// Colour of the mark.
         paint: ColorRole,
         /// True for a dashed line.
         is_dashed: bool,
@@ -117,33 +117,33 @@ pub enum Mark {
     },
     /// A point with its interval.
     Dot {
-        /// Its horizontal value.
+        /// Horizontal value of the mark.
         x: f64,
-        /// Its vertical value.
+        /// Vertical value of the mark.
         y: f64,
         /// The 95 % interval of its vertical value.
         ci95: Option<[f64; 2]>,
-        /// Its colour.
+        /// Colour of the mark.
         paint: ColorRole,
         /// Text of the tooltip.
         hint: String,
     },
     /// A line across the plot: a limit, or a baseline.
     Across {
-        /// Its vertical value.
+        /// Vertical value of the mark.
         y: f64,
         /// Name of the line.
         label: String,
-        /// Its colour.
+        /// Colour of the mark.
         paint: ColorRole,
     },
     /// A line from the bottom to the top: a knee, or a change.
     Upright {
-        /// Its horizontal value.
+        /// Horizontal value of the mark.
         x: f64,
         /// Name of the line.
         label: String,
-        /// Its colour.
+        /// Colour of the mark.
         paint: ColorRole,
     },
     /// A stretch of the horizontal axis: a result, or an outage.
@@ -154,7 +154,7 @@ pub enum Mark {
         to: f64,
         /// Name of the stretch; may be empty.
         label: String,
-        /// Its colour.
+        /// Colour of the mark.
         paint: ColorRole,
     },
 }
@@ -185,7 +185,7 @@ pub struct ValueRow {
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,
-    /// Its colour.
+    /// Colour of the row.
     pub paint: ColorRole,
 }
 

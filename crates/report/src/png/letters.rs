@@ -18,7 +18,7 @@ const SIZE_PX: f32 = 12.0;
 /// Smallest weight that is drawn bold.
 const BOLD_WEIGHT: u16 = 600;
 
-/// Returns the same drawing with a path in place of each `text` element, with the same classes.
+/// Returns the same drawing with a path instead of each `text` element, with the same classes.
 ///
 /// # Errors
 /// The drawing is not XML, or a font cannot be read.

@@ -3,7 +3,7 @@
 //!
 //! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
 //! may lack an overview, because it has not ended, or because an earlier version wrote it. Then the
-//! module makes the overview from the raw lines, which takes as long as reading them.
+//! module computes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};
@@ -19,7 +19,7 @@ use store::{
 /// contain more.
 const DETAILED_MAX: usize = 16;
 /// Maximum number of places of all series of one name in all of these trials. A series of a single
-/// trial has the places of its overview, and all series together take some 100 MB of memory.
+/// trial has the places of its overview, and all series together take about 100 MB of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
 /// Minimum number of places that still show a trend.
 const PLACES_MIN: usize = 64;

@@ -53,7 +53,7 @@ fn sentences(
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
-        "{} rows were read back at {}, after writes at {} with {} {}",
+        "cassay read back {} rows at {}, after writes at {} with {} {}",
         number::count(record.rows),
         record.read_at,
         record.written_at,
@@ -73,7 +73,7 @@ fn read_back(record: &ReadBackRecord) -> String {
         };
         words += &record.oldest_lost_s.map_or_else(String::new, |at_s| {
             format!(
-                " The oldest lost write was acknowledged by second {} of the trial.",
+                " The server acknowledged the oldest lost write by second {} of the trial.",
                 number::small(at_s)
             )
         });
@@ -81,7 +81,7 @@ fn read_back(record: &ReadBackRecord) -> String {
     words += &examples(record);
     if record.unread > 0 {
         let unread = number::count(record.unread);
-        words += &format!(" {unread} rows could not be read, so their state is unknown.");
+        words += &format!(" cassay could not read {unread} rows, so their state is unknown.");
     }
     words
 }
@@ -102,7 +102,7 @@ fn examples(record: &ReadBackRecord) -> String {
     });
     match words.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => none,
-        words => format!(" Rows of these: {words}."),
+        words => format!(" Affected rows: {words}."),
     }
 }
 
@@ -110,18 +110,21 @@ fn counts(record: &ReadBackRecord) -> String {
     let counts = [
         (
             record.lost,
-            "are missing although a write to them was acknowledged",
+            "are missing, although the server acknowledged a write to them",
         ),
         (
             record.stale,
-            "have an older value than the acknowledged one",
+            "have an older value than the acknowledged value",
         ),
-        (record.resurrected, "were deleted and exist again"),
+        (record.resurrected, "were deleted, but exist again"),
         (
             record.too_low,
             "are counters below the sum of the additions",
         ),
-        (record.too_high, "are counters above all that was added"),
+        (
+            record.too_high,
+            "are counters above the sum of all additions",
+        ),
         (record.wrong, "have a value that no client wrote"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
@@ -134,7 +137,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
         " The configuration allows the loss of {} of them, for {}. It does not allow the loss of \
-         {}: their writes were not acknowledged within {} of a failure.",
+         {}: the server did not acknowledge their writes within {} of a failure.",
         number::count(record.missed().saturating_sub(unexplained)),
         record.why,
         number::count(unexplained),
@@ -147,7 +150,9 @@ fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows it: {why}."),
         PromiseKind::Kept => format!(" This must not happen: {why}."),
-        PromiseKind::Unknown => format!(" It is unknown if this is allowed: {why}."),
+        PromiseKind::Unknown => {
+            format!(" cassay does not know whether the configuration allows this: {why}.")
+        }
     }
 }
 
@@ -189,9 +194,9 @@ fn read_back_table(view: &RunView) -> Table {
         })
         .foot(
             "Every row counts in exactly one column after Rows. Unconfirmed: the row exists, but \
-             none of its writes was acknowledged. Never written: the row does not exist, and no \
-             write was acknowledged. After a write of unknown outcome, its value and its absence \
-             are both correct.",
+             the server acknowledged none of its writes. Never written: the row does not exist, \
+             and the server acknowledged no write. After a write of unknown outcome, its value and \
+             its absence are both correct.",
         )
         .build()
 }
@@ -200,15 +205,15 @@ fn read_back_table(view: &RunView) -> Table {
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(
-        "{} operations on {} registers were checked for linearizability, {} of them of unknown \
+        "cassay checked {} operations on {} registers for linearizability, {} of them with unknown \
          outcome: ",
         count(record.operations),
         count(record.registers),
         count(record.unknown)
     );
     words += &match record.violated {
-        0 if record.undecided == 0 => "each behaved as one register.".to_owned(),
-        0 => "none is known to violate it.".to_owned(),
+        0 if record.undecided == 0 => "each register behaved like a single register.".to_owned(),
+        0 => "none of them is known to violate it.".to_owned(),
         violated => format!(
             "{} gave answers that no single register can give.{}",
             count(violated),
@@ -217,14 +222,14 @@ fn registers(record: &RegistersRecord) -> String {
     };
     if record.undecided > 0 {
         words += &format!(
-            " {} could not be decided within {} states each.",
+            " cassay could not decide {} within {} states each.",
             count(record.undecided),
             count(record.states_max)
         );
     }
     if record.beyond > 0 {
         words += &format!(
-            " The histories lack {} operations, which exceed their limit.",
+            " The histories lack {} operations, because these exceed the limit of a history.",
             count(record.beyond)
         );
     }
@@ -291,15 +296,15 @@ mod tests {
 
     #[test]
     fn a_loss_is_said_with_whether_it_was_allowed() {
-        let of = "1,000 rows were read back at ALL, after writes at ONE with 3 copies";
+        let of = "cassay read back 1,000 rows at ALL, after writes at ONE with 3 copies";
         assert_eq!(
             read_back(&record()),
             format!("{of}: no acknowledged write is lost.")
         );
         let mut lost = record();
         (lost.right, lost.lost, lost.stale) = (990, 7, 3);
-        let counts = "7 are missing although a write to them was acknowledged, 3 have an older \
-                      value than the acknowledged one";
+        let counts = "7 are missing, although the server acknowledged a write to them, 3 have an \
+             older value than the acknowledged value";
         assert_eq!(
             read_back(&lost),
             format!("{of}: {counts}. This must not happen: they meet.")
@@ -325,9 +330,10 @@ mod tests {
             read_back(&lost),
             format!(
                 "{of}: {counts}. The configuration allows the loss of 6 of them, for power was \
-                 lost. It does not allow the loss of 4: their writes were not acknowledged within \
-                 15.0 s of a failure. The oldest lost write was acknowledged by second 31.5 of the \
-                 trial. Rows of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
+                 lost. It does not allow the loss of 4: the server did not acknowledge their \
+                 writes within 15.0 s of a failure. The server acknowledged the oldest lost write \
+                 by second 31.5 of the trial. Affected rows: 12 (lost, acknowledged by second \
+                 31.5), 7 (stale)."
             )
         );
     }
@@ -342,17 +348,18 @@ mod tests {
             states_max: 5000,
             ..RegistersRecord::default()
         };
-        let of = "80 operations on 4 registers were checked for linearizability, 2 of them of \
-                  unknown outcome:";
+        let of = "cassay checked 80 operations on 4 registers for linearizability, 2 of them with \
+             unknown outcome:";
         assert_eq!(
             registers(&record),
-            format!("{of} each behaved as one register.")
+            format!("{of} each register behaved like a single register.")
         );
         (record.linearizable, record.undecided) = (3, 1);
         assert_eq!(
             registers(&record),
             format!(
-                "{of} none is known to violate it. 1 could not be decided within 5,000 states each."
+                "{of} none of them is known to violate it. cassay could not decide 1 within 5,000 \
+                 states each."
             )
         );
     }

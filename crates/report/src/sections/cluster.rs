@@ -61,15 +61,15 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
-            "Every host has a network, limits and, if stated, a separate volume, on this one \
-             machine."
+            "Every host has a network, limits and, if the study requests it, a separate volume, \
+             all on this one machine."
         }
-        "machines" => "Every host is a separate machine, reached by ssh.",
+        "machines" => "Every host is a separate machine, which cassay reaches by ssh.",
         "loopback" => {
             "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
         }
-        "attach" => "The cluster existed before the run, and only its own reports are known.",
-        "null" => "The null target: no database at all.",
+        "attach" => "The cluster existed before the run, and cassay knows only what it reports.",
+        "null" => "The null target, which is not a database.",
         _ => "",
     }
 }
@@ -171,8 +171,8 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         .wide_text("Data center", |node| &node.datacenter)
         .wide_text("Cassandra", |node| &node.version)
         .foot(
-            "Owned share with replicas: 100 % is a whole copy. Load: when the measured window \
-             began.",
+            "Owned share with replicas: 100 % is a whole copy. Load: at the start of the measured \
+             window.",
         )
         .build()
 }

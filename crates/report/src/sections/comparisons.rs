@@ -61,10 +61,10 @@ pub fn comparison_table<'a>(
         })
         .foot(format!(
             "“Inconclusive”: the data is not decisive. “Equivalent”: the whole interval is narrow \
-             and contains 1. The report states a difference if p is at most {} %; for comparisons \
-             that are not primary, after an adjustment for their number (Holm). So an interval \
-             may exclude 1 without a decision. “Sees” is the smallest difference that four of \
-             five studies of this kind would find.",
+             and contains 1. The report states a difference if p is at most {} %. For comparisons \
+             that are not primary, it first adjusts p for their number (Holm). So an interval may \
+             exclude 1 without a decision. “Sees” is the smallest difference that four of five \
+             studies of this kind would find.",
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()
@@ -129,12 +129,12 @@ fn undecided(c: &ComparisonRecord) -> String {
     let sees = if share < TENFOLD {
         format!("sees {}", number::percent(share))
     } else {
-        "sees nothing below tenfold".to_owned()
+        "detects no difference below tenfold".to_owned()
     };
     match (c.blocks_to_settle, c.between_runs) {
         (_, Some(_)) => format!("({sees}; interleave it)"),
-        (Some(blocks), None) => format!("({sees}; {blocks} blocks settle it)"),
-        (None, None) => format!("({sees}; no number of blocks settles it)"),
+        (Some(blocks), None) => format!("({sees}; {blocks} blocks would decide)"),
+        (None, None) => format!("({sees}; no number of blocks would decide)"),
     }
 }
 
@@ -143,7 +143,7 @@ pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(
         "{} comparisons, {} of them primary. Without real differences, separate judgements would \
-         report {} differences by chance; the judgement here reports at most {}.",
+         report {} differences by chance. The judgement here reports at most {}.",
         many.comparisons,
         many.primary,
         number::significant(many.false_findings_one_by_one, 2),

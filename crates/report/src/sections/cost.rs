@@ -29,8 +29,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "costs",
         title: "What it costs".into(),
         lead: "All nodes together. CPU, collections, network, disk requests and memory are means \
-               over the measured window. Disk contents were read after the trial, after a flush. \
-               Costs that cassay cannot observe on a target are absent."
+             over the measured window. cassay read the disk contents after the trial, after a \
+             flush. Costs that cassay cannot observe on a target are absent."
             .into(),
         blocks,
     })
@@ -54,7 +54,7 @@ fn points_table(view: &RunView, points: &[&PointRecord]) -> Table {
         .each(costs, |table, cost| {
             table.wide_number(&capital(cost.words()), "", |point| cell(point, cost))
         })
-        .foot("Behind a mean: half the width of its 95 % interval, of three blocks or more.")
+        .foot("After a mean: half the width of its 95 % interval, if it has at least three blocks.")
         .build()
 }
 

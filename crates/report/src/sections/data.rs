@@ -54,12 +54,12 @@ fn verified(trials: &[TrialFinding]) -> String {
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
-            "cassay compared {checked} answers during the load, and none of them showed the \
-             defect of the data. They cover only a part of the rows."
+            "cassay compared {checked} answers during the load, and none of them showed the defect \
+             of the data. These answers cover only a part of the rows."
         ),
-        (0, false) => format!("{checked} answers were compared: all were right."),
+        (0, false) => format!("cassay compared {checked} answers: all were correct."),
         _ => format!(
-            "Of {checked} answers that were compared, {} were missing, {} stale and {} wrong{}.",
+            "Of {checked} answers that cassay compared, {} were missing, {} stale and {} wrong{}.",
             number::count(missing),
             number::count(stale),
             number::count(wrong),
@@ -91,37 +91,38 @@ fn verify_table(view: &RunView) -> Table {
             number::count(verify.never_written)
         })
         .foot(
-            "Lost: the write was acknowledged to this client. Never written: it was not, so its \
-             absence is not an error.",
+            "Lost: the server acknowledged the write to this client. Never written: the server did \
+             not acknowledge it, so a missing row is not an error.",
         )
         .build()
 }
 
-/// Columns of counts that a terminal may leave out.
+/// Columns of counts that a terminal may omit.
 const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"];
 
 /// Explanations for columns of counts.
 const COUNTED: [(&str, &str); 4] = [
     (
         "Added by batches",
-        "Batches add to the operations all their statements but the first.",
+        "A batch adds all statements except the first to the number of operations.",
     ),
     (
         "Not applied",
-        "A condition (IF …) that did not hold is an answer, not an error.",
+        "The condition (IF …) was false. The server answers this normally, so it does not count as \
+         an error.",
     ),
     (
         "Retries",
-        "A retried operation is one operation; its latency runs over all its tries.",
+        "A retried operation is one operation. Its latency includes all attempts.",
     ),
     (
         "Prepared again",
-        "Prepared again: the node had dropped the prepared statement.",
+        "Prepared again, because the node had dropped the prepared statement.",
     ),
 ];
 
 /// Returns rows, pages, batches, conditions, retries and speculations, by kind; columns with only
-/// zeros are left out.
+/// zeros are omitted.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),
@@ -146,7 +147,7 @@ fn counts_table(view: &RunView) -> Table {
     let words = COUNTED
         .iter()
         .filter(|(column, _)| shown.iter().any(|(name, ..)| name == column));
-    trial_table(view, "Outcomes of operations besides time", kinds)
+    trial_table(view, "Outcomes of operations", kinds)
         .text("Kind", |(_, (kind, _))| kind)
         .each(&shown, |table, (name, of, count)| {
             let column = Column {
@@ -179,7 +180,7 @@ fn server_table(view: &RunView) -> Table {
     };
     let trials = view.findings.trials.iter();
     let counted = trials.filter_map(|trial| Some((trial, trial.server.as_ref()?)));
-    let caption = "Operations as the server and the client counted them";
+    let caption = "Counts of operations by server and client";
     trial_table(view, caption, counted)
         .number("Writes", "server", |(_, server)| {
             number::count(server.writes)

@@ -178,7 +178,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "effective",
         title: "Configuration in effect".into(),
-        lead: "As the nodes reported it before the measured window.".into(),
+        lead: "The nodes reported this configuration before the measured window.".into(),
         blocks,
     })
 }
@@ -226,7 +226,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
                 value_cell(&Effective::variant_values(values, *variant))
             })
         })
-        .foot("Everything else was the same.")
+        .foot("All other settings were the same.")
         .unless_empty();
     let same = "All variants had the same configuration in effect.";
     Some(table.map_or_else(|| Block::Text(same.into()), Block::Table))
@@ -259,8 +259,8 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         }
     }
     let same = format!(
-        "All nodes agreed in every setting and flag, except for their own names and \
-                 addresses ({OWN})."
+        "All nodes had the same value of every setting and flag, except for their own names and \
+         addresses ({OWN})."
     );
     let own = rows.iter().any(|(.., text)| text.contains(OWN));
     let foot = own.then(|| format!("{OWN} replaces a node's own address, name or host."));
@@ -306,7 +306,7 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         }
     }
     (!changed.is_empty())
-        .then(|| Block::List("Not the same in all trials of a variant".into(), changed))
+        .then(|| Block::List("Different between trials of a variant".into(), changed))
 }
 
 /// Lists all keys of one kind, behind a fold.

@@ -36,12 +36,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "effects",
         title: "What each axis does".into(),
-        lead:
-            "Every value of an axis against the axis's first value, by contrasts within a block, \
-               averaged over blocks. A main effect is an average over the other axes. If axes \
-               interact, this average holds for no configuration and is grey; the simple effects \
-               show each axis at each value of the other."
-                .into(),
+        lead: "Every value of an axis compared with its first value: contrasts within a block, \
+             averaged over blocks. A main effect is an average over the other axes. If axes \
+             interact, this average applies to no configuration and is grey. The simple effects \
+             then show each axis at each value of the other axis."
+            .into(),
         blocks,
     })
 }
@@ -53,11 +52,12 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
         None => {}
         Some(WithoutInterval::Sequential) => blocks.push(Block::Note(
             Tone::Warn,
-            "The cells did not take turns: no effect has an interval.".into(),
+            "The combinations did not take turns, so no effect has an interval.".into(),
         )),
         Some(WithoutInterval::Blocks) => blocks.push(Block::Note(
             Tone::Warn,
-            "Fewer than three blocks with every cell: no effect has an interval or a verdict."
+            "Fewer than three blocks contain every combination, so no effect has an interval or a \
+             verdict."
                 .into(),
         )),
     }
@@ -65,7 +65,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks.extend(forest(effects).map(Block::Chart));
     let plots = interactions(effects);
     if !plots.is_empty() {
-        let label = "The axis along which it is drawn".to_owned();
+        let label = "Axis of the drawing".to_owned();
         blocks.push(Block::Choice(label, plots));
     }
     blocks.extend(half_normal(effects).map(Block::Chart));
@@ -162,7 +162,7 @@ fn bound_sign(effect: &EffectRecord) -> &'static str {
 fn says(verdict: EffectVerdict) -> String {
     match verdict {
         EffectVerdict::Interaction(Interaction::Matters) => "they interact".into(),
-        EffectVerdict::Interaction(Interaction::Negligible) => "none that matters".into(),
+        EffectVerdict::Interaction(Interaction::Negligible) => "no relevant interaction".into(),
         EffectVerdict::Interaction(other) => other.name().replace('_', " "),
         EffectVerdict::Ratio(finding) => verdict_words(finding),
     }
@@ -193,13 +193,13 @@ fn table(effects: &EffectsRecord) -> Table {
         })
         .foot(format!(
             "An interaction is a ratio of two ratios: the effect of a value at one value of the \
-             other axis, divided by its effect at another. Within ±{} % it is not relevant. \
-             Adjusted for their number by Holm's method: main effects and interactions of the \
-             primary point together, all else together.{}",
+             other axis, divided by its effect at another. Within ±{} % it is not relevant. Holm's \
+             method adjusts for their number: main effects and interactions of the primary point \
+             as one family, all others as another.{}",
             effects.margin * 100.0,
             match effects.looks {
                 None => "",
-                Some(_) => " Intervals cover all looks at the growing number of blocks.",
+                Some(_) => " Intervals hold over all looks at the growing number of blocks.",
             }
         ))
         .build()
@@ -236,15 +236,15 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
         of(false, "effect", Color::Category(0)),
         of(
             true,
-            "average that holds for no configuration",
+            "average that applies to no configuration",
             Color::Neutral,
         ),
     ];
     let series = series.into_iter().filter(|series| !series.y.is_empty());
     Some(Chart {
         title: format!("Effects on {}, with their 95 % intervals", title(effects)),
-        what: "Right of 0: more of it; left: less. An interval within the band is not a relevant \
-               effect."
+        what: "Right of 0: an increase. Left of 0: a decrease. An interval within the band is not \
+             a relevant effect."
             .into(),
         height_px: EFFECT_PX * shown.len() as u32 + MARGINS_PX,
         x: Axis::new("change, %", Scale::Linear),
@@ -260,7 +260,7 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
         bands: vec![Band {
             from: percent(1.0 / (1.0 + effects.margin)),
             to: effects.margin * 100.0,
-            label: "none that matters".into(),
+            label: "no relevant interaction".into(),
             tone: Tone::Plain,
         }],
         ..Chart::default()
@@ -354,10 +354,13 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
         title: "Effects larger than chance explains".into(),
         what:
             "A half-normal plot: zero effects lie on a line from the corner; an effect far above \
-               the line is real."
+             the line exceeds chance."
                 .into(),
         height_px: HEIGHT_PX,
-        x: Axis::new("expected of the same number of zero effects", Scale::Linear),
+        x: Axis::new(
+            "size expected from the same number of zero effects",
+            Scale::Linear,
+        ),
         panels: vec![Panel {
             share: 1.0,
             left: Axis::new(axis, Scale::Linear),

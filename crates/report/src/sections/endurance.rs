@@ -45,9 +45,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "endurance",
         title: "Over hours".into(),
-        lead: "One sustained load. Consecutive seconds depend on each other, so blocks of seconds \
-               are judged. Throughput and latency are judged separately. Nothing here proves a \
-               cause: each change is listed with the nearest event that the probes saw."
+        lead: "One sustained load. Consecutive seconds depend on each other, so cassay judges \
+             blocks of seconds. It judges throughput and latency separately. Nothing here proves a \
+             cause: the table lists each change with the nearest event that the probes saw."
             .into(),
         blocks,
     })
@@ -123,20 +123,20 @@ fn turns(one: &EnduredRecord) -> Table {
     };
     let variant = (one.variant.name()).map_or_else(String::new, |name| format!("{name}: "));
     let caption = format!(
-        "{variant}the same load for different times: {}",
+        "{variant}the same load for different lengths of time: {}",
         agreed(one)
     );
     let foot = one.mean_ms_change.map(|change| {
         format!(
-            "Mean latency of the long one against the shorter ones: {} %. It is not part of that \
-             verdict.",
+            "Mean latency of the long window compared with the shorter windows: {} %. It does not \
+             affect that verdict.",
             signed(change)
         )
     });
     Table::from_records(caption, &one.turns)
         .text("Turn", |turn| match turn.role {
             Role::Beside(number) => format!("beside it, {}", u32::from(number) + 1),
-            _ => "the long one".to_owned(),
+            _ => "the long window".to_owned(),
         })
         .number("Window", "", |turn| number::duration(turn.seconds))
         .number("Throughput", "op/s", |turn| {
@@ -154,17 +154,17 @@ fn agreed(one: &EnduredRecord) -> String {
     let apart = one.apart.map_or(String::new(), |apart| {
         let ci95 = between(one.apart_ci95, number::percent);
         format!(
-            " Largest over least, less one: {} ({ci95}).",
+            " Largest ÷ smallest − 1: {} ({ci95}).",
             number::percent(apart)
         )
     });
     match one.agreed {
         Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
-        Some(MarginResult::Outside) => format!("further than {within} apart.{apart}"),
+        Some(MarginResult::Outside) => format!("more than {within} apart.{apart}"),
         Some(MarginResult::Untold) => {
-            format!("it is unknown if they are within {within}.{apart}")
+            format!("cassay cannot tell whether they are within {within}.{apart}")
         }
-        None => "no other window was measured for comparison.".to_owned(),
+        None => "cassay measured no other window for comparison.".to_owned(),
     }
 }
 
@@ -188,30 +188,33 @@ fn growth_tone(growing: Growing) -> Tone {
 }
 
 fn drifts(shown: &EnduranceRecord) -> Table {
-    Table::from_records("Drift from the window's begin to its end", &shown.drifts)
-        .text("Of", |drift| name(&drift.of))
-        .number("Drift", "%", |drift| {
-            Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
-        })
-        .wide_number("Unimportant within", "%", |drift| {
-            format!("± {}", number::significant(drift.within * 100.0, 2))
-        })
-        .wide_number("z", "", |drift| number::significant(drift.z, 3))
-        .wide_number("Blocks", "", |drift| drift.blocks.to_string())
-        .text("So", |drift| {
-            let course = match drift.course {
-                DriftDirection::Untold => "cannot be told",
-                course => course.name(),
-            };
-            Cell::new(course).tone(course_tone(drift.course))
-        })
-        .foot(format!(
-            "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval; z by Mann and \
-             Kendall, for blocks that follow each other. Steady: drift and interval are within the \
-             margin.",
-            number::duration(shown.block_s)
-        ))
-        .build()
+    Table::from_records(
+        "Drift from the beginning to the end of the window",
+        &shown.drifts,
+    )
+    .text("Of", |drift| name(&drift.of))
+    .number("Drift", "%", |drift| {
+        Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
+    })
+    .wide_number("Unimportant within", "%", |drift| {
+        format!("± {}", number::significant(drift.within * 100.0, 2))
+    })
+    .wide_number("z", "", |drift| number::significant(drift.z, 3))
+    .wide_number("Blocks", "", |drift| drift.blocks.to_string())
+    .text("So", |drift| {
+        let course = match drift.course {
+            DriftDirection::Untold => "unknown",
+            course => course.name(),
+        };
+        Cell::new(course).tone(course_tone(drift.course))
+    })
+    .foot(format!(
+        "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval. z is by Mann and \
+         Kendall, for blocks that follow each other. Steady: drift and interval are within the \
+         margin.",
+        number::duration(shown.block_s)
+    ))
+    .build()
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
@@ -226,14 +229,16 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
             let percent = signed(change.after / change.before - 1.0);
             Cell::new(number::rate(change.after)).detail(format!("{percent} %"))
         })
-        .wide_text("Within a block of it", |change| match &change.coincides {
-            None => "no event that the probes saw".to_owned(),
-            Some(what) => format!("coincides with {what}"),
+        .wide_text("Within a block of the change", |change| {
+            match &change.coincides {
+                None => "no event that the probes saw".to_owned(),
+                Some(what) => format!("coincides with {what}"),
+            }
         })
         .foot(format!(
-            "By PELT, at most five of a series. A coincidence does not prove a cause: of the {} \
-             events that the probes recorded, chance alone puts one within a block of a moment in \
-             {} of cases.",
+            "By PELT, at most five per series. A coincidence does not prove a cause. The probes \
+             recorded {} events: by chance alone, one of them is within a block of a given moment \
+             in {} of cases.",
             shown.events.len(),
             number::percent(chance)
         ))
@@ -257,15 +262,13 @@ fn cycles(shown: &EnduranceRecord) -> String {
             cycles.of
         ),
         CyclesState::Quiet => {
-            "No data was compacted in the window, so it does not include the cost of \
-             compaction."
-                .into()
+            "No compaction ran in the window, so these figures exclude its cost.".into()
         }
         CyclesState::Unseen => format!("No cycle of compaction is visible in {}.", cycles.of),
     }
 }
 
-/// Formats a value in its unit: bytes in larger ones.
+/// Formats a value in its unit: bytes in larger units.
 fn amount(value: f64, unit: &str) -> String {
     let (sign, size) = if value < 0.0 {
         ("−", -value)
@@ -282,10 +285,10 @@ fn amount(value: f64, unit: &str) -> String {
 fn growths(shown: &EnduranceRecord) -> Table {
     let show = |growth: &GrowthRecord, value: f64| amount(value, &growth.unit);
     let days = shown.growths.first().map_or(0.0, |growth| growth.horizon_days);
-    Table::from_records("What may grow", &shown.growths)
+    Table::from_records("Resources that may grow", &shown.growths)
         .text("Of", |growth| name(&growth.of))
         .text("Where", |growth| &growth.place)
-        .number("In the end", "", |growth| show(growth, growth.last))
+        .number("At the end", "", |growth| show(growth, growth.last))
         .number("In a day", "", |growth| {
             let ci95 = between(growth.per_day_ci95, |value| show(growth, value));
             Cell::new(show(growth, growth.per_day)).detail(ci95)
@@ -301,14 +304,14 @@ fn growths(shown: &EnduranceRecord) -> Table {
                 Growing::No => "does not grow",
                 Growing::Grows => "grows",
                 Growing::Leaks => "would reach its limit",
-                Growing::Untold => "cannot be told",
+                Growing::Untold => "unknown",
             };
             Cell::new(word).tone(growth_tone(growth.growing))
         })
         .foot(format!(
             "Theil and Sen's slope of the minimum of each block, over the last two thirds of the \
              window. The line is extrapolated for thirty times the window, at most for 30 days: \
-             here {}. If no limit is known, only the growth is stated.",
+             here {}. If cassay knows no limit, it reports only the growth.",
             number::duration(days * 86_400.0)
         ))
         .build()
@@ -356,8 +359,8 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     Chart {
         title: "The course of the window".into(),
         what: format!(
-            "Each point is {} s: the mean of its seconds, and dotted their minimum and maximum; \
-             p99 is from single seconds. Shaded: changes of level.",
+            "Each point covers {} s. The line is the mean of its seconds, and the dotted lines are \
+             their minimum and maximum. p99 is from single seconds. Shaded: changes of level.",
             number::significant(width_s, 3)
         ),
         height_px: 300 + 130 * panels.len() as u32,

@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(cards.map(|fault| Block::Card(card::card(view, fault))));
     if faults.len() > CARDS_MAX {
         blocks.push(Block::Text(format!(
-            "{} more faults have all of this in findings.json only.",
+            "findings.json contains all of this for {} more faults.",
             faults.len() - CARDS_MAX
         )));
     }
@@ -37,9 +37,9 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "faults",
         title: "Faults".into(),
         lead: "A fault counts only if an observer other than its injector saw the fault take \
-               effect, and saw the target healthy again. Its effect is measured against the \
-               seconds of the same window before it. The recovery time is the start of the first \
-               30 consecutive seconds that were as before; without them there is no value."
+             effect, and saw the target healthy again. Its effect is measured against the seconds \
+             of the same window before it. The recovery time is the start of the first 30 \
+             consecutive seconds that were as before. Without such seconds, it has no value."
             .into(),
         blocks,
     })
@@ -49,7 +49,7 @@ fn times(view: &RunView) -> Table {
     let between =
         |from: Option<f64>, to: Option<f64>| from.zip(to).map(|(a, b)| number::small(b - a));
     Table::from_records(
-        "Times of the break, and its observers",
+        "Times of each fault, and its observers",
         &view.findings.faults,
     )
     .text("Fault", |fault| {
@@ -73,7 +73,7 @@ fn times(view: &RunView) -> Table {
     .number("Healed after", "s", |fault| {
         between(fault.injected_s, fault.healing_s)
     })
-    .number("Whole after healing", "s", |fault| {
+    .number("Intact after healing", "s", |fault| {
         between(fault.healing_s, fault.whole_s)
     })
     .foot(
@@ -104,7 +104,7 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
     Some(match of(&aftermath)? {
-        SeriesEnd::Usual => Cell::new(format!("normal from the {from} on")).tone(Tone::Good),
+        SeriesEnd::Usual => Cell::new(format!("normal since the {from}")).tone(Tone::Good),
         SeriesEnd::Back(back_s) => {
             let back = number::duration(back_s);
             Cell::new(format!("{back} after the {from}"))

@@ -25,8 +25,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "combinations",
         title: "Every combination".into(),
-        lead: "Throughput with the p99 of latency below it, each with its 95 % interval. The \
-               effects show each axis separately."
+        lead: "Throughput, with p99 latency below, each with its 95 % interval. The effects show \
+             each axis separately."
             .into(),
         blocks: tables.collect(),
     })
@@ -47,7 +47,7 @@ enum Value {
     Place(procedure::Point),
 }
 
-/// Returns the load first, then the axes of the matrix. It leaves out axes with only one value.
+/// Returns the load first, then the axes of the matrix. It omits axes with only one value.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);

@@ -33,8 +33,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "growth",
         title: "How the evidence grew".into(),
-        lead: "Blocks were measured until the question was answered, or were added to a finished \
-               run: the interval after each look."
+        lead: "The run measured blocks until the question had an answer, or a later command added \
+             blocks. The table shows the interval after each look."
             .into(),
         blocks,
     })
@@ -44,10 +44,10 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(
-            "{} added after the end of the run. An interval that is read at a chosen moment \
-             covers the truth less often than it states. So these intervals are longer: they \
-             cover the truth with 95 % after every number of blocks at once (anytime-valid). The \
-             report judges all other comparisons of this run in the same way.",
+            "{} added after the end of the run. If the reader chooses the moment, an interval \
+             covers the truth less often than it states. So these intervals are longer: they cover \
+             the truth with 95 % at all numbers of blocks together (anytime-valid). The report \
+             judges all other comparisons of this run in the same way.",
             match looks.added {
                 1 => "1 block was".to_owned(),
                 added => format!("{added} blocks were"),
@@ -60,12 +60,12 @@ fn how(looks: &LooksRecord) -> String {
     });
     let shared = match looks.among {
         0 | 1 => String::new(),
-        among => format!(" {among} comparisons share that."),
+        among => format!(" {among} comparisons share this level."),
     };
     format!(
-        "From block {} on, the run judged the primary comparison after each block. It ended with \
-         the first result of faster, slower or equivalent, or after {} blocks.{level}{shared} All \
-         other comparisons are secondary: they have the state of that moment.",
+        "From block {} on, the run judged the primary comparison after each block. It ended at the \
+         first result of faster, slower or equivalent, or after {} blocks.{level}{shared} All \
+         other comparisons are secondary: they show the state at that moment.",
         looks.min, looks.max
     )
 }
@@ -98,8 +98,9 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
     let interval = |ends: [f64; 2]| ends.map(percent);
     Chart {
         title: title.into(),
-        what: "The difference to the baseline after each block, with the interval of that look. \
-               Where the whole interval is on one side of 0, or within the margin, it is answered."
+        what: "The difference from the baseline after each block, with the interval of that look. \
+             The question has an answer if the whole interval is on one side of 0, or within the \
+             margin."
             .into(),
         height_px: 280,
         x: Axis::new("block", Scale::Linear),

@@ -63,7 +63,7 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
             "The numbers are usable, but read the reasons before relying on them.".into()
         }
         Verdict::Invalid => invalid_sentence(view),
-        Verdict::Unknown => "No verdict was written: the run may not have finished.".into(),
+        Verdict::Unknown => "The run has no verdict, so it may not have finished.".into(),
     }
 }
 
@@ -76,11 +76,11 @@ fn invalid_sentence(view: &RunView) -> String {
     let of_all = measure::number::counted(trials.len(), "trial");
     let has_range = view.findings.searches.iter().any(|search| search.range.is_some());
     let what = if has_range {
-        "take the range as a rough idea"
+        "use the range only as a rough estimate"
     } else if invalid == trials.len() {
-        "take their numbers as a rough idea, because no conclusion uses them"
+        "use their numbers only as a rough estimate, because no conclusion uses them"
     } else {
-        "their numbers are shown hollow, and no conclusion uses them"
+        "the report shows their numbers hollow, and no conclusion uses them"
     };
     match invalid {
         0 => "The run is incomplete: read the reasons.".into(),
@@ -110,7 +110,7 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
         let word = match outcome {
-            RequirementOutcome::Untold => "cannot be told",
+            RequirementOutcome::Untold => "unknown",
             outcome => outcome.name(),
         };
         facts.push(("Requirements".into(), word.into()));
@@ -144,7 +144,7 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
         let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
         let p99 = p99(view, point);
         answer.push(format!(
-            "{name} did at most {} op/s{}{error} at {}, with a p99 latency of {} ms.",
+            "{name} achieved at most {} op/s{}{error} at {}, with a p99 latency of {} ms.",
             number::rate(point.ops_per_s()),
             if error.is_empty() { "" } else { " " },
             point.label(),
@@ -199,9 +199,9 @@ fn short_metric(metric: &str) -> &str {
 /// Maximum number of cards on a first screen: more are no longer "a few numbers".
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
-/// many variants, the first ones would be arbitrary. Then the cards show the ratios with published
-/// counterparts, or the best of all variants.
+/// Returns the result of each variant, and the ratio of the strongest comparison. With too many
+/// variants, a choice of the first ones would be arbitrary. Then the cards show the ratios with
+/// published counterparts, or the best of all variants.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -322,7 +322,7 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
             [None, None] => number::ABSENT.into(),
         },
         unit: unit.into(),
-        detail: format!("{} of {} trials had it", range.kept, range.trials),
+        detail: format!("{} of {} trials", range.kept, range.trials),
         variant: variants(view).iter().position(|name| **name == search.variant),
     }
 }
@@ -408,7 +408,7 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let what = if is_searched(view, point) {
         "result of the search"
     } else if findings.sweeps.iter().any(is_bound) {
-        "most within the bound"
+        "highest within the limit"
     } else {
         "most throughput"
     };

@@ -66,7 +66,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "Settings of the hosts".into(),
         lead:
             "Settings of kernel, devices and JVMs that Cassandra depends on, as cassay found them \
-             before the measured window. It changed none."
+             before the measured window. cassay changed none of them."
                 .into(),
         blocks,
     })
@@ -178,7 +178,7 @@ fn mending<'a>(rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
             None => one.found.why.clone(),
             Some(check) => format!("{} Cassandra's own check at start: {check}.", one.found.why),
         })
-        .text("What sets it so", |one| &one.found.fix)
-        .text("Who wants it", |one| &one.found.source)
+        .text("Source of the value", |one| &one.found.fix)
+        .text("Recommended by", |one| &one.found.source)
         .build()
 }

@@ -66,7 +66,7 @@ fn equality(all: &Fingerprints<'_>) -> String {
     };
     let different: Vec<String> = all.iter().filter_map(differs).collect();
     if all.values().all(BTreeMap::is_empty) {
-        "Trials began with a restored snapshot; its fingerprints were not recorded.".into()
+        "Trials began with a restored snapshot, but the run did not record its fingerprints.".into()
     } else if different.is_empty() {
         "Trials with one snapshot began with the same SSTables: their fingerprints are equal on \
          every node."
@@ -92,8 +92,8 @@ fn table(view: &RunView) -> Table {
         .wide_text("Fingerprint", |(_, data)| fingerprint(data))
         .text("Page cache", |(_, data)| data.page_cache.as_str())
         .foot(
-            "Took: the restore, all nodes. Online: truncate and import while the nodes run; \
-             offline: files swapped while they are stopped.",
+            "Took: the time to restore all nodes. Online: truncate and import while the nodes run. \
+             Offline: swap files while the nodes are stopped.",
         )
         .build()
 }
@@ -147,7 +147,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
     let most = |all: &Probes<'_>, part: fn(&ProbeRecord) -> f64| {
         all.iter().map(|(_, probe)| part(probe)).fold(0.0, f64::max)
     };
-    Table::from_records("What watching cost", by_name)
+    Table::from_records("Cost of the probes", by_name)
         .text("Probe", |(name, _)| *name)
         .number("Places", "", |(_, all)| {
             let places: BTreeSet<&str> = all.iter().map(|(_, p)| p.place.as_str()).collect();
@@ -164,7 +164,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
         .number("Values", "", |(_, all)| {
             number::count(sum(all, |p| p.values))
         })
-        .number("CPU", "of a core, at most", |(_, all)| {
+        .number("CPU", "share of a core, at most", |(_, all)| {
             let share = cpu_share(all);
             let is_much = share.is_some_and(|share| share > CPU_SHARE_WARN);
             Cell::from(share.map(number::percent)).tone(if is_much {
@@ -181,8 +181,8 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
             Cell::zero_expected(problems.len() as u64, Tone::Warn)
         })
         .foot(format!(
-            "CPU: CPU time of cassay while the probe ran, in the trial with the highest value; \
-             above {} the probe itself is a load.",
+            "CPU: CPU time of cassay while the probe ran, in the trial with the highest value. \
+             Above {}, the probe itself is a load.",
             number::percent(CPU_SHARE_WARN)
         ))
         .build()

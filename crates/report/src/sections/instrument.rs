@@ -28,8 +28,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         blocks.insert(
             0,
             Block::Text(format!(
-                "At the highest throughput the client used {} of its throughput against a target \
-                 that answers at once.",
+                "At the highest throughput, the client used {} of the throughput that it reaches \
+                 against a target that answers at once.",
                 number::percent(share)
             )),
         );
@@ -44,10 +44,11 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     Some(Section {
         id: "instrument",
         title: "The instrument".into(),
-        lead: "A load generator near its own limit does not measure the target. Its ceiling is \
-               the throughput of the same program on the null target on this machine. A client \
-               that is stopped, or shares its machine, measures other programs."
-            .into(),
+        lead:
+            "A load generator near its own limit does not measure the target. Its ceiling is the \
+             throughput of the same program on the null target on this machine. A client that \
+             other programs delay measures those programs."
+                .into(),
         blocks,
     })
 }
@@ -88,7 +89,7 @@ fn table(view: &RunView) -> Table {
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
         // V3 judges if the client was the limit, and the page does not judge again.
-        .number("Used of it", "", |(trial, _)| {
+        .number("Share used", "", |(trial, _)| {
             cell(
                 ceiling_share(trial).map(number::percent),
                 rule_tone(trial, "V3"),
@@ -111,14 +112,14 @@ fn table(view: &RunView) -> Table {
         })
         .wide_number("Waited for a CPU", "of the time", |(_, client)| {
             let share = client.wait_share.map(number::percent);
-            cell(share, Tone::Plain, "the kernel does not count it")
+            cell(share, Tone::Plain, "the kernel does not count this")
         })
         .number("Others", "CPU", |(trial, _)| {
             let share = trial.machine.as_ref().and_then(|machine| machine.cpu_others);
             cell(
                 share.map(number::percent),
                 rule_tone(trial, "V18"),
-                "the machine does not report it",
+                "the machine does not report this",
             )
         })
         .wide_number("Silence", "ms", |(trial, client)| {
@@ -136,10 +137,11 @@ fn table(view: &RunView) -> Table {
         })
         .foot(
             "The ceiling: the lowest and the highest measured value. Lag is the time from the \
-             intended start to the send of an operation that waited only for the clock; a closed \
-             loop has none. The stall is the latest timer on the client's cores, in any loop. \
-             Others: share of all CPUs that neither the client nor its nodes used. Silence: the \
-             longest time without an answer while the client waited for some.",
+             intended start to the send of an operation that waited only for the clock. A closed \
+             loop has no lag. The stall is the delay of the latest timer on the client's cores, in \
+             any loop. Others: share of all CPUs that programs other than the client and the nodes \
+             used. Silence: the longest time without an answer while the client waited for \
+             answers.",
         )
         .build()
 }
@@ -177,7 +179,7 @@ fn clients(view: &RunView) -> Table {
             cell(
                 lowest.map(number::rate),
                 Tone::Plain,
-                "the ceiling was not measured",
+                "cassay did not measure the ceiling",
             )
         })
         .wide_number("Lag p99", "µs", |(_, client)| {
@@ -189,9 +191,9 @@ fn clients(view: &RunView) -> Table {
         });
     health(table)
         .foot(
-            "Percentiles of a client cover its own operations; percentiles of the trial cover the \
-             operations of all clients. The ceiling is its throughput alone on a null target of \
-             its own machine.",
+            "Percentiles of a client cover its own operations. Percentiles of the trial cover the \
+             operations of all clients. A client's ceiling is its throughput when it runs alone \
+             against a null target on its own machine.",
         )
         .build()
 }
@@ -238,11 +240,11 @@ fn health<'a>(
         })
         .wide_number("Waited for a CPU", "of the time", |(_, client)| {
             let share = client.wait_share.map(number::percent);
-            cell(share, Tone::Plain, "the kernel does not count it")
+            cell(share, Tone::Plain, "the kernel does not count this")
         })
         .wide_number("Throttled", "of the time", |(_, client)| {
             let share = client.throttled_share.map(number::percent);
-            cell(share, Tone::Plain, "its system does not count it")
+            cell(share, Tone::Plain, "its system does not count this")
         })
         .wide_number("Clock of the day set", "", |(_, client)| {
             cell(
@@ -267,7 +269,7 @@ fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
 /// Returns the lowest ceiling measured, with the range of all.
 fn ceiling(trial: &TrialFinding) -> Cell {
     if ceiling_share(trial).is_none() {
-        return Cell::absent().hint("the ceiling was not measured");
+        return Cell::absent().hint("cassay did not measure the ceiling");
     }
     let all = &trial.client.ceilings_ops_per_s;
     let cell = Cell::new(number::rate(trial.client.ceiling_ops_per_s));

@@ -29,8 +29,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     (!charts.is_empty()).then(|| Section {
         id: "latency",
         title: "Latency distribution".into(),
-        lead: "Each step to the right leaves out nine tenths of the rest: 90 %, 99 %, 99.9 %. A \
-               curve is dotted where it rests on fewer than 100 values."
+        lead: "Each step to the right omits nine tenths of the rest: 90 %, 99 %, 99.9 %. A curve \
+             is dotted where it has fewer than 100 values."
             .into(),
         blocks: vec![Block::Choice("Show".into(), charts)],
     })

@@ -41,9 +41,9 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {
-        "Ratios compared with the published ones".into()
+        "Ratios compared with the published ratios".into()
     } else {
-        "Measured values, and ratios compared with the published ones".into()
+        "Measured values, and ratios compared with the published ratios".into()
     };
     let said = ratios.rows.iter().map(|row| format!("{}: {}", row.label, row.text));
     figure.what = said.collect::<Vec<_>>().join("; ");

@@ -51,7 +51,10 @@ pub fn section(view: &RunView) -> Option<Section> {
             } else {
                 Block::Note(
                     Tone::Muted,
-                    format!("{title}: not drawn, this page has {PICTURES_MAX} pictures already."),
+                    format!(
+                        "{title}: not drawn, because this page already has {PICTURES_MAX} \
+                         pictures."
+                    ),
                 )
             });
             pictures += 1;
@@ -61,7 +64,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         }
         let said = says(group);
         if !said.is_empty() {
-            blocks.push(Block::List("What that means".into(), said));
+            blocks.push(Block::List("Meaning".into(), said));
         }
     }
     blocks.extend(cannot_show(&machines));
@@ -89,7 +92,7 @@ fn drawn<'a>(
         Some(picture) => Block::Picture(picture),
         None => Block::Note(
             Tone::Muted,
-            format!("{title}: not drawn, because it has too many parts or no known ones."),
+            format!("{title}: not drawn, because it has too many parts or no known parts."),
         ),
     }
 }

@@ -9,6 +9,7 @@ pub mod grid;
 pub mod growth;
 pub mod headline;
 pub mod lead_figure;
+pub mod limits;
 pub mod price_performance;
 pub mod published;
 pub mod question;

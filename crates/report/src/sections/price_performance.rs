@@ -22,10 +22,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: "worth",
-        title: "What it is worth".into(),
-        lead: "Prices are from the study; they have no error, so intervals come from the \
-               throughputs."
-            .into(),
+        title: "Operations per price".into(),
+        lead:
+            "Prices come from the study and have no error, so only the throughputs determine the \
+             intervals."
+                .into(),
         blocks,
     })
 }
@@ -71,7 +72,7 @@ fn nodes(view: &RunView) -> Table {
 
 fn for_price(view: &RunView) -> Table {
     let millions = |ops: f64| number::significant(ops / 1e6, 3);
-    Table::from_records("Operations for a unit of the price", &view.findings.prices)
+    Table::from_records("Operations per unit of the price", &view.findings.prices)
         .text("Variant", |p| variant_name(&p.variant, view))
         .text("Point", |p| place(p.point))
         .number("Price per hour", "", |p| {

@@ -1,7 +1,8 @@
 //! Proofs of the requested settings. Settings that are not in effect, or that no node shows, are
 //! visible; the others are behind a fold.
 //!
-//! Invariant: the section says that all settings are in effect only if nodes reported all of them.
+//! Invariant: the section states that all settings are in effect only if nodes reported all of
+//! them.
 
 use crate::number;
 use crate::page::{Block, Cell, Table, Tone};
@@ -44,20 +45,20 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
     let of = |outcome| by_outcome.get(&outcome);
     if let Some(rows) = of(ProofOutcome::NotInEffect) {
         let cell = Cell::new("does not hold").tone(Tone::Bad);
-        let caption = "Requested, and not in effect";
+        let caption = "Requested, but not in effect";
         blocks.push(Block::Table(proof_table(caption, rows, "In effect", &cell)));
     }
     if let Some(rows) = of(ProofOutcome::NotShown) {
         let cell = Cell::new("not shown").tone(Tone::Warn);
-        let caption = "Requested, and not visible: neither confirmed nor refuted";
+        let caption = "Requested, but not visible: neither confirmed nor refuted";
         blocks.push(Block::Table(proof_table(caption, rows, "Why", &cell)));
     }
     if let Some(rows) = of(ProofOutcome::InEffect) {
         let count = number::count(rows.len() as u64);
         if by_outcome.len() == 1 {
             let text = format!(
-                "All settings that the study requests of cassandra.yaml, JVM, tables and host \
-                 limits were in effect: {count} settings, {} readings.",
+                "All requested settings of cassandra.yaml, JVM, tables and host limits were in \
+                 effect: {count} settings, {} readings.",
                 number::count(readings)
             );
             blocks.push(Block::Note(Tone::Good, text));

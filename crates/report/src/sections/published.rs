@@ -26,7 +26,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     ) {
         (true, _) => {}
         (false, true) => blocks.push(Block::List(
-            "It is about failures, and this run had no faults".to_owned(),
+            "The statement is about failures, but this run had no faults".to_owned(),
             published.failures.iter().map(failure).collect(),
         )),
         (false, false) => blocks.push(Block::Text(
@@ -37,7 +37,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     for (heading, said) in [
         ("Statements without figures", &published.claims),
-        ("Cannot be derived from it", &published.unknown),
+        ("Not derivable from this statement", &published.unknown),
     ] {
         if !said.is_empty() {
             blocks.push(Block::List(heading.to_owned(), said.clone()));
@@ -52,9 +52,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "published",
         title: "Published figures compared with those of this run".into(),
         lead: format!(
-            "{}{link}. Ratios may carry over to another machine; absolute figures apply to \
-             theirs: {}. A published ratio has no interval: it is inside or outside the interval \
-             of this run. A published range overlaps that interval or does not.",
+            "{}{link}. Ratios may apply to another machine. Absolute figures apply only to the \
+             published machine: {}. A published ratio has no interval: it is inside or outside the \
+             interval of this run. A published range overlaps the interval of this run, or does \
+             not overlap it.",
             published.title, published.system
         ),
         blocks,
@@ -93,22 +94,28 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
         return ("not measured here", Tone::Muted);
     }
     let Some([low, high]) = ratio.ci95 else {
-        return ("ours has no interval: more blocks are needed", Tone::Muted);
+        return (
+            "this run has no interval: more blocks are required",
+            Tone::Muted,
+        );
     };
     if least > high {
-        ("ours is lower: outside our interval", Tone::Warn)
+        ("this run is lower: outside its interval", Tone::Warn)
     } else if most < low {
-        ("ours is higher: outside our interval", Tone::Warn)
+        ("this run is higher: outside its interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
         // A published difference may exist although the measured one may be none.
-        let what = "inside our interval, and so is 1 (no difference)";
+        let what = "inside the interval of this run, as is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {
-        ("inside our interval", Tone::Good)
+        ("inside the interval of this run", Tone::Good)
     } else if least <= low && high <= most {
         ("this run is in that range", Tone::Good)
     } else {
-        ("our interval and that range overlap", Tone::Good)
+        (
+            "the interval of this run and that range overlap",
+            Tone::Good,
+        )
     }
 }
 
@@ -125,7 +132,7 @@ fn figures(published: &PublishedRecord) -> Table {
         .number("p95", "ms", |figure| figure.p95_ms.map(number::ms))
         .number("p99", "ms", |figure| figure.p99_ms.map(number::ms))
         .text("Little's law", |figure| match figure.mean_by_little {
-            None => Cell::new("not all is printed").tone(Tone::Muted),
+            None => Cell::new("only partly printed").tone(Tone::Muted),
             Some(times) if (1.0 / LITTLE_MAX..=LITTLE_MAX).contains(&times) => {
                 Cell::new("consistent").tone(Tone::Good)
             }

@@ -5,14 +5,14 @@ use crate::run_view::RunView;
 use crate::sections::setup;
 use store::record::left_out_words;
 
-/// Shows the differences between variants, and the trials that were left out. `None` for a study of
+/// Shows the differences between variants, and the trials that were omitted. `None` for a study of
 /// one variant that ran completely.
 pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks: Vec<Block> =
         setup::variant_difference_table(view).map(Block::Table).into_iter().collect();
     blocks.extend(left_out_words(&view.journal).map(|words| {
         let planned = view.plan.trials.len();
-        Block::Text(format!("Of {planned} trials that were planned, {words}."))
+        Block::Text(format!("Of {planned} planned trials, {words}."))
     }));
     (!blocks.is_empty()).then(|| Section {
         id: "asked",

@@ -13,8 +13,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     (!requirements.is_empty()).then(|| Section {
         id: "requirements",
         title: "Are the requirements met?".into(),
-        lead: "The 95 % interval decides: missed if all of it is beyond the limit, met if all of \
-               it is within; otherwise the report cannot decide."
+        lead: "The 95 % interval decides: a requirement is missed if the whole interval is beyond \
+             the limit, and met if the whole interval is within it. Otherwise, the report cannot \
+             decide."
             .into(),
         blocks: vec![Block::Table(table(view))],
     })
@@ -56,13 +57,13 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Formats an outcome: `missed`, `met`, `not to be told`. If an undecided requirement counts as
+/// Formats an outcome: `missed`, `met`, `untold`. If an undecided requirement counts as
 /// missed, the text says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
         (RequirementOutcome::Met, _) => ("met", Tone::Good),
-        (RequirementOutcome::Untold, false) => ("not to be told", Tone::Warn),
-        (RequirementOutcome::Untold, true) => ("not to be told: missed", Tone::Bad),
+        (RequirementOutcome::Untold, false) => ("untold", Tone::Warn),
+        (RequirementOutcome::Untold, true) => ("untold: missed", Tone::Bad),
         (RequirementOutcome::Missed, _) => ("missed", Tone::Bad),
     }
 }

@@ -26,17 +26,17 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         }),
     );
     if points.iter().any(did_more_than_offered) {
-        let why = "Throughput may exceed the offered rate, because operations that were due before \
-                   the window ended within it.";
+        let why = "Throughput may exceed the offered rate, because some operations that were due \
+             before the window ended in it.";
         blocks.push(Block::Text(why.to_owned()));
     }
     Some(Section {
         id: "results",
         title: "Results".into(),
         lead: "Latency counts from the moment an operation was due, service time from its send. \
-               Both cover all operations that were due in the measured window. ≥ marks a lower \
-               bound: the client never sent some operations, or gave them up. Answers with an \
-               error are not in the latencies; they are counted separately."
+             Both cover all operations that were due in the measured window. ≥ marks a lower \
+             bound: the client never sent some operations, or abandoned them. Latencies exclude \
+             answers with an error, which the report counts separately."
             .into(),
         blocks,
     })
@@ -130,7 +130,7 @@ fn verdict_cell(point: &Point<'_>) -> Cell {
     let cell = Cell::new(verdict).tone(point.verdict.tone()).hint(point.reasons().join("; "));
     let left_out = point.trials.len() - point.used.len();
     if left_out > 0 {
-        cell.detail(format!("{left_out} of {} left out", point.trials.len()))
+        cell.detail(format!("{left_out} of {} omitted", point.trials.len()))
     } else {
         cell
     }
@@ -183,10 +183,10 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         .text("Verdict", verdict_cell)
         .tone(|point| row_tone(point.verdict))
         .foot(format!(
-            "± is half a 95 % confidence interval. Throughput of several blocks is their mean; a \
+            "± is half a 95 % confidence interval. Throughput of several blocks is their mean. A \
              percentile covers all their operations. A percentile in grey (or with *) has fewer \
-             than {} values above it: it may be far off. Sent after, never sent: operations that \
-             were due in the window, and waited beyond its end.{}",
+             than {} values above it, so its error may be large. Sent after, never sent: \
+             operations that were due in the window, but waited beyond its end.{}",
             number::COUNT_ABOVE_MIN,
             labels(points)
         ))
@@ -199,15 +199,15 @@ fn labels(points: &[Point<'_>]) -> String {
     let mut text = String::new();
     if has("short") {
         text += &format!(
-            " “Short”: a window under {SHORT_WINDOW_S} s. It contains rare events (a pause, a \
-             flush) too often or not at all. Its interval covers the truth in fewer than 95 % of \
-             cases: 60 to 90 % for an event once in ten seconds."
+            " “Short”: a window under {SHORT_WINDOW_S} s. Such a window contains rare events (a \
+             pause, a flush) too often or not at all. Its interval covers the truth in fewer than \
+             95 % of cases: 60 to 90 % for an event every ten seconds."
         );
     }
     if has("few incidents") {
         text += &format!(
             " “Few incidents”: fewer than {FEW_INCIDENTS} periods of seconds differ clearly from \
-             the rest. Their frequency is known to a factor of two at best; measure a longer \
+             the rest. So their frequency is known to a factor of two at best. Measure a longer \
              window."
         );
     }

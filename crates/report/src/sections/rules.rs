@@ -42,8 +42,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "verdict",
         title: "Can these numbers be trusted?".into(),
-        lead: "Each trial is judged by the same rules. One failed rule makes it invalid; \
-               a warning makes it suspect."
+        lead: "The same rules judge each trial. One failed rule makes it invalid, and a warning \
+             makes it suspect."
             .into(),
         blocks,
     })
@@ -115,7 +115,7 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
             let result = worst.map_or(RuleOutcome::Unknown, |w| w.result);
             Cell::new(result.name()).tone(tone(result).0)
         })
-        .text("What it asks", |(rule, _)| {
+        .text("Question", |(rule, _)| {
             analysis::rules::title(rule).unwrap_or_default()
         })
         .text("Observation (worst trial)", |(_, (_, worst))| {

@@ -22,10 +22,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "scale-up",
         title: "Throughput and efficiency of more units".into(),
         lead: "Efficiency is the throughput of N units divided by N times the throughput of one \
-               unit with the same share of the machine. The one unit ran with only the client on \
-               the rest of the machine: if it then has a higher clock rate, every efficiency is \
-               too low by that factor. Both throughputs come from the same blocks, if these took \
-               turns."
+             unit with the same share of the machine. When one unit ran, only the client used the \
+             rest of the machine. If the unit then had a higher clock rate, every efficiency is \
+             too low by that factor. Both throughputs come from the same blocks, if variants took \
+             turns."
             .into(),
         blocks: together(all).into_iter().flat_map(|arms| load_blocks(&arms)).collect(),
     })
@@ -131,8 +131,8 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies in one sentence each. Unknown ones are listed below, with the
-/// reason.
+/// Describes the known efficiencies in one sentence each. Settings with an unknown value are listed
+/// below, with the reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
@@ -229,7 +229,7 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
 }
 
 fn improvements(arms: &[&ScaleUpRecord]) -> Table {
-    let caption = "Against the baseline with the same number of units";
+    let caption = "Compared with the baseline with the same number of units";
     arm_table(arms, caption, |arm| &arm.improvements)
         .text("Against", |(_, of)| &of.against)
         .number("Units", "", |(_, of)| of.units.to_string())

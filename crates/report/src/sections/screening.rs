@@ -19,10 +19,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     Some(Section {
         id: "screen",
         title: "Which settings matter".into(),
-        lead: "Every run has one of two values of every setting, so each effect uses all runs. \
-               The screening repeats no run: the small effects show the size of chance (Lenth's \
-               method). A screening selects factors to confirm, and proves none."
-            .into(),
+        lead:
+            "Every run has one of two values of every setting, so each effect uses all runs. The \
+             screening repeats no run: the small effects show the size of chance (Lenth's method). \
+             A screening selects factors to confirm, and proves no effect."
+                .into(),
         blocks: screens.iter().flat_map(|screen| blocks(screen, &view.name)).collect(),
     })
 }
@@ -36,11 +37,13 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
     let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
     blocks.extend(chart.map(Block::Chart));
     if screen.confirm.is_empty() {
-        blocks.push(Block::Text("There are no settings to confirm.".into()))
+        blocks.push(Block::Text(
+            "The screening selected no settings to confirm.".into(),
+        ))
     } else {
         let text = format!(
-            "`cassay confirm {run}` measures every combination of them, in blocks: the same \
-                 study with this in place of `screen` and of `repeat`."
+            "`cassay confirm {run}` measures every combination of these settings, in blocks. It \
+             runs the same study with this text instead of `screen` and `repeat`."
         );
         blocks.push(Block::Text(text));
         blocks.push(Block::Code(screen.matrix.clone()));
@@ -60,7 +63,7 @@ fn table(screen: &ScreenRecord) -> Table {
     let change = |ln: f64| measure::number::change(ln.exp());
     let written = screen.default_ratio.map_or_else(String::new, |ratio| {
         format!(
-            " The study without changes does {} of the mean of the runs.",
+            " The study without changes reaches {} of the mean of the runs.",
             number::significant(ratio, 3)
         )
     });
@@ -87,7 +90,7 @@ fn table(screen: &ScreenRecord) -> Table {
             },
         )
         .foot(format!(
-            "Active: beyond ±{}, which some zero effect exceeds in 5 % of screenings. Possible: \
+            "Active: beyond ±{}, which any zero effect exceeds in 5 % of screenings. Possible: \
              beyond ±{}, which a single zero effect exceeds in 5 % of cases. Of this design \
              {}.{written}",
             change(screen.sme).trim_start_matches('+'),

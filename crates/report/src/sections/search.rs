@@ -39,8 +39,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(tables);
     let held = match first.procedure {
         SearchProcedure::Peak => {
-            " The search measured its result again, three times as long, until it held twice in a \
-             row."
+            " The search measured its result again, three times as long, until it was confirmed \
+             twice in a row."
         }
         _ => "",
     };
@@ -49,7 +49,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "Search".into(),
         lead: format!(
             "The goal was {}. Each trial decided the next point.{held} The trials of a search are \
-             not independent: later trials begin with the data that earlier ones left.",
+             not independent: later trials begin with the data that earlier trials left.",
             first.goal
         ),
         blocks,
@@ -162,7 +162,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     let mut series = vec![line("path", Dash::Solid, path)];
     if let Some(at) = search.at {
         series.push(line(
-            "where it ended",
+            "end of the search",
             Dash::Dot,
             vec![Some(at.value()); search.steps.len()],
         ));

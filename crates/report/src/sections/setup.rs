@@ -62,14 +62,14 @@ fn input_files(view: &RunView) -> Vec<Block> {
         if name.ends_with(DATA_FILE) {
             // Keys of a user's table must not appear on a shared page.
             let lines = measure::number::counted(text.lines().count() as u64, "line");
-            let said = format!("{lines}, which are not shown; plan.json has them.");
+            let said = format!("{lines}, which this page does not show; plan.json contains them.");
             return Block::Details(format!("The file {name}"), vec![Block::Text(said)]);
         }
         let shown = text.floor_char_boundary(INPUT_BYTES_MAX);
         let mut blocks = vec![Block::Code(text[..shown].to_owned())];
         if shown < text.len() {
             let whole = number::bytes(text.len() as u64);
-            let rest = format!("This is the beginning; plan.json contains all {whole}.");
+            let rest = format!("This is only the beginning; plan.json contains all {whole}.");
             blocks.push(Block::Text(rest));
         }
         Block::Details(format!("The file {name}"), blocks)
@@ -107,7 +107,7 @@ pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     let table = difference_table("Setting", &titles, &settings)?;
     Some(Table {
         caption: "Differences between the variants".into(),
-        foot: "Everything else is the same.".into(),
+        foot: "All other settings are the same.".into(),
         ..table
     })
 }
@@ -190,8 +190,9 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     blocks.extend(files.map(|table| Block::Details("Files".into(), vec![Block::Table(table)])));
     Some(Section {
         id: "again",
-        title: "Run it again".into(),
-        lead: "The seed fixes every key, value and order; the same command makes the same run."
+        title: "Repeat this run".into(),
+        lead: "The seed determines every key, value and order, so the same command repeats the \
+             same run."
             .into(),
         blocks,
     })
@@ -202,26 +203,26 @@ pub fn reading() -> Option<Section> {
     let words = [
         (
             "latency",
-            "From the moment an operation was due to its answer: the time that a user waits.",
+            "Time from the moment an operation was due to its answer: the time that a user waits.",
         ),
         (
             "service time",
-            "From the send to the answer: the time that the target took.",
+            "Time from the send to the answer: the time that the target took.",
         ),
         ("threads", "Operations in flight at once, in a closed loop."),
         (
             "p99.9",
-            "999 of 1,000 operations were at least as fast. Never averaged: the \
-                   distributions of several seconds or trials are merged first.",
+            "999 of 1,000 operations were at least as fast. cassay never averages percentiles: it \
+             merges the distributions of several seconds or trials.",
         ),
         ("valid", "All rules that could be evaluated passed."),
         (
             "suspect",
-            "A rule warned: the number is usable, but needs care.",
+            "A rule gave a warning: the number is usable with care.",
         ),
         (
             "invalid",
-            "A rule failed: kept for inspection, never used in a comparison.",
+            "A rule failed: the trial remains for inspection, but no comparison uses it.",
         ),
     ];
     let facts = words.map(|(word, what)| (word.to_string(), what.to_string()));

@@ -101,7 +101,7 @@ fn formats_said(view: &RunView, sides: &[Side<'_>]) -> String {
         format!("{} {formats}", variant_name(side.variant, view))
     });
     format!(
-        "Sides had SSTables of other formats: {}.",
+        "Sides had SSTables of different formats: {}.",
         each.collect::<Vec<_>>().join("; ")
     )
 }
@@ -130,9 +130,9 @@ fn table(view: &RunView, sides: &[Side<'_>]) -> Table {
             Cell::zero_expected(side.sum(wrong), Tone::Bad)
         })
         .foot(
-            "Format: the first letters of the names of SSTables. The same generator makes the rows \
-             of every side, and cassay compares answers with it: if no answer differs, the sides \
-             have the same data.",
+            "Format: the first letters of the names of SSTables. The same generator creates the \
+             rows of every side, and cassay compares answers with them. If no answer differs, the \
+             sides have the same data.",
         )
         .build()
 }

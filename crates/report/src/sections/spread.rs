@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Minimum ratio of the largest to the smallest value for a sentence. Nodes of one ring differ by
-/// some 10 to 20 %, because of their random tokens.
+/// about 10 to 20 %, because of their random tokens.
 const RATIO_MAX: f64 = 1.5;
 /// Maximum number of trials with their own table of 1 kB.
 const TRIALS_MAX: usize = 100;
@@ -250,8 +250,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "spread",
         title: "Node by node".into(),
         lead: format!(
-            "Means over the measured window. A quantity is called uneven when the largest is at \
-             least {RATIO_MAX} times the smallest, and large enough to be relevant."
+            "Means over the measured window. A quantity is uneven if its largest value is at least \
+             {RATIO_MAX} times the smallest, and large enough to be relevant."
         ),
         blocks,
     })
@@ -267,7 +267,10 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
         let label = trial_series::label(view, index);
         widest.is_uneven().then(|| {
             let (text, of) = (widest.sentence(), mine().count());
-            format!("{text} That was in trial {label}; it was uneven in {uneven} of {of} trials.")
+            format!(
+                "{text} This was in trial {label}. The quantity was uneven in {uneven} of {of} \
+                 trials."
+            )
         })
     };
     let uneven: Vec<String> = MEASURES.iter().filter_map(sentence).collect();
@@ -301,7 +304,7 @@ fn widest_of<'a>(
 /// Lists, for every quantity, the trial with the widest spread.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
-    Table::from_records("The widest spread of every quantity", widest)
+    Table::from_records("The largest spread of every quantity", widest)
         .text("Quantity", |(_, spread)| spread.name)
         .text("Unit", |(_, spread)| &spread.unit)
         .number("Smallest", "", |(_, spread)| end(spread.low()))

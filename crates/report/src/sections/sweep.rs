@@ -1,8 +1,8 @@
 //! The points of a sweep as charts: throughput and latency.
 //!
 //! Charts of throughput draw an invalid point hatched, and all other charts leave it out. They also
-//! leave out a saturated point: its throughput is the capacity of the target, but its latency
-//! depends on the length of the trial.
+//! omit a saturated point: its throughput is the capacity of the target, but its latency depends on
+//! the length of the trial.
 
 use crate::merged_points::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
@@ -159,8 +159,8 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         title: "Latency against throughput".into(),
         what: format!(
-            "Beside each point: {axis}. Where the line turns upwards, more load only adds wait \
-             time. Invalid and saturated points are left out."
+            "Next to each point: {axis}. Where the line turns upwards, more load only adds wait \
+             time. The chart omits invalid and saturated points."
         ),
         height_px: 380,
         x: Axis::new("throughput, op/s", Scale::Linear),

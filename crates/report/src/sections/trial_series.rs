@@ -1,7 +1,7 @@
 //! The series of each trial: throughput, latency and errors second by second.
 //!
 //! A long run is thinned so that the page stays small. Counts of joined intervals are added up. Of
-//! percentiles, the worst is kept, because percentiles cannot be averaged. The chart says so.
+//! percentiles, the worst is kept, because percentiles cannot be averaged. The chart states this.
 
 use crate::merged_points::{place, variant_name};
 use crate::page::{
@@ -36,16 +36,18 @@ pub fn section(view: &RunView) -> Option<Section> {
     let places = places.clamp(PLACES_PER_TRIAL_MIN, PLACES_PER_TRIAL_MAX);
     let course_of = |trial: &TrialView| (label(view, trial.index), course(view, trial, places));
     let courses: Vec<(String, Chart)> = with_records().take(TRIALS_MAX).map(course_of).collect();
-    let mut lead = "One trial from its start line. Shaded: not measured (load, warm-up, drain, \
-                    verification)."
-        .to_string();
+    let mut lead =
+        "One trial, from its start line. Shaded: phases that are not measured (load, warm-up, \
+         drain, verification)."
+            .to_string();
     let left_out = with_records().count() - courses.len();
     if left_out > 0 {
-        lead = format!("{lead} {left_out} more trials have their intervals only on disk.");
+        lead =
+            format!("{lead} Only files on disk contain the intervals of {left_out} more trials.");
     }
     if !view.findings.faults.is_empty() {
         lead = format!(
-            "{lead} In colour: faults, until the target was whole again, and then until \
+            "{lead} In colour: faults, until the target was intact again, and then until \
              throughput and p99 were as before."
         );
     }
@@ -169,11 +171,11 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
     }
     let what = if step > 1 {
         format!(
-            "Each point joins {step} intervals: operations and errors are sums, percentiles the \
-             worst value."
+            "Each point joins {step} intervals: operations and errors are sums, and percentiles \
+             are the worst values."
         )
     } else {
-        "Percentiles of each interval separately.".into()
+        "Percentiles are for each interval separately.".into()
     };
     let client = client_lines(trial, places);
     let stalls = stall_lines(trial, places);

@@ -176,13 +176,13 @@ fn a_curve_is_drawn_with_its_points_and_a_refused_one_says_why() {
     };
     let refused = CurveRecord {
         variant: "on".into(),
-        refused: Some("the loads end before throughput bends".into()),
+        refused: Some("throughput does not yet flatten".into()),
         ..CurveRecord::default()
     };
     view.findings.curves = vec![curve, refused];
     let said = text(&page(&view));
     assert!(said.contains("(30 to ∞)"), "{said}");
-    assert!(said.contains("before throughput"), "{said}");
+    assert!(said.contains("throughput does not"), "{said}");
     let charts = charts(&view, "curves");
     assert_eq!(
         charts[0].panels[0].series.len(),

@@ -124,7 +124,7 @@ fn data_of_both_sides_on_disk_stands_side_by_side() {
     }
     let shown = text(&page(&view));
     for words in [
-        "Sides had SSTables of other formats: off nb; on da.",
+        "Sides had SSTables of different formats: off nb; on da.",
         "Data of each side on disk",
         "200 B",
         "300 B",

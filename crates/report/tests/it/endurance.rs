@@ -96,14 +96,14 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
     let page = page(&view);
     let said = text(&page);
     for part in [
-        "it is unknown if they are within 4.00 %",
+        "cassay cannot tell whether they are within 4.00 %",
         "falling",
-        "cannot be told",
+        "unknown",
         "coincides with a pause of 812 ms",
         "The window is shorter than three cycles of compaction",
         "would reach its limit",
         "does not grow",
-        "chance alone puts one",
+        "by chance alone, one of them is within",
     ] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }

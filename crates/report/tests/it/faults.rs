@@ -87,8 +87,7 @@ fn recovery() -> RecoveryRecord {
         }),
         streamed_bytes: Some(0.0),
         repair: Some(store::record::RepairNeed::NotNeeded),
-        repair_why:
-            "considered down for 38 s, hints are kept for 180 min, and all of them are gone".into(),
+        repair_why: "considered down for 38 s, hints are kept for 180 min, and all are gone".into(),
         ..RecoveryRecord::default()
     }
 }
@@ -269,26 +268,30 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         &said,
         &[
             "node-kill of node2, broken for 44.3 s",
-            "62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.",
+            "At worst, 62 % less throughput, below normal for 29.0 s, 81,300 operations short.",
             "38 of 1,120,388 operations failed.",
             "Throughput was back to normal 21.8 s after the healing; p99 was not back to normal",
             "class=\"band bad\"",
             "class=\"band warn\"",
-            "Acknowledged writes were not read back.",
+            "Reads did not return acknowledged writes.",
         ],
     );
     for (lost, unread, expected) in [
         (
             0,
             0,
-            "Nothing acknowledged was lost: all 5,000 rows were read back.",
+            "No acknowledged write was lost: cassay read back all 5,000 rows.",
         ),
         (
             0,
             7,
             "could read back and judge. It could not judge 7 of 5,000 rows.",
         ),
-        (3, 0, "3 of 5,000 rows were not as they were acknowledged."),
+        (
+            3,
+            0,
+            "3 of 5,000 rows differ from their acknowledged writes.",
+        ),
     ] {
         broken.findings.trials[0].read_back = Some(ReadBackRecord {
             rows: 5_000,
@@ -298,7 +301,7 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // Rows read back in one of two trials say nothing about both.
+    // Rows read back in one of two trials show nothing about both.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
     second.verify.lost = 2;
@@ -306,8 +309,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
     assert_says(
         &said_in_figure(&broken),
         &[
-            "2 reads did not find a row whose write was acknowledged.",
-            "Acknowledged writes were read back after 1 of 2 trials with faults.",
+            "2 reads did not find a row whose write the server had acknowledged.",
+            "After 1 of 2 trials with faults, cassay read back the acknowledged writes.",
         ],
     );
 }

@@ -42,7 +42,7 @@ pub struct Shape {
     pub verdict: &'static str,
 }
 
-/// The intervals of one trial, measured ones last.
+/// The intervals of one trial, with measured intervals last.
 pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
     let mut chance = Draws::sequence(seed);
     let gain = if shape.variant == "on" { 1.18 } else { 1.0 };
@@ -329,7 +329,7 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
             "target": { "local": { "cassandra": "5.0.8", "nodes": 2, "heap": "1GiB" } },
             "workload": { "use": "cql-iot", "mix": { "write": 9, "read": 1 } },
             "procedure": { "sweep": { "threads": [4, 8, 16, 32, 64, 128] } },
-            "notes": ["`-graph` has no effect: the report has the graphs."],
+            "notes": ["`-graph` has no effect: the report contains the graphs."],
             "requests": {
                 "off": [request("write"), request("read")],
                 "on": [request("write"), request("read")],

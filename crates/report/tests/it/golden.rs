@@ -47,7 +47,7 @@ fn digest(html: &str) -> String {
     folded.into_iter().map(line).collect()
 }
 
-/// Writes the page to `CASSAY_REPORT_OUT`, to be looked at.
+/// Writes the page to `CASSAY_REPORT_OUT`, for a visual check.
 pub fn keep(name: &str, page: &Page) {
     let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
         return;
@@ -138,7 +138,7 @@ fn the_best_point_is_the_one_that_the_findings_name() {
     let best = &printed["summary"]["best"];
     let said: Vec<String> = [0, 1].map(|at| best[at]["point"].to_string()).into();
     expect![[r#"{"threads":16.0} {"threads":128.0}"#]].assert_eq(&said.join(" "));
-    assert!(html(&page).contains("most within the bound"));
+    assert!(html(&page).contains("highest within the limit"));
 }
 
 #[test]

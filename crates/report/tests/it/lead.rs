@@ -163,7 +163,7 @@ fn only_differing_reads_are_said_to_have_returned_other_data() {
             ..VerifyRecord::default()
         };
     }
-    let nothing = ["Reads found no row, or could not be compared (2 of 12 trials)."];
+    let nothing = ["Reads found no row, or cassay could not compare them (2 of 12 trials)."];
     assert_eq!(reasons(&view), nothing);
     view.findings.trials[5].verify.stale = 1;
     let differed = ["Reads returned data that differs from the writes (1 of 12 trials)."];
@@ -184,8 +184,8 @@ fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     }
 }
 
-/// Lost rows are above the figure, in the first sentences of every form of the page. The results of
-/// other reads do not sound as if all were well.
+/// Every form of the page states lost rows in its first sentences, above the figure. It does not
+/// present the results of other reads as success.
 #[test]
 fn lost_data_is_seen_before_anything_else() {
     let mut view = fixture::run(1);
@@ -221,9 +221,9 @@ fn lost_data_is_seen_before_anything_else() {
     for text in [report::text(&shown), report::markdown(&shown, None, None)] {
         let [first, other] = ["7 are lost", "op/s"].map(|part| text.find(part).expect(part));
         assert!(first < other, "{text}");
-        assert!(!text.contains("all were right"), "{text}");
+        assert!(!text.contains("all were correct"), "{text}");
     }
-    assert!(!html.contains("all were right"));
+    assert!(!html.contains("all were correct"));
     let reasons = shown.headline.short_reasons;
     assert_eq!(
         reasons[0],

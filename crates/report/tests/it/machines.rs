@@ -1,5 +1,5 @@
-//! Tests machines as pictures, with the processes on them: small and large ones, several of them,
-//! and variants that place nodes in different ways.
+//! Tests machines as pictures, with the processes on them: small, large and several machines, and
+//! variants that place nodes in different ways.
 
 use crate::golden::keep;
 use crate::{fixture, lab};
@@ -13,7 +13,7 @@ use store::record::*;
 #[derive(Clone, Copy)]
 struct Counts(u32, u32, u32, u32, u32);
 
-/// A machine of equal parts; the second threads of all cores come after the first ones.
+/// A machine of equal parts; the second threads of all cores come after the first threads.
 fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
     let Counts(packages, nodes, l3s, cores, threads) = counts;
     let (in_node, in_package) = (l3s * cores, nodes * l3s * cores);
@@ -212,7 +212,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
         "Where nodes and client ran of on (trials 1, 3)",
         "Where nodes and client ran of off (trials 0, 2)",
         "6: 3 GiB, 7: 1 MiB",
-        "The client shares neither a core nor an L3 with a node: that was avoided.",
+        "The client shares neither a core nor an L3 with a node: the placement avoided that.",
         "The client may run on CPUs 0-127 on which node1 and node2 may run too.",
     ] {
         assert!(section.contains(part), "{part:?} is not in\n{section}");
@@ -233,9 +233,9 @@ fn places_that_are_alike_stand_once_with_their_ranges() {
     for part in [
         "140 to 143",
         "0: 1.3 GiB to 1.49 GiB",
-        "avoided without moving nodes",
-        "It has one NUMA node",
-        "It has one L3",
+        "Only moving nodes could have avoided that",
+        "The machine has one NUMA node",
+        "The machine has one L3",
     ] {
         assert!(section.contains(part), "{part:?} is not in\n{section}");
     }
@@ -301,7 +301,7 @@ fn every_machine_has_a_drawing_with_or_without_the_client() {
     let looks = |at: usize| ["o0", "o1", "marked"].map(|class| count(pictures[at], class));
     assert_eq!([0, 1, 2].map(looks), [[4, 0, 0], [0, 4, 0], [0, 0, 8]]);
     assert!(html.contains("The client ran on another machine than the nodes."));
-    assert!(html.contains("db1; db2; load: It has one NUMA node"));
+    assert!(html.contains("db1; db2; load: The machine has one NUMA node"));
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn the_figures_of_a_run_stand_alone_with_plain_colours() {
     }
 }
 
-/// For any fonts of the machine: letters are drawn, and not left out.
+/// For any fonts of the machine: letters are drawn, and not omitted.
 #[cfg(feature = "png")]
 #[test]
 fn a_picture_has_the_letters_of_its_drawing() {

@@ -39,7 +39,7 @@ fn every_trial_has_its_rows_on_one_axis_with_its_phases() {
         "Disk, transferred, MiB/s: solid read, dashed written",
         "Network, MiB/s: solid received, dashed sent",
         "Memory, MiB: solid available, dashed page cache",
-        "JVM heap in use, and pauses (marks, ms at the right), MiB",
+        "JVM heap in use, and pauses (marks, ms on the right), MiB",
         "Compactions pending",
         "Tasks pending, the fullest stages",
         "SSTables per read, p99",
@@ -74,8 +74,8 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
     );
     assert_eq!(
         note("Waits for the commit log"),
-        "no value: the probe cassandra ran and read none. There was no event of this kind, or this \
-         version does not have the figure."
+        "no value: the probe cassandra ran, but read no value. Either no event of this kind \
+         occurred, or this version lacks the figure."
     );
     assert_eq!(note("Given up"), "none, in the whole trial.");
     assert_eq!(note("Disk, busy"), "");
@@ -128,7 +128,7 @@ fn a_peak_of_one_second_in_a_day_is_in_the_figure() {
 fn unknown_series_and_units_are_in_the_list_as_they_are() {
     let page = page(&lab::run());
     let folded = section(&page, "panels").blocks.iter().find_map(|block| match block {
-        Block::Details(title, blocks) if title.starts_with("Every series") => Some(blocks),
+        Block::Details(title, blocks) if title.starts_with("Every recorded series") => Some(blocks),
         _ => None,
     });
     let Some(Block::Choice(_, charts)) = folded.expect("the list").first() else {
@@ -144,7 +144,7 @@ fn the_terminal_names_uneven_ineffective_and_costly_settings() {
     expect_file!["golden/lab.txt"].assert_eq(&text(&page(&lab::run())));
 }
 
-/// The page said that all settings were in effect although no node had reported any.
+/// The page stated that all settings were in effect, although no node had reported any.
 #[test]
 fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
     const GOOD: &str = "were in effect: ";
@@ -272,5 +272,5 @@ fn hours_of_1000_series_stay_under_six_mb_and_name_the_omitted() {
     let made = html(&page);
     assert!(made.len() < 6_000_000, "{}", made.len());
     assert_eq!(charts(&page, "panels").len(), 12);
-    assert!(made.contains("more series, of this or of other trials, are only on disk"));
+    assert!(made.contains("more series, of this or of other trials"));
 }

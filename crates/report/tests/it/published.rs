@@ -1,4 +1,4 @@
-//! Tests published figures next to the measured ones: inside or outside their interval, and whether
+//! Tests published figures next to measured figures: inside or outside their interval, and whether
 //! they are consistent in themselves.
 
 use crate::fixture;
@@ -95,12 +95,12 @@ fn a_published_ratio_is_inside_or_outside_our_interval_only() {
     });
     let said = text(&page(&view));
     for part in [
-        "inside our",
+        "inside the interval of this run",
         "(no difference)",
-        "ours is lower:",
-        "ours is higher:",
+        "this run is lower:",
+        "this run is higher:",
         "not measured",
-        "ours has no",
+        "this run has no",
         "contradicts",
         "not all",
         "repetitions",

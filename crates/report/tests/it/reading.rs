@@ -140,5 +140,5 @@ fn a_long_run_has_the_page_that_its_lines_would_have() {
     };
     assert_eq!(titles(&long), titles(&lines));
     let made = html(&page(&long));
-    assert!(made.contains("only the lengths") && made.contains("of each stretch of 1 s or more"));
+    assert!(made.contains("only the lengths") && made.contains("of each period of 1 s or more"));
 }

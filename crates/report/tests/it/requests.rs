@@ -272,7 +272,7 @@ fn keys_of_a_table_are_not_on_the_page() {
 
 #[test]
 fn only_nonzero_counts_have_a_column_and_an_explanation() {
-    const CAPTION: &str = "Outcomes of operations besides time";
+    const CAPTION: &str = "Outcomes of operations";
     let mut view = fixture::run(1);
     view.findings.trials.truncate(1);
     let heads = |view: &RunView| {

@@ -60,7 +60,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
-        refused: Some("the points are off the best such curve by 8.1 %, more than 5 %".into()),
+        refused: Some("the points deviate from the best such curve by 8.1 %, more than 5 %".into()),
         ..ScaleFitRecord::default()
     };
     let usl = ScaleFitRecord {
@@ -158,13 +158,13 @@ fn usual() -> ScaleUpRecord {
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
                 model: analysis::scale_up::models::Model::from_name(model).expect("a word"),
-                refused: Some("there are 2 usable points, but the curve needs 3".into()),
+                refused: Some("only 2 points are usable, but the curve needs 3".into()),
                 ..ScaleFitRecord::default()
             })
             .into(),
-        without_best: "there is no curve to choose from".into(),
+        without_best: "the report has no curve to choose from".into(),
         improvements: Vec::new(),
-        sentences: vec!["2 points give an efficiency and no curve.".into()],
+        sentences: vec!["2 points determine an efficiency and no curve.".into()],
         ..planned()
     }
 }
@@ -202,7 +202,7 @@ fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
         "15 to ∞",
         "V3: the client was busy",
         "there are 2 usable points",
-        "2 points give an efficiency and no curve.",
+        "2 points determine an efficiency and no curve.",
     ] {
         let squeezed = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(squeezed.contains(part), "{part} is not in\n{said}");
@@ -229,7 +229,7 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
             "usual, N times one unit",
         ]
     );
-    // Unmeasured points are not drawn, and measured ones have intervals.
+    // The figure omits unmeasured points, and measured points have intervals.
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
@@ -238,7 +238,7 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
         panic!("{:?}", series[3].x);
     };
     assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));
-    // The curve goes through the points that it was made from.
+    // The curve goes through the points of its fit.
     let last = |index: usize| series[index].y.last().unwrap().unwrap();
     assert!((last(2) / 39_200.0 - 1.0).abs() < 1e-3, "{}", last(2));
     assert!((last(3) / 72_000.0 - 1.0).abs() < 1e-3, "{}", last(3));
@@ -267,7 +267,7 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
     // One point is on two sockets, and one point gives no line.
     assert_eq!(line(&charts[2], "2 sockets"), None);
-    // No curve is called the best: the one that predicts best is drawn.
+    // No curve is best, so the figure shows the curve that predicts best.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());
 }
 

@@ -52,8 +52,8 @@ fn lost_rows_are_counted_and_the_first_are_named() {
     assert_eq!(
         against(&all),
         [
-            "Data was lost: of 5,000 rows that were read back 7 are lost (rows 3, 12, 17, 20, 41 \
-             and 2 more). This must not happen: every write was acknowledged."
+            "Data was lost: of 5,000 rows that cassay read back, 7 are lost (rows 3, 12, 17, 20, \
+             41 and 2 more). This must not happen: every write was acknowledged."
         ]
     );
     assert_eq!(first_row(&all).map(|one| one.row), Some(3));
@@ -72,9 +72,9 @@ fn lost_rows_are_counted_and_the_first_are_named() {
     assert_eq!(
         against(&all),
         [
-            "Data is wrong: of 100 rows that were read back 1 has a wrong value, 2 were deleted \
-             and are there again, 1 has an older value, 1 is a wrong counter, in 1 of 2 trials: b \
-             (block 2). This must not happen."
+            "Data is wrong: of 100 rows that cassay read back, 1 has a wrong value, 2 were \
+             deleted, but exist again, 1 has an older value, 1 is a wrong counter, in 1 of 2 \
+             trials: b (block 2). This must not happen."
         ]
     );
 }
@@ -109,8 +109,8 @@ fn reads_that_differ_are_said_where_no_row_was_read_back() {
     assert_eq!(
         against(&[read.clone()]),
         [
-            "Data was lost: of 400 reads that were compared 3 found no row, 1 found a wrong value \
-             (rows 8 and 3 more)."
+            "Data was lost: of 400 reads that cassay compared, 3 found no row, 1 found a wrong \
+             value (rows 8 and 3 more)."
         ]
     );
     // The consistency level allows it.

@@ -70,10 +70,10 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     assert_eq!(
         sentences_on(few.clone(), Some(Point::Threads(4))),
         [
-            "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s; 38 of \
+            "“node-kill” of node2: at worst 62 % less throughput, below normal for 29 s; 38 of \
              1,038 operations failed; throughput was back to normal 21.8 s after the healing.",
             "“node-kill” of node2: throughput stayed as before; no operation failed.",
-            "“node-kill” of node2: 20 % less throughput at worst, below normal for 29 s; p99 51 → \
+            "“node-kill” of node2: at worst 20 % less throughput, below normal for 29 s; p99 51 → \
              1,040 ms during the fault (× 20.4); one operation failed; throughput was not back to \
              normal within 40 s of the healing.",
         ]
@@ -90,8 +90,8 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     );
 }
 
-/// Four faults at a rate: a sentence about throughput alone said that all was normal, while p99 was
-/// not.
+/// Four faults at a rate: a sentence about throughput alone reported a normal state, although p99
+/// was not normal.
 #[test]
 fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     let mut faults = vec![
@@ -123,9 +123,9 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     assert_eq!(
         all[1],
         "Of 4 faults 3 lowered throughput, for 29 s, by 90 % at worst; 1,004 operations failed \
-         (1,000 by “node-kill” of node2); after 1 throughput and p99 were back to normal within 4 \
-         s of the healing; after 2 one of them was not back to normal; the recovery from 1 fault \
-         was not measured."
+         (1,000 by “node-kill” of node2); after 1, throughput and p99 were back to normal within 4 \
+         s of the healing; after 2, at least one of them was not back to normal; cassay did not \
+         measure the recovery from 1 fault."
     );
     assert_eq!(all.len(), 2);
 }
@@ -147,7 +147,7 @@ fn full_recovery_is_stated_only_if_every_fault_recovered() {
     );
 }
 
-/// One of five trials that were read back had no fault, and its rows were left out of the sum.
+/// One of five trials that were read back had no fault, and its rows were omitted of the sum.
 #[test]
 fn all_rows_that_were_read_back_are_counted() {
     let read = || store::record::ReadBackRecord {
@@ -162,6 +162,6 @@ fn all_rows_that_were_read_back_are_counted() {
     let trials = [trial(vec![FaultRecord::default()]), trial(Vec::new())];
     assert_eq!(
         sentences(&trials),
-        ["Nothing acknowledged was lost: all 40,000 rows were read back."]
+        ["No acknowledged write was lost: cassay read back all 40,000 rows."]
     );
 }

@@ -38,16 +38,16 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
     for (whole_s, said) in [
         (
             Some(79.7),
-            "node2 was back 4.7 s after the window ended: recovery was not measured",
+            "node2 was back 4.7 s after the window ended: cassay did not measure the recovery",
         ),
         (
             None,
-            "cassay did not observe that node2 was back: recovery was not measured",
+            "cassay did not observe that node2 was back, so it did not measure the recovery",
         ),
         (
             Some(63.0),
-            "node2 was back 12 s before the window ended, and 30 s are needed: recovery was not \
-             measured",
+            "node2 was back 12 s before the window ended, but 30 s are required: cassay did not \
+             measure the recovery",
         ),
         (
             Some(44.0),
@@ -134,7 +134,7 @@ fn the_latency_cost_has_both_numbers_large_ratios_are_factors() {
     with(&mut one, stretch(10.0, 100), stretch(0.0, 0));
     assert_eq!(
         p99_words(&one).as_deref(),
-        Some("no response came while broken")
+        Some("no response during the fault")
     );
     assert_eq!(p99_ratio(&one), Some(f64::INFINITY));
 }

@@ -96,7 +96,7 @@ pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
     let bytes = BASE64.decode(packed).context("they are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();
     if !rest.is_empty() {
-        bail!("{} bytes are no whole number of places", bytes.len());
+        bail!("{} bytes are not a whole number of positions", bytes.len());
     }
     let place = |place: &[u8; FLOATS * FLOAT_BYTES]| {
         let (floats, _) = place.as_chunks::<FLOAT_BYTES>();

@@ -1,4 +1,4 @@
-//! Tests overviews, which are written together with the lines that they are made of.
+//! Tests overviews, which are written together with their lines.
 
 use super::*;
 use crate::record::{

@@ -66,8 +66,8 @@ impl<'a> Raw<'a> {
         (depth == Depth::Shown && self.is_long()).then(|| {
             format!(
                 "The run has {:.1} GB of raw lines. This page shows the overviews of its trials, \
-                 whose digests still match. Of the raw lines cassay compared only the lengths \
-                 (`cassay resume` compares all).",
+                 whose digests still match. Of the raw lines, cassay compared only the lengths \
+                 (`cassay resume` compares all bytes).",
                 self.bytes as f64 / 1e9
             )
         })

@@ -405,11 +405,11 @@ fn a_name_that_leads_out_of_the_run_is_not_followed() {
 fn a_folder_called_latest_stops_a_run_before_it_makes_anything() {
     let results = tempfile::tempdir().unwrap();
     let refused = RunWriter::create(results.path(), "", &plan("latest")).unwrap_err();
-    assert!(refused.to_string().contains("cannot be called \"latest\""));
+    assert!(refused.to_string().contains("cannot have the name \"latest\""));
     fs::create_dir(results.path().join("latest")).unwrap();
     let refused = RunWriter::create(results.path(), "", &plan("first")).unwrap_err();
     assert!(
-        refused.to_string().contains("move it to another place"),
+        refused.to_string().contains("move it elsewhere"),
         "{refused}"
     );
     assert!(!results.path().join("first").exists());

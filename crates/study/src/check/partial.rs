@@ -77,7 +77,7 @@ fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostic
             continue;
         }
         let message = format!("`{phase}` cannot change `{whole}`");
-        let hint = format!("it may change {}", format::PHASE_PATHS.join(", "));
+        let hint = format!("a phase may change {}", format::PHASE_PATHS.join(", "));
         diagnostics.add(&entry.place, message, Some(hint));
     }
 }

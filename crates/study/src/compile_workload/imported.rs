@@ -138,8 +138,8 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
-                "{name}: all clients walk through it together, because {} are fewer than the \
-                 {needed} workers of `client.machines`",
+                "{name}: all clients share one sequence, because {} are fewer than the {needed} \
+                 workers of `client.machines`",
                 counted(threads, "thread")
             ));
             continue;
@@ -155,7 +155,8 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
                 ));
             }
             None => all.notes.push(format!(
-                "{name}: all clients choose among all rows, because it walks through no range"
+                "{name}: all clients choose among all rows, because this command has no sequence \
+                 to divide"
             )),
         }
     }
@@ -187,7 +188,12 @@ fn import_one(
     inputs: &Inputs<'_>,
 ) -> Result<Import, Diagnostics> {
     let Some(words) = shlex::split(command) else {
-        return Err(refused(tool, command, "a quote is not closed", ""));
+        return Err(refused(
+            tool,
+            command,
+            "the command line contains an unterminated quote",
+            "",
+        ));
     };
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
@@ -292,7 +298,7 @@ mod tests {
         for said in [
             "write: each of 2 clients processes its own part",
             "read: all clients choose among all rows",
-            "write-2: all clients walk through it together, because 2 threads are fewer than the 3",
+            "write-2: all clients share one sequence, because 2 threads are fewer than the 3",
         ] {
             assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
         }

@@ -6,8 +6,8 @@ use crate::settings::{OwnTable, Study};
 use target_spec::Target;
 use workload::{Program, Spec, table_outline};
 
-/// Returns the program for a table. It is the workload that was made from the table, or an outline
-/// before the cluster was contacted.
+/// Returns the program for a table. It is the workload of the table, or an outline before cassay
+/// contacted the cluster.
 pub(super) fn program(
     table: &OwnTable,
     spec: &Spec,

@@ -85,21 +85,21 @@ fn offered(recording: &Recording, speed: f64) -> String {
     let all = counted(recording.operations(), "operation");
     if recording.seconds() / speed < 1.0 {
         return format!(
-            "recorded traffic: its {all} take less than a second and repeat until {window_s:.0} s \
-             are over"
+            "recorded traffic: its {all} take less than a second, so cassay repeats them for \
+             {window_s:.0} s"
         );
     }
     format!(
         "recorded traffic: cassay replays all {all} once, in {window_s:.2} s, and measures the \
-         rest after the last whole second with its own length"
+         rest after the last whole second as a shorter interval"
     )
 }
 
 /// Returns the notes on a recording, with a sentence for each.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
-        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average; logs have \
-         no answers, so reads are not compared",
+        "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average. Logs \
+         contain no answers, so cassay does not compare reads",
         recording.operations(),
         recording.kinds.len(),
         recording.seconds(),
@@ -109,8 +109,8 @@ fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     notes.extend(left.map(|(why, count)| format!("recorded traffic: {}", left_out(*why, *count))));
     if recording.without_level > 0 && settings.workload.tunings.is_empty() {
         notes.push(
-            "recorded traffic: an audit log has no consistency levels; LOCAL_ONE is used unless \
-             `workload.consistency` is set"
+            "recorded traffic: an audit log has no consistency levels, so cassay uses LOCAL_ONE \
+             unless `workload.consistency` is set"
                 .to_owned(),
         );
     }

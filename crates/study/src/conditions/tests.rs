@@ -37,7 +37,7 @@ fn conditions_that_one_axis_decides_are_told_by_its_values() {
             tables [y]: replicas 1,
               durable_writes = false
             data: load 10k rows,
-              kept from trial to trial
+              not reset between trials
             probes: hosts processes jvm cassandra gc_log every 2s
         "#]],
     );
@@ -55,7 +55,7 @@ fn conditions_that_one_axis_decides_are_told_by_its_values() {
               heap 512MiB
             tables: replicas 1
             data: load 10k rows,
-              kept from trial to trial
+              not reset between trials
             probes: hosts processes jvm cassandra gc_log every 1s
         "#]],
     );
@@ -102,14 +102,14 @@ fn shared_conditions_are_listed_once_and_others_with_variants() {
         expect![[r#"
             hosts: 2 of 2 nodes,
               racks rack1 rack2,
-              kept apart where this machine allows it,
+              isolated if this machine supports it,
               else on loopback
             each host: CPUs 0 1,
               CPU time of 1.5 cores,
-              3GiB of memory with its page cache,
+              3GiB of memory, including page cache,
               a volume of 20GiB,
               a link of 1Gbit/s,
-              1ms of delay in each direction
+              a delay of 1ms in each direction
             nodes [a]: Cassandra 5.0.9,
               heap 1GiB
             nodes [b]: Cassandra 5.0.9,
@@ -121,7 +121,7 @@ fn shared_conditions_are_listed_once_and_others_with_variants() {
               about 1.82M rows,
               a snapshot restored before each trial,
               online,
-              then the page cache dropped
+              then page cache dropped
             loading: commitlog_sync: periodic
             probes: processes cassandra gc_log every 2s,
               hosts every 10s,
@@ -141,7 +141,7 @@ fn loopback_nodes_and_the_null_target_say_little() {
             nodes: Cassandra 5.0.9,
               heap 1GiB
             tables: replicas 1
-            data: kept from trial to trial
+            data: not reset between trials
         "#]],
     );
     check(
@@ -165,7 +165,7 @@ fn a_file_of_settings_is_named_and_what_differs_from_it_is_said() {
               column_index_size: 8KiB,
               concurrent_reads: 16
             tables: replicas 1
-            data: kept from trial to trial
+            data: not reset between trials
         "#]],
     );
 }

@@ -102,7 +102,7 @@ const STUDY: &[Field] = &[
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
         "File in the study's folder, or below it, with published figures, which the report shows \
-         next to the measured ones. studies/README.md describes its format.",
+         next to the measured figures. studies/README.md describes its format.",
     ),
     with(
         "seed",
@@ -179,7 +179,7 @@ const SECTIONS: &[Field] = &[
             d.workload.name = text.into();
             d.workload.file = Some(text.into());
         }),
-        "Workload file in the study's folder or below it. docs/workload-file.md describes its \
+        "Workload file in the study's folder or a subfolder. docs/workload-file.md describes its \
          format.",
     ),
     optional(
@@ -231,7 +231,7 @@ const SECTIONS: &[Field] = &[
         "Command line of cassandra-stress, without its first word: `write n=1M -rate threads=50`. \
          It determines the operations, the load and the duration; `procedure` and `window` do not \
          apply. In a list, each command line is a variant, and they run one after the other. This \
-         holds for all imported tools.",
+         applies to all imported tools.",
     ),
     optional(
         "workload.nb",
@@ -279,29 +279,29 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.retries",
         of_kinds!(Type::Count(0, 100, |d, n| d.tune(|t| t.retries = Some(n as u8)))),
-        "Number of retries, for all kinds or for each. Retries are counted, and latency includes \
+        "Number of retries, for all kinds or for each. cassay counts retries, and latency includes \
          their time. Default: 0, so that each error counts.",
     ),
     optional(
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
-        "Delay after which an unanswered idempotent operation is also sent to another node, or \
-         over another connection. For all kinds or for each. Default: never.",
+        "Delay after which cassay also sends an unanswered idempotent operation to another node, \
+         or over another connection. For all kinds or for each. Default: never.",
     ),
     optional(
         "workload.idempotent",
         of_kinds!(Type::Bool(|d, on| d.tune(|t| t.idempotent = Some(on)))),
-        "Declare that operations may run twice, for all kinds or for each. Only then are they sent \
-         speculatively, or retried after an attempt that may have taken effect. Default: derived \
-         from the statements.",
+        "Declare that operations may run twice, for all kinds or for each. Only then does cassay \
+         send them speculatively, or retry them after an attempt that may have taken effect. \
+         Default: derived from the statements.",
     ),
     optional(
         "workload.page_size",
         of_kinds!(Type::Count(0, 1_000_000, |d, n| d
             .tune(|t| t.page_size = Some(n as u32)))),
-        "Rows per page, for all kinds or for each; 0 turns paging off. Pages and rows are counted. \
-         Default: the workload's.",
+        "Rows per page, for all kinds or for each; 0 turns paging off. cassay counts pages and \
+         rows. Default: the workload's.",
     ),
     optional(
         "workload.timestamps",
@@ -376,7 +376,8 @@ const SECTIONS: &[Field] = &[
         ),
         "none",
         "Reset before each trial. `none`: keep the data. `truncate`: empty the tables and load \
-         again. `snapshot`: restore a snapshot that was made once, after loading and settling.",
+         again. `snapshot`: restore a snapshot that cassay created once, after loading and \
+         settling.",
     ),
     with(
         "data.restore",
@@ -393,16 +394,17 @@ const SECTIONS: &[Field] = &[
         "data.page_cache",
         choice!(|d| d.data.page_cache; "keep" => PageCache::Keep, "drop" => PageCache::Drop),
         "keep",
-        "Page cache before the warm-up of a trial. `drop`: the first reads come from the disk.",
+        "State of the page cache before the warm-up of a trial. With `drop`, the first reads come \
+         from the disk.",
     ),
     // Phases.
     optional(
         "phases",
         SECTION,
-        "Settings that differ in one phase. The nodes restart in between and keep their data: one \
-         after the other, or together if `data.reset: snapshot` restores the data anyway. A phase \
-         may set `heap`, `gc`, `jvm`, `yaml` and `host` of `target.local`, and table options of \
-         `keyspace`.",
+        "Settings that apply only in one phase. Between phases, the nodes restart and keep their \
+         data. They restart one after the other, or all together if `data.reset: snapshot` \
+         restores the data anyway. A phase may set `heap`, `gc`, `jvm`, `yaml` and `host` of \
+         `target.local`, and table options of `keyspace`.",
     ),
     optional(
         "phases.load",
@@ -427,16 +429,16 @@ const SECTIONS: &[Field] = &[
         Type::Matrix,
         "Instead of `variants`: axes by name, each with values by name, each with the settings \
          that it changes. Every combination is a variant, named after its values: `{heap: {1g: \
-         {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` makes `1g-batch`, `1g-periodic` and so \
-         on.",
+         {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` creates `1g-batch`, `1g-periodic` and \
+         so on.",
     ),
     optional(
         "screen",
         SECTION,
-        "Instead of `variants`: find the settings that have an effect, of 4 to 11 settings, in 8 \
-         to 24 runs. The variants are `default` (the study as written) and the runs of a design \
-         in which every setting has one of two values. The answer names the settings to confirm \
-         with `cassay confirm`.",
+        "Instead of `variants`: find which of 4 to 11 settings have an effect, in 8 to 24 runs. \
+         The variants are `default` (the study as written) and the runs of a design in which every \
+         setting has one of two values. The answer names the settings to confirm with `cassay \
+         confirm`.",
     ),
     required(
         "screen.settings",
@@ -472,7 +474,8 @@ const WINDOW: &[Field] = &[
         "window.warmup_max",
         Type::Duration(S, DAY, |d, ns| d.warmup_max_ns = ns),
         "60s",
-        "Limit of an `auto` warm-up, in whole seconds. Below 11 s no steady state can be detected.",
+        "Limit of an `auto` warm-up, in whole seconds. Below 11 s, cassay cannot detect a steady \
+         state.",
     ),
     with(
         "window.first_warmup",
@@ -482,7 +485,7 @@ const WINDOW: &[Field] = &[
         ),
         "same",
         "Time before the first measured window on freshly started node processes, whose JVMs still \
-         compile. Whole seconds. `same`: as long as `warmup`. Does not apply to the null target.",
+         compile. Whole seconds. `same`: as long as `warmup`. The null target ignores this key.",
     ),
     with(
         "window.measure",
@@ -502,7 +505,7 @@ const WINDOW: &[Field] = &[
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
         "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
-         The report calls a recovery complete after 30 s without a difference.",
+         The report considers a recovery complete after 30 s without a difference.",
     ),
     // Price.
     optional(
@@ -522,12 +525,12 @@ const WINDOW: &[Field] = &[
     optional(
         "price_per_hour.currency",
         Type::Name(|d, text| d.price().currency = Some(text.into())),
-        "Currency. Prices in different currencies are not compared.",
+        "Currency. cassay does not compare prices in different currencies.",
     ),
     optional(
         "capacity",
         Type::Section(|d| d.capacity = Some(Capacity::default())),
-        "Number of nodes for a demand, computed from the highest sustained rate. Needs rates as \
+        "Number of nodes for a demand, computed from the highest sustained rate. Requires rates as \
          points. The answer states its assumptions.",
     ),
     required(
@@ -571,10 +574,10 @@ const INSTRUMENT: &[Field] = &[
             &Type::Choice(&[("here", |d| d.client.machines.push(ClientMachine::default()))]),
             &Type::Section(|d| d.client.machines.push(ClientMachine::default())),
         )),
-        "Machines that offer the load together, with one client each: `here`, or `{ssh: HOST}`, \
-         which starts this program there over ssh and needs `--trust` in a study. Their workers \
-         share operations, schedule and operations in flight like those of one client. Default: \
-         only this process.",
+        "Machines that apply the load together, with one client each: `here`, or `{ssh: HOST}`, \
+         which starts this program there over ssh and requires `--trust` in a study. Their workers \
+         share one sequence of operations, one schedule and one in-flight limit, as if they \
+         belonged to one client. Default: only this process.",
     ),
     optional(
         "client.machines.ssh",
@@ -585,8 +588,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "client.machines.folder",
         Type::Text(|d, text| d.machine().folder = Some(text.into())),
-        "With `ssh`: folder on that machine that this program is copied to and run from. Default: \
-         the user's cache there.",
+        "With `ssh`: folder on that machine to which cassay copies this program, and from which it \
+         runs. Default: the user's cache there.",
     ),
     optional(
         "client.machines.workers",
@@ -604,10 +607,10 @@ const INSTRUMENT: &[Field] = &[
         "client.split",
         choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
         "stride",
-        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's \
-         `-pop seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients \
-         walk through one sequence together. With `range`, each has its own range, like separate \
-         clients of the tool; needs `workers` of every machine.",
+        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's `-pop \
+         seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients share one \
+         sequence. With `range`, each client has its own range, like separate clients of the tool; \
+         this requires `workers` for every machine.",
     ),
     with(
         "client.workers",
@@ -616,8 +619,8 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: default for \
-         each machine.",
+        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: the default \
+         for each machine.",
     ),
     optional(
         "client.cpus",
@@ -628,9 +631,9 @@ const INSTRUMENT: &[Field] = &[
         "client.priority",
         choice!(|d| d.client.priority; "auto" => Priority::Auto, "normal" => Priority::Normal,
                 "realtime" => Priority::Realtime),
-        "Priority of the workers over other programs on their CPUs, where the system permits it. \
-         With `normal`: none. With `realtime`: always. With `auto` (default): only if nodes run on \
-         the same machine, because their threads would delay answers by tens of milliseconds.",
+        "Priority of the workers over other programs on their CPUs, if the system permits it. With \
+         `normal`: no priority. With `realtime`: always. With `auto` (default): only if nodes run \
+         on the same machine, because their threads would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",
@@ -648,15 +651,15 @@ const INSTRUMENT: &[Field] = &[
         "client.in_flight_max",
         Type::Count(1, THREADS_MAX, |d, n| d.client.in_flight_max = n as u32),
         "128",
-        "Maximum operations in flight at a fixed rate. Operations beyond it wait in the client, \
-         and latency includes the wait.",
+        "Maximum operations in flight at a fixed rate. Further operations wait in the client, and \
+         latency includes the wait.",
     ),
     with(
         "client.release_quantum",
         Type::Duration(0, 10_000_000, |d, ns| d.client.release_quantum_ns = ns),
         "50us",
-        "At a fixed rate: time span whose due operations are sent together. A larger value costs \
-         less client CPU and adds as much release lag.",
+        "At a fixed rate: period whose due operations the client sends together. A larger value \
+         reduces client CPU and adds as much release lag.",
     ),
     with(
         "client.compression",
@@ -672,7 +675,8 @@ const INSTRUMENT: &[Field] = &[
         "verify",
         SECTION,
         "{}",
-        "Verification of answers. The null target stores no data, so cassay does not verify it.",
+        "Verification of answers. The null target stores no data, so cassay does not verify its \
+         answers.",
     ),
     with(
         "verify.reads",
@@ -680,8 +684,8 @@ const INSTRUMENT: &[Field] = &[
             "none" => None, "sampled" => Some(SAMPLED_NTH), "all" => Some(1)
         ),
         "sampled",
-        "Reads of the measured window whose rows are compared with the expected ones. `sampled`: \
-         every 16th.",
+        "Reads of the measured window whose rows cassay compares with the expected rows. \
+         `sampled`: every 16th.",
     ),
     with(
         "verify.sample",
@@ -691,8 +695,8 @@ const INSTRUMENT: &[Field] = &[
         ),
         "1000",
         "Number of rows to read back and compare after each trial. `all`: every written row, so \
-         that every acknowledged write is accounted for. This takes 8 bytes of memory per write of \
-         the main stage, at most 512 MiB.",
+         that cassay finds every lost write. This takes 8 bytes of memory per write of the main \
+         stage, at most 512 MiB.",
     ),
     optional(
         "verify.consistency",
@@ -707,8 +711,8 @@ const INSTRUMENT: &[Field] = &[
             &[("none", |d| d.probed = Some(false))],
             &Type::Section(|d| d.probed = Some(true)),
         ),
-        "Measurements of hosts and nodes during a trial; `none` turns all off. Default: all, \
-         except on the null target, which has none. Each probe is `true`, `false` or its period.",
+        "Measurements of hosts and nodes during a trial; `none` turns all off. Default: all. The \
+         null target has no probes. Each probe is `true`, `false` or its period.",
     ),
     with(
         "probes.period",

@@ -47,7 +47,7 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
             };
             match beyond_data(cql, work.program.keyspace()) {
                 Err(fault) => unreadable.push(format!(
-                    "{of}`workload` has a statement that cannot be parsed, at {}: {cql}",
+                    "{of}`workload` has a statement that cassay cannot parse, at {}: {cql}",
                     fault.describe(cql)
                 )),
                 Ok(Some(beyond)) if !is_trusted => refused.push(format!(

@@ -94,8 +94,8 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
         words
     } else {
         format!(
-            "{words}; it may miss writes that {written} acknowledged, with {copies} replicas, so \
-             a missing row may not be lost"
+            "{words}. With {copies} replicas, this read may miss writes that {written} \
+             acknowledged, so a missing row may not be lost"
         )
     }
 }
@@ -150,7 +150,7 @@ impl fmt::Display for PhaseWork {
 impl fmt::Display for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.at {
-            None => f.write_str("where the procedure asks")?,
+            None => f.write_str("at the load that the procedure chooses")?,
             Some(Point::Threads(threads)) => write!(f, "{threads} in flight")?,
             Some(Point::Rate(rate)) => write!(f, "{} op/s", units::format_count(rate))?,
         }

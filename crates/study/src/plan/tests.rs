@@ -173,12 +173,12 @@ fn turns_without_a_point_are_planned_where_they_will_come() {
     expect![[r#"
         00-b-threads-4-block-1 4 in flight, 10s certain
         01-a-threads-4-block-1 4 in flight, 10s certain
-        02-a-step-2-block-1 where the procedure asks, 10s
-        03-a-step-3-block-1 where the procedure asks, 10s
+        02-a-step-2-block-1 at the load that the procedure chooses, 10s
+        03-a-step-3-block-1 at the load that the procedure chooses, 10s
         04-a-threads-4-block-2 4 in flight, 10s certain
         05-b-threads-4-block-2 4 in flight, 10s certain
-        06-a-step-2-block-2 where the procedure asks, 10s
-        07-a-step-3-block-2 where the procedure asks, 10s
+        06-a-step-2-block-2 at the load that the procedure chooses, 10s
+        07-a-step-3-block-2 at the load that the procedure chooses, 10s
     "#]]
     .assert_eq(&turns.iter().map(line).collect::<String>());
     let firsts: BTreeSet<u64> = turns.iter().map(|turn| turn.first_operation).collect();

@@ -17,13 +17,13 @@ pub(super) fn notes(
     let null = resolved.variants.iter().any(|v| matches!(v.settings.target, Target::Null(_)));
     if null && overrides.target.is_some() {
         notes.push(
-            "the null target stores no data: reads are not verified, and no data is settled or \
-             restored"
+            "the null target stores no data, so cassay verifies no reads, and settles or restores \
+             no data"
                 .to_owned(),
         );
     }
     if null && resolved.tree.find("faults").is_some() {
-        notes.push("the null target has no node to break: faults are omitted".to_owned());
+        notes.push("the null target has no node to break, so cassay omits faults".to_owned());
     }
     notes.extend(unseen(&resolved.variants));
     notes.extend(grid(resolved));
@@ -104,7 +104,7 @@ fn unseen(variants: &[Variant]) -> Option<String> {
         .collect();
     (!long.is_empty() && !missing.is_empty()).then(|| {
         format!(
-            "not observed in this long run, because the probe is off: {}",
+            "this long run does not observe these effects, because their probes are off: {}",
             missing.join("; ")
         )
     })

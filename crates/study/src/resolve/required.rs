@@ -79,8 +79,8 @@ fn above_rates(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake
     };
     let offered = offered.filter(|rate| least > *rate as f64)?;
     let message = format!(
-        "`require.ops_per_s` is {least}, but at most {offered} op/s are offered at its points"
+        "`require.ops_per_s` is {least}, but the study offers at most {offered} op/s at its points"
     );
-    let hint = "lower it, or select rates with `require.at`".to_owned();
+    let hint = "lower the limit, or select rates with `require.at`".to_owned();
     Some((".ops_per_s", message, Some(hint)))
 }

@@ -105,8 +105,8 @@ verifi: {sample: 5}
             s.yaml:3:25: `target.local.nodes` is `700`: the maximum is 128
             s.yaml:3:30: `target.local.heep` is not a key of a study
               hint: did you mean `heap`?
-            s.yaml:4:11: the mix has `read`, but no rows are loaded for it to read
-              hint: add `data: {load: {operations: 100k}}`, or `present` if they exist
+            s.yaml:4:11: the mix has `read`, but the study loads no rows that this kind can read
+              hint: add `data: {load: {operations: 100k}}`, or `present` if the rows exist
             s.yaml:5:19: `window.measure` is `10`: it has no unit
               hint: write a duration with its unit, such as 10s or 250ms
             s.yaml:6:30: `procedure.sweep.threads` has a point twice
@@ -135,13 +135,13 @@ verify: {reads: all}
         &Overrides::default(),
         expect![[r#"
             s.yaml:4:3: `target` has both `local` and `null`
-              hint: keep one of `local`, `attach`, `null`
+              hint: use one of `local`, `attach`, `null`
             s.yaml:4:37: `target.null.stall.length` is longer than `target.null.stall.every`
             s.yaml:4:62: `overloadd` is not an error of the CQL protocol
               hint: did you mean `overloaded`?
             s.yaml:7:31: `data` has both `load` and `present`
-              hint: keep one of `load`, `present`
-            s.yaml:9:30: `procedure.sweep.threads` needs one of `step`, `factor`
+              hint: use one of `load`, `present`
+            s.yaml:9:30: `procedure.sweep.threads` requires one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep
             s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop waits for answers
@@ -184,7 +184,7 @@ fn missing_and_unknown_keys_are_reported_together() {
               hint: use, file, table, stress, nb, ycsb, easy, recorded: `cassay explain workload`
             s.yaml:1:1: `procedure` is missing
               hint: for example: procedure: {fixed: {threads: 16}}
-            s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
+            s.yaml:2:9: `target` requires one of `local`, `attach`, `null`
             s.yaml:3:1: `requires` is not a key of a study
               hint: did you mean `require`?
             s.yaml:4:16: a variant cannot change `topology`
@@ -349,7 +349,7 @@ fn notes_of_imports_appear_once_and_name_variants_if_not_all() {
     let plain = "write n=10 no-warmup -rate threads=1 -errors retries=0";
     let graph = format!("{plain} -graph file=x");
     let jmx = format!("{graph} -jmx user=x");
-    let note = "`-graph` has no effect: the report has the graphs.";
+    let note = "`-graph` has no effect: the report contains the graphs.";
     assert_eq!(notes_of(plain, plain), Vec::<String>::new());
     assert_eq!(notes_of(&graph, &graph), [note]);
     assert_eq!(notes_of(plain, &graph), [format!("other: {note}")]);

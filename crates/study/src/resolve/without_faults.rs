@@ -78,7 +78,7 @@ fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnos
         }
         Ok(()) => return,
     };
-    let message = format!("the variant that `{PATH}` adds would be named `{name}`: {why}");
+    let message = format!("the variant that `{PATH}` adds would have the name `{name}`: {why}");
     let hint = "rename a variant".to_owned();
     out.add(&base.nearest(PATH).place, message, Some(hint));
 }

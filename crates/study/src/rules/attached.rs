@@ -44,8 +44,8 @@ fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = format!("target.attach.{key}");
         if subject.wrote(&path) {
             let message = format!(
-                "`{path}` cannot be combined with `{BUNDLE}`, where nodes are reached by CQL \
-                 through a proxy"
+                "you cannot combine `{path}` with `{BUNDLE}`, because cassay then reaches nodes \
+                 only by CQL through a proxy"
             );
             subject.say(&path, message, Some("remove one of them"), out);
         }
@@ -69,8 +69,8 @@ fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
                 Err(_) if text.is_empty() => continue,
                 Err(_) => format!("{text:?} is not an address"),
             };
-            let hint = "each line maps a node's address in the cluster to its reachable address: \
-                        {10.1.0.5: '127.0.0.1:9043'}";
+            let hint = "map each node's address in the cluster to its reachable address: \
+                 {10.1.0.5: '127.0.0.1:9043'}";
             out.add(
                 place,
                 format!("`{TRANSLATED}`: {why}"),

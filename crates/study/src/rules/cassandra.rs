@@ -18,7 +18,7 @@ use versions::{Home, LACKED_CLASS_HINT, Release, digest_of, release_in_tarball};
 const CASSANDRA: &str = "target.local.cassandra";
 const JAVA: &str = "target.local.java";
 
-const NO_TARBALL_HINT: &str = "name a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
+const NO_TARBALL_HINT: &str = "use a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
 
 /// Setting that cannot be started, with the reason.
 struct Mistake {
@@ -83,14 +83,11 @@ fn compared(origin: &Origin) -> Result<(), Mistake> {
     if sha256.is_empty() || found.eq_ignore_ascii_case(sha256) {
         return Ok(());
     }
-    let why = format!(
-        "{} does not match: its SHA-256 is {found}, not {sha256}",
-        file.display()
-    );
+    let why = format!("the SHA-256 of {} is {found}, not {sha256}", file.display());
     Err(Mistake::new(
         CASSANDRA,
         why,
-        "download it again, or correct `sha256`",
+        "download the tarball again, or correct `sha256`",
     ))
 }
 
@@ -185,7 +182,10 @@ fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<Stri
     *yaml = target_spec::yaml_named(line, yaml);
     let note = |(old, (name, value)): (String, (String, Value))| {
         let own = line.name;
-        format!("{old} of cassandra.yaml is called {name} in Cassandra {own}: {name}: {value}")
+        format!(
+            "Cassandra {own} uses the name {name} for {old} of cassandra.yaml: write {name}: \
+             {value}"
+        )
     };
     renamed.into_iter().map(note).collect()
 }
@@ -205,7 +205,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
         Origin::Home(home) => {
             *home = at(home, "home");
             let found = Home::read(home).map_err(|why| {
-                let hint = "name an unpacked distribution, or a built source tree";
+                let hint = "use an unpacked distribution, or a built source tree";
                 Mistake::new(CASSANDRA, why, hint)
             })?;
             local.release = found.release;
@@ -226,7 +226,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
                 return Err(Mistake::new(
                     CASSANDRA,
                     why,
-                    "name the folder with the source",
+                    "use the folder with the source",
                 ));
             }
             // An existing build has a release. Before the first build, the source tree names it.
@@ -264,11 +264,7 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {
         let why = format!("{shown} is not a Java home: it has no bin/java");
-        return Err(Mistake::new(
-            JAVA,
-            why,
-            "name a Java home, or a version: 17",
-        ));
+        return Err(Mistake::new(JAVA, why, "use a Java home, or a version: 17"));
     }
     let text = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     let major = java_in_release(&text).and_then(java_major);
@@ -281,7 +277,7 @@ fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
                 "{shown} is Java {major}, but Cassandra {release} needs {}",
                 names.join(", ")
             );
-            Err(Mistake::new(JAVA, why, "name another one"))
+            Err(Mistake::new(JAVA, why, "use another Java"))
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for item in items {
         if let Some(entry) = item.entry("ssh") {
             let path = format!("{MACHINES}.ssh");
-            let does = "sends the target's credentials to it";
+            let does = "sends the target's credentials to that machine";
             let is_trusted = is_named && is_own_word(subject.overrides, &entry.value);
             destination::check(is_trusted, (&path, &entry.value), does, out);
         }
@@ -54,7 +54,7 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     for other in ["client.workers", "client.cpus"] {
         if subject.wrote(other) {
-            let message = format!("`{other}` cannot be combined with `{PODS}`");
+            let message = format!("you cannot combine `{other}` with `{PODS}`");
             let hint = format!("remove one of them; `{PODS}.cpus` sets the workers of each pod");
             subject.say(other, message, Some(&hint), out);
         }
@@ -90,8 +90,8 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     let all_say = machines.items().iter().all(says);
     if !all_say && subject.count("client.workers").is_none() {
         let message = format!(
-            "`{SPLIT}: range` needs the workers of every machine, because they determine the size \
-             of its part"
+            "`{SPLIT}: range` needs the workers of every machine, because the number of workers \
+             determines the size of its part"
         );
         let hint = "set `workers: 4` for each of `client.machines`, or once as `client.workers`";
         subject.say(SPLIT, message, Some(hint), out);

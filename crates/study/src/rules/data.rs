@@ -41,12 +41,13 @@ fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn restore(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.restore";
     if subject.wrote(path) && subject.text("data.reset").is_some_and(|r| r != "snapshot") {
-        let message = format!("`{path}` sets how a snapshot is restored, but the study has none");
+        let message =
+            format!("`{path}` selects how to restore a snapshot, but the study has no snapshot");
         subject.say(path, message, Some("add `reset: snapshot`"), out);
     }
 }
 
-/// Checks loads that are given in bytes.
+/// Checks loads in bytes.
 fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "data.load.fraction";
     if subject.wrote(path) {
@@ -55,8 +56,8 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
             subject.say(path, message, Some("use `bytes_per_node`"), out);
         } else if subject.has("target.local") && !subject.wrote("target.local.host.volume") {
             let message = format!(
-                "`{path}` is a share of the data volume, but the hosts have none: it would fill \
-                 this machine's own disk"
+                "`{path}` is a share of the data volume, but the hosts have no volumes: the load \
+                 would fill this machine's own disk"
             );
             let hint = "add `target.local.host.volume`, or use `bytes_per_node`";
             subject.say(path, message, Some(hint), out);
@@ -96,7 +97,7 @@ fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
         let message =
             format!("`{path}: drop` is not possible: cassay does not control the machines");
-        let hint = "remove it, or drop it yourself between runs";
+        let hint = "remove it, or drop the page cache yourself between runs";
         subject.say(path, message, Some(hint), out);
     }
     let is_apart = subject.wrote("target.local.hosts")

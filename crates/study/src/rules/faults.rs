@@ -14,7 +14,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find("faults") else {
         return;
     };
-    // If the null target replaces the target of the study, faults are left out with a note.
+    // If the null target replaces the target of the study, faults are omitted with a note.
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
@@ -81,9 +81,11 @@ fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
         TargetKind::Attach => Some(
             "define a fault in `target.attach.faults` with programs that inject, check and heal \
              it; name the nodes' machines in `target.attach.hosts`; use `target: {local: …}`; or \
-             remove them",
+             remove the faults",
         ),
-        TargetKind::Local | TargetKind::Null => Some("use `target: {local: …}`, or remove them"),
+        TargetKind::Local | TargetKind::Null => {
+            Some("use `target: {local: …}`, or remove the faults")
+        }
     }
 }
 
@@ -160,7 +162,7 @@ impl<'a> Item<'a> {
             && ground.volume_bytes.is_none()
         {
             let message = format!(
-                "{} breaks volumes of hosts, but the hosts have none",
+                "{} breaks volumes of hosts, but the hosts have no volumes",
                 kind.name
             );
             let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
@@ -170,7 +172,8 @@ impl<'a> Item<'a> {
             && ground.nodes < 2
         {
             let message = format!(
-                "{} needs another node to stream the data from, but this target has one",
+                "{} needs another node from which to stream the data, but this target has only one \
+                 node",
                 kind.name
             );
             let hint = "use `target: {local: {nodes: 3}}`";
@@ -190,7 +193,7 @@ impl<'a> Item<'a> {
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
-            let message = format!("{} breaks hosts, but this target has none", kind.name);
+            let message = format!("{} breaks hosts, but this target has no hosts", kind.name);
             let hint = "use `target: {local: {hosts: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
@@ -239,7 +242,7 @@ impl<'a> Item<'a> {
                     index + 1,
                     counted(count, what)
                 );
-                self.say(path, message, Some("they are counted from 1"), out);
+                self.say(path, message, Some("numbers start at 1"), out);
             }
         }
         self.split(hosts, out);
@@ -252,8 +255,8 @@ impl<'a> Item<'a> {
             && self.draft.on == FaultWhere::HottestReplica
         {
             let message = format!(
-                "{} cuts hosts off from others, but the host of the hottest partition is only \
-                 known when the cluster runs",
+                "{} cuts hosts off from others, but cassay knows the host of the hottest partition \
+                 only when the cluster runs",
                 kind.name
             );
             self.say("where.role", message, Some("name the hosts"), out);
@@ -262,14 +265,14 @@ impl<'a> Item<'a> {
             return;
         };
         if let Some(index) = of.iter().find(|index| self.draft.from.contains(index)) {
-            let message = format!("host {} cannot be cut off from itself", index + 1);
+            let message = format!("cassay cannot cut host {} off from itself", index + 1);
             self.say("where.from", message, None, out);
         }
         let splits = |kind: &target_spec::fault::FaultKind| kind.place == FaultPlace::Split;
         let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "the fault names all hosts, so no other host remains".to_owned();
-            self.say("where.hosts", message, Some("leave out at least one"), out);
+            self.say("where.hosts", message, Some("omit at least one"), out);
         }
     }
 
@@ -327,7 +330,7 @@ impl<'a> Item<'a> {
         {
             let why = match kind.length {
                 Length::Task => "performs a task: its time limit",
-                _ => "lasts until it is healed:",
+                _ => "lasts until cassay heals it:",
             };
             let message = format!("{} {why} `faults.for` is missing", kind.name);
             self.say("kind", message, Some("add it, or `until: end`"), out);
@@ -397,14 +400,19 @@ fn alone(
         if let Some((_, earlier)) = earlier {
             said.push(*number);
             let message = format!(
-                "at {} it overlaps {} of {}, {} to {}",
+                "overlap at {} with {} of {}, {} to {}",
                 units::format_duration_ns(fault.at_ns),
                 earlier.kind.name,
                 earlier.place(),
                 units::format_duration_ns(earlier.at_ns),
                 units::format_duration_ns(earlier.end_ns())
             );
-            items[*number].say("at", message, Some("end one before the other starts"), out);
+            items[*number].say(
+                "at",
+                message,
+                Some("end one fault before the other starts"),
+                out,
+            );
         }
     }
 }

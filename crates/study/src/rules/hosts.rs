@@ -74,7 +74,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     if seats_client && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both place the client";
         let hint = "remove it: the client gets the CPUs that nodes leave; `topology: {client: 2}` \
-                    reserves CPUs for it";
+             reserves CPUs for the client";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");
@@ -142,7 +142,7 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
     {
         let path = "target.local.nodes";
         let message = format!("`{path}` is {nodes}, but the hosts have room for {product}");
-        subject.say(path, message, Some("keep one of the two"), out);
+        subject.say(path, message, Some("use only one of the two keys"), out);
     }
     if product > format::LOCAL_NODES_MAX {
         let most = format::LOCAL_NODES_MAX;
@@ -213,9 +213,9 @@ fn too_many_copies(
             counted(nodes, "node")
         );
         let more = if subject.wrote(HOSTS) {
-            "raise target.local.hosts, or lower this"
+            "raise target.local.hosts, or lower the number of replicas"
         } else {
-            "raise target.local.nodes, or lower this"
+            "raise target.local.nodes, or lower the number of replicas"
         };
         subject.say(path, message, Some(more), out);
     }
@@ -232,7 +232,7 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.local.nodes_per_host",
     ] {
         if subject.wrote(path) {
-            let message = format!("`{path}` applies to hosts, but the target has none");
+            let message = format!("`{path}` applies to hosts, but the target has no hosts");
             let hint = "add `hosts: 3` instead of `nodes: 3`";
             subject.say(path, message, Some(hint), out);
         }
@@ -248,7 +248,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = format!("{HOST}.{key}");
         if subject.wrote(&path) {
             let message = format!("`{path}` is not available with `isolation: loopback`");
-            let hint = "loopback only gives a host an address; use `isolation: hosts`, as root";
+            let hint = "loopback gives a host only an address: use `isolation: hosts`, as root";
             subject.say(&path, message, Some(hint), out);
         }
     }
@@ -258,7 +258,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
-        let message = format!("`{path}` limits the data volume, but the hosts have none");
+        let message = format!("`{path}` limits the data volume, but the hosts have no volumes");
         let hint = "add `volume: 8GiB`, or the size that the data needs, to `host`";
         subject.say(path, message, Some(hint), out);
     }
@@ -283,7 +283,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
             units::format_bytes(heap),
             measure::number::bytes(least)
         );
-        let hint = "raise it, or lower target.local.heap: the page cache is added to it";
+        let hint = "raise it, or lower target.local.heap: the page cache needs additional memory";
         subject.say(path, message, Some(hint), out);
     }
 }
@@ -306,7 +306,8 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
             counted(nodes, "node"),
             units::format_bytes(volume)
         );
-        let hint = "raise target.local.host.volume: compactions and the commit log are added to it";
+        let hint =
+            "raise target.local.host.volume: compactions and the commit log need additional space";
         subject.say(path, message, Some(hint), out);
     }
 }
@@ -320,6 +321,6 @@ fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
         && subject.wrote("target.local.gc")
     {
         let message = format!("`{option}` and `target.local.gc` both choose a garbage collector");
-        subject.say(path, message, Some("keep one of the two"), out);
+        subject.say(path, message, Some("use only one of the two"), out);
     }
 }

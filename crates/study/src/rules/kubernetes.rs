@@ -20,8 +20,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     };
     if !is_own_word(subject.overrides, node) {
         let message = format!(
-            "`{ATTACHED}` reads the description of a cluster with your kubectl, and its secret, \
-             which is sent to its nodes"
+            "`{ATTACHED}` reads the description of a cluster and its secret with your kubectl, and \
+             sends the secret to its nodes"
         );
         out.add(&node.place, message, Some(HINT.to_owned()));
     }
@@ -48,8 +48,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.attach.hosts",
     ] {
         if subject.wrote(other) {
-            let message =
-                format!("`{other}` cannot be combined with `{ATTACHED}`, which provides it");
+            let message = format!(
+                "you cannot combine `{other}` with `{ATTACHED}`, which provides this setting"
+            );
             subject.say(other, message, Some("remove one of them"), out);
         }
     }
@@ -81,7 +82,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
         "target.local.address",
     ] {
         if subject.wrote(other) {
-            let message = format!("`{other}` cannot be combined with `{PODS}`");
+            let message = format!("you cannot combine `{other}` with `{PODS}`");
             let hint = "remove one of them; `target.local.hosts` is the number of pods";
             subject.say(other, message, Some(hint), out);
         }
@@ -89,7 +90,8 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote("target.local.pods.storage_class")
         && !subject.wrote("target.local.pods.volume")
     {
-        let message = format!("`{PODS}.storage_class` applies to volumes, but there are none");
+        let message =
+            format!("`{PODS}.storage_class` applies to volumes, but the pods have no volumes");
         let hint = "set their size: volume: 100GiB";
         subject.say("target.local.pods.storage_class", message, Some(hint), out);
     }
@@ -111,7 +113,8 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             "image" => (
                 is_image(text),
                 "name of an image",
-                "write it as Kubernetes does: cassandra:5.0, registry.example/cassandra@sha256:…",
+                "write it in the form of Kubernetes: cassandra:5.0, \
+                 registry.example/cassandra@sha256:…",
             ),
             "machine_type" => (
                 is_label(text),

@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "is for simulated hosts: machines have their own",
+            "is for simulated hosts, not for machines",
         ),
         (
             "target.local.address",
@@ -54,8 +54,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns how many nodes each machine of a study takes; `None` for a machine that does not say.
-/// Returns no list if one of them says no number, which the check of its type reports.
+/// Returns how many nodes each machine of a study takes; `None` for a machine without a number.
+/// Returns no list if one of them has no number, which the check of its type reports.
 pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Some(Vec::new());
@@ -77,7 +77,8 @@ fn shares(subject: &Subject<'_>, out: &mut Diagnostics) {
     let hosts = subject.count("target.local.hosts").unwrap_or(all.len() as u64);
     let used: Vec<_> = all.into_iter().take(usize::try_from(hosts).unwrap_or(usize::MAX)).collect();
     if subject.wrote(EACH) && !used.is_empty() && used.iter().all(Option::is_some) {
-        let message = format!("`{EACH}` applies to machines without `nodes`, but all have it");
+        let message =
+            format!("`{EACH}` applies to machines without `nodes`, but all machines have `nodes`");
         let hint = format!("remove it, or the `nodes` of `{PATH}`");
         subject.say(EACH, message, Some(&hint), out);
     }
@@ -122,7 +123,7 @@ fn once_each(items: &[Node], out: &mut Diagnostics) {
     for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {
         if seen.contains(&text) {
             let message = format!("`{PATH}.ssh`: {text} is duplicated");
-            let hint = "name each machine once; `nodes_per_host: 2` puts two nodes on each";
+            let hint = "name each machine once; `nodes_per_host: 2` puts two nodes on each machine";
             out.add(&node.place, message, Some(hint.to_owned()));
         }
         seen.push(text);

@@ -31,7 +31,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     names(subject, out);
     keys(subject, out);
     for path in MAKES.into_iter().filter(|path| subject.wrote(path)) {
-        let message = format!("`{path}` does not apply to `{TABLE}`, which is only read");
+        let message =
+            format!("`{path}` does not apply to `{TABLE}`, because cassay only reads the table");
         subject.say(path, message, Some("remove it"), out);
     }
 }
@@ -43,10 +44,12 @@ fn target(subject: &Subject<'_>, out: &mut Diagnostics) {
     let message = if subject.has("target.null") {
         format!("`{TABLE}` is a table of a cluster, but the null target has no tables")
     } else {
-        format!("`{TABLE}` is an existing table, but a cluster that cassay starts has none yet")
+        format!(
+            "`{TABLE}` is an existing table, but a cluster that cassay starts has no tables yet"
+        )
     };
-    let hint = "attach to its cluster: `--target attach:HOST`; or imitate it elsewhere: `cassay \
-                workload twin`";
+    let hint = "attach to the table's cluster: `--target attach:HOST`; or imitate the table \
+         elsewhere: `cassay workload twin`";
     subject.say(TABLE, message, Some(hint), out);
 }
 
@@ -66,7 +69,7 @@ fn keys(subject: &Subject<'_>, out: &mut Diagnostics) {
     let has_file = subject.wrote("workload.keys.file");
     if subject.wrote("workload.keys.columns") && !has_file {
         let path = "workload.keys.columns";
-        let message = format!("`{path}` are columns of a CSV, but no file is set");
+        let message = format!("`{path}` are columns of a CSV file, but the study names no file");
         subject.say(path, message, Some("add `file: keys.csv`"), out);
     }
     for path in ["workload.keys.count", "workload.keys.rate"] {

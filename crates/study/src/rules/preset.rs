@@ -25,7 +25,7 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
         );
         (
             why,
-            format!("available for {known}; otherwise write the settings"),
+            format!("cassay has it for {known}; for other versions, write the settings"),
         )
     })
 }

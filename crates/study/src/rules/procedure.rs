@@ -47,7 +47,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
             beside.len(),
             Endurance::BESIDE_MAX
         );
-        let hint = Some("remove some, or repeat the study: `repeat: {blocks: 3}`");
+        let hint = Some("remove some windows, or repeat the study: `repeat: {blocks: 3}`");
         subject.say(&format!("{path}.beside"), message, hint, out);
     }
     let long = subject.tree.find("procedure.endurance.for");
@@ -61,7 +61,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let shortest = long.and_then(Tree::duration_ns).unwrap_or(u64::MAX);
     if beside.iter().filter_map(Tree::duration_ns).any(|ns| ns > shortest) {
         let message = format!("`{path}.beside` has a window that is longer than `for`");
-        let hint = Some("the long window is the last one: swap the two");
+        let hint = Some("the long window is the last window: swap the two");
         subject.say(&format!("{path}.beside"), message, hint, out);
     }
 }
@@ -111,7 +111,8 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         subject.say(&path, format!("`{path}` has a point twice"), None, out);
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
         let message = format!(
-            "`{path}` must rise, because `until` ends the sweep at the first point that fulfils it"
+            "the values of `{path}` must increase, because `until` ends the sweep at the first \
+             point that fulfils it"
         );
         subject.say(&path, message, None, out);
     }
@@ -145,8 +146,8 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a range with a stated end has all its points. Points that are left out silently
-/// would mislead readers.
+/// Checks that a range with a stated end has all its points. Points that are omitted silently would
+/// mislead readers.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
     let range = Draft::from_tree(subject.tree).range;
     let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));
@@ -154,8 +155,8 @@ fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &
         return;
     }
     let message = format!(
-        "`{to}` is {last}, which gives `{path}` more points than the maximum of \
-         {LADDER_POINTS_MAX} for a range"
+        "`{to}` is {last}, so `{path}` has more points than the maximum of {LADDER_POINTS_MAX} for \
+         a range"
     );
     let hint = format!(
         "end it at {} or below, use larger steps, or write the points as a list",

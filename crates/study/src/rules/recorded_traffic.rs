@@ -14,8 +14,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     for path in ["workload.mix", "workload.params", "data.load", "keyspace"] {
         if subject.wrote(path) {
-            let message =
-                format!("`{path}` does not apply to recorded traffic, which determines it");
+            let message = format!(
+                "`{path}` does not apply to recorded traffic, which determines this setting"
+            );
             let hint = "remove it; `workload.recorded.only` selects reads or writes, and \
                         `workload.recorded.schema` creates keyspace and tables";
             subject.say(path, message, Some(hint), out);
@@ -33,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if is_local && !subject.wrote("workload.recorded.schema") {
         let message = "nodes that cassay starts have no tables for recorded traffic".to_owned();
         let hint = "add `schema: FILE` with the output of cqlsh's DESCRIBE KEYSPACE, or attach to \
-                    a cluster that has them";
+             a cluster that has the tables";
         subject.say("workload.recorded", message, Some(hint), out);
     }
     let draft = Draft::from_tree(subject.tree);

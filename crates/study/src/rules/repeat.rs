@@ -7,7 +7,7 @@ use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
 /// Checks, in this order: 1. the number of blocks; 2. that a question can be answered; 3. that the
-/// primary comparison is given once; 4. that faults have pairs.
+/// study sets the primary comparison once; 4. that faults have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -50,15 +50,18 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.wrote(screening::PATH) {
         let message = format!("`{path}` and a screening exclude each other");
-        let hint = Some("a screening finds the important settings: use this in a study of those");
+        let hint = Some(
+            "a screening finds the important settings: use this key in a later study of those \
+             settings",
+        );
         subject.say(path, message, hint, out);
     }
 }
 
 fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote("repeat.blocks") {
-        let message = "`repeat.blocks` is a fixed number of blocks, but `until: answered` adds \
-                       them";
+        let message =
+            "`repeat.blocks` is a fixed number of blocks, but `until: answered` adds blocks";
         let hint = Some("write `min` and `max` instead");
         subject.say("repeat.blocks", message.to_owned(), hint, out);
     }
@@ -71,13 +74,14 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that there is a comparison. It is at one point, or between the results of searches. It is
-/// made block by block, between variants that take turns.
+/// Checks that there is a comparison. It is at one point, or between the results of searches. The
+/// comparison is block by block, between variants that take turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);
     if !subject.wrote("matrix") && sides.is_none_or(|sides| sides.len() < 2) {
-        let message = "`until: answered` waits for a comparison, but the study has one side";
+        let message =
+            "`until: answered` waits for a comparison, but the study has only one variant";
         let hint = "add `variants`, or write `blocks` instead";
         subject.say(path, message.to_owned(), Some(hint), out);
     }

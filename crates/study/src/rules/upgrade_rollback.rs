@@ -30,8 +30,8 @@ pub(super) fn stated(
     }
     if text("drain") == Some("false") {
         let message = "`faults.back: snapshot` keeps the files of drained nodes, but \
-                       `faults.drain` is `false`: writes that are only in a commit log would be \
-                       lost";
+             `faults.drain` is `false`: the cluster would lose writes that are only in a commit \
+             log";
         say("drain", message.to_owned(), "remove `drain`".to_owned());
     }
     let named = match item.find("nodes").map(|nodes| &nodes.raw) {
@@ -42,15 +42,15 @@ pub(super) fn stated(
     if from.line().has_cluster_metadata {
         let message = format!(
             "`faults.back: snapshot` is not possible for nodes of Cassandra {from}: their files \
-             contain the cluster metadata log, and a node cannot fall behind the entries that \
-             others have read"
+             contain the cluster metadata log, and a node cannot go back to a state before entries \
+             that other nodes have read"
         );
         let hint = "remove `back`: the nodes then remain upgraded";
         say("back", message, hint.to_owned());
     } else if to.line().has_cluster_metadata && named >= local.nodes {
         let message = format!(
             "`faults.back: snapshot` is not possible for all nodes: an upgrade of all of them to \
-             {} initializes the cluster metadata log, and no node can fall behind it",
+             {} initializes the cluster metadata log, and no node can go back to a state before it",
             to.line().name
         );
         let hint = "name the nodes that go back: `nodes: [1]`";
@@ -92,16 +92,16 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
     let copies = settings.keyspace.replication.copies();
     if copies < 2 {
         let message = format!(
-            "`faults.back: snapshot`: nodes that are rolled back get later writes from other \
-             replicas, but the number of replicas is {copies}"
+            "`faults.back: snapshot`: rolled-back nodes get later writes from other replicas, but \
+             the number of replicas is {copies}"
         );
         return Some((message, "use `keyspace: {replication: 3}`".to_owned()));
     }
     let AcknowledgedLevel { level, by } = read_back::weakest_write(settings, program)?;
     if counts(program) {
         let message = "`faults.back: snapshot`: the workload writes counters. A rolled-back \
-                       replica continues from a lower count than the others have seen, so that \
-                       increments would be lost";
+             replica continues from a lower count than the other replicas have seen, so the \
+             cluster would lose increments";
         let hint = "remove `back`, or use a workload without counters";
         return Some((message.to_owned(), hint.to_owned()));
     }
@@ -109,8 +109,9 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
         return None;
     }
     let message = format!(
-        "`faults.back: snapshot` restores the earlier files of {}, but at {level} a write is \
-         acknowledged by {by} of {copies} replicas: writes that no other node has would be lost",
+        "`faults.back: snapshot` restores the earlier files of {}, but at {level}, {by} of \
+         {copies} replicas acknowledge a write: the cluster would lose writes that no other node \
+         has",
         counted(count as usize, "node"),
     );
     let hint = match by.saturating_sub(1) {
@@ -118,7 +119,7 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
               `nodes: [1]`"
             .to_owned(),
         most => format!(
-            "name {} at the most, as `nodes: [1]`",
+            "name at most {}, as `nodes: [1]`",
             counted(most as usize, "node")
         ),
     };

@@ -27,8 +27,10 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(first) = upgrades.next() else { return };
     one(first, &local, subject.overrides.registry, out);
     for (more, _) in upgrades {
-        let message = "a trial has two rolling upgrades, but nodes are upgraded to one release";
-        let hint = "make it a variant whose nodes start with the release of the first";
+        let message =
+            "a trial has two rolling upgrades, but a trial can upgrade nodes to only one release";
+        let hint =
+            "move the second upgrade to a variant whose nodes start with the release of the first";
         out.add(&more.place, message.to_owned(), Some(hint.to_owned()));
     }
 }
@@ -49,7 +51,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
         say(
             "to",
             format!(
-                "`faults.to` is {to}, but the nodes start with {from}: downgrades are not possible"
+                "`faults.to` is {to}, but the nodes start with {from}: Cassandra cannot downgrade"
             ),
             format!("name a release that is newer than {from}"),
         );
@@ -58,7 +60,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
         let hint = "use a release: `target.local.cassandra: 4.1`";
         say(
             "to",
-            "nodes of a custom build cannot be upgraded".to_owned(),
+            "cassay cannot upgrade nodes of a custom build".to_owned(),
             hint.to_owned(),
         );
     }
@@ -73,7 +75,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
         if let Some(refused) = target_spec::yaml_refusal((to, &Origin::Maven), key, value) {
             say(
                 "to",
-                format!("{}, which the nodes are upgraded to", refused.why),
+                format!("{}, the new release of the nodes", refused.why),
                 refused.hint,
             );
         }
@@ -96,7 +98,7 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     for (at, number) in numbers.iter().enumerate() {
         let message = if *number > local.nodes as u64 {
             format!(
-                "`faults.nodes` has {number}, but there are {} nodes",
+                "`faults.nodes` has {number}, but the target has {} nodes",
                 local.nodes
             )
         } else if numbers[..at].contains(number) {
@@ -112,8 +114,8 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if a release is newer than another, which means that it is of a later line, or has
-/// a higher number in the same line.
+/// Returns true if release `to` is newer than `from`: it has a later line, or a higher number in
+/// the same line.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();

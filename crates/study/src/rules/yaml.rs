@@ -68,7 +68,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             let value = value.to_json();
             let refusal = match (path, key.as_str()) {
                 (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
-                    why: "num_tokens cannot be changed: the nodes already have tokens".to_owned(),
+                    why: "cassay cannot change num_tokens: the nodes already have tokens"
+                        .to_owned(),
                     hint: "remove it".to_owned(),
                 }),
                 (OF_FAULTS, USE) => Some(YamlRefusal {

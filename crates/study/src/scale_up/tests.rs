@@ -55,7 +55,7 @@ fn each_number_of_units_is_a_variant_with_the_procedures_load() {
     );
 }
 
-/// With `2.0` left out, the variant of four cores had the count of the second.
+/// With `2.0` omitted, the variant of four cores had the count of the second.
 #[test]
 fn a_count_in_another_form_is_a_number_of_units_too() {
     let study = study(

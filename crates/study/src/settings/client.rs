@@ -140,7 +140,7 @@ pub enum Priority {
     Auto,
     /// The same priority as any program.
     Normal,
-    /// A higher priority than all programs with normal priority.
+    /// A priority above that of all programs with normal priority.
     Realtime,
 }
 

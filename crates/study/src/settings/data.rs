@@ -87,7 +87,7 @@ pub enum Reset {
     None,
     /// Empties the tables, and loads them again.
     Truncate,
-    /// Restores a snapshot, which is made once after loading and settling.
+    /// Restores a snapshot, which cassay creates once after loading and settling.
     Snapshot,
 }
 

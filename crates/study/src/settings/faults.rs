@@ -20,7 +20,7 @@ pub struct StudyFault {
     /// Its target. `None` means the first replica of the hottest partition, or the host of that
     /// replica for a kind that breaks hosts. It is known only when the cluster runs.
     pub hit: Option<Hit>,
-    /// Its other options.
+    /// Other options of the fault.
     pub options: Options,
     /// Time between the start of the measured window and the fault, ns.
     pub at_ns: u64,

@@ -47,8 +47,8 @@ impl Guard {
     /// Describes the guard for users.
     pub fn words(&self) -> String {
         format!(
-            "the load rises over {}, and ends with the run after a second with a p99 above {} ms \
-             or more than {} of errors",
+            "the load rises over {}. A second with a p99 above {} ms or more than {} of errors \
+             ends the load and the run",
             units::format_duration_ns(self.rise_ns),
             self.limits.p99_ms,
             units::format_share(self.limits.error_rate)

@@ -2,7 +2,7 @@
 
 use cql::tokens::{TokenKind, tokens};
 
-/// Default number of keys that are taken from a table.
+/// Default number of keys that cassay samples from a table.
 pub const KEYS_DEFAULT: u64 = 10_000;
 /// Default rate at which partitions are read for keys, per second.
 pub const KEYS_PER_S_DEFAULT: u64 = 1_000;
@@ -14,7 +14,7 @@ pub const KEYS_MAX: u64 = 200_000;
 pub struct OwnTable {
     /// `keyspace.table` as written in the study.
     pub name: String,
-    /// Number of partitions that are taken from the ring, if no file contains the keys.
+    /// Number of partitions that cassay samples from the ring, if no file contains the keys.
     pub keys: u64,
     /// Maximum rate of reading partitions for keys, per second.
     pub keys_per_s: u64,

@@ -57,7 +57,7 @@ pub struct Failure {
     pub beside: Vec<String>,
     /// The study's variants that it applies to. If empty, all variants.
     pub variants: Vec<String>,
-    /// The statement.
+    /// Text of the statement.
     pub claim: String,
 }
 

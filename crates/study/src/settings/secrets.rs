@@ -3,7 +3,7 @@
 use crate::checked_tree::Tree;
 use target_spec::SecretSource;
 
-/// Returns the function that makes a secret from the text of one of its keys.
+/// Returns the function that builds a secret from the text of one of its keys.
 pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     match key {
         "secret" => Some(|name| SecretSource::Named(name.to_owned())),

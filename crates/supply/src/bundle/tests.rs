@@ -86,9 +86,15 @@ fn a_written_bundle_reads_back_and_is_reproducible() {
 fn a_file_that_is_no_bundle_is_refused() {
     let list = list_of(&files(), "5.0.8");
     for (bytes, says) in [
-        (b"".to_vec(), "it is not a tar"),
-        (b"\x1f\x8b\x08 a gzip".repeat(60), "it is not a tar"),
-        (tar_of(&[(FILE, "other", "{}")]), "it begins with \"other\""),
+        (b"".to_vec(), "the bundle is not a tar file"),
+        (
+            b"\x1f\x8b\x08 a gzip".repeat(60),
+            "the bundle is not a tar file",
+        ),
+        (
+            tar_of(&[(FILE, "other", "{}")]),
+            "the bundle begins with \"other\"",
+        ),
         (tar_of(&[(FILE, LIST, "no json")]), "read its list"),
         (
             tar_of(&[(FILE, LIST, "{\"format\": 2}")]),
@@ -97,7 +103,7 @@ fn a_file_that_is_no_bundle_is_refused() {
         (tar_of(&[(FILE, LIST, "{\"format\": 1}")]), "read its list"),
         (
             tar_of(&[(FILE, LIST, &list)]),
-            "a.jar is in its list, but not in it",
+            "the list of the bundle contains a.jar, but the bundle does not",
         ),
     ] {
         let text = refused_bytes(&bytes);
@@ -132,11 +138,11 @@ fn a_file_that_differs_from_the_lock_is_refused_by_name() {
         ),
         (
             (FILE, "c.jar", AGENT),
-            "c.jar is in it, which its list does not have",
+            "the bundle contains c.jar, which its list lacks",
         ),
         (
             (FILE, "a.jar", SERVER),
-            "a.jar is in it, which its list does not have, or for a second",
+            "the bundle contains a.jar, which its list lacks, or contains it twice",
         ),
         (
             (FILE, "../b.jar", AGENT),
@@ -178,11 +184,11 @@ fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
     assert!(text.contains("b.jar is not in it"), "{text}");
     let text = with(&|files| files.push(pinned("c.jar", "")));
     assert!(
-        text.contains("\"c.jar\" is in it, which supply.lock does not list"),
+        text.contains("the bundle contains \"c.jar\", which supply.lock does not list"),
         "{text}"
     );
     let text = with(&|files| files.push(pinned("a:b.jar", "")));
-    assert!(text.contains("which is not a name of a jar"), "{text}");
+    assert!(text.contains("which is not a jar name"), "{text}");
     let text = with(&|files| files[0].bytes = FILE_BYTES_MAX + 1);
     assert!(text.contains("limit"), "{text}");
 }
@@ -217,7 +223,7 @@ fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
     let wrong = "0".repeat(64);
     let text = format!("{:#}", import(Some(&wrong)).unwrap_err());
     assert!(
-        text.contains("it is another bundle, or was changed"),
+        text.contains("this is another bundle, or someone changed it"),
         "{text}"
     );
     let (_, digest, _) = {

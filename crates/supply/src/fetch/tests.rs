@@ -96,8 +96,8 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
     for (way, says, hint) in [
         (
             ResponseBehaviour::Page,
-            "with a page of HTML instead of a jar",
-            "log-in page",
+            "with an HTML page instead of a jar",
+            "login page",
         ),
         (
             ResponseBehaviour::Status(404),
@@ -111,12 +111,12 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
         ),
         (
             ResponseBehaviour::Status(503),
-            "was answered with HTTP 503",
+            "answered with HTTP 503",
             "try again later",
         ),
         (
             ResponseBehaviour::Nothing,
-            "broke off after 0 of 35 bytes",
+            "stopped after 0 of 35 bytes",
             "continues",
         ),
     ] {
@@ -138,7 +138,7 @@ fn an_unreachable_repository_is_named_with_its_setting() {
     let repository = Repository::through(&address, None).unwrap();
     let text = repository.get("g/a.jar", 0).err().unwrap().to_string();
     for part in [
-        "cannot be reached",
+        "cassay cannot reach",
         "HTTPS_PROXY",
         "SSL_CERT_FILE",
         "CASSAY_MAVEN_REPOSITORY",

@@ -83,7 +83,7 @@ fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let bad = served(ResponseBehaviour::Status(503));
     let (filled, _) = fill_from(&cache, &recipe, &settings, &bad.address);
     let text = format!("{:#}", filled.unwrap_err());
-    assert!(text.contains("b.jar was answered with HTTP 503"), "{text}");
+    assert!(text.contains("b.jar answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
     // Chance determines if the other file has arrived when the first fails. Its bytes are kept.
     let good = served(ResponseBehaviour::Well);

@@ -28,7 +28,7 @@ const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
 /// Source for every system. Newer releases of distributions no longer contain Java 17.
 const ANYWHERE: &str =
-    "Temurin {MAJOR} of https://adoptium.net, unpacked below /opt or named by JAVA_HOME";
+    "Temurin {MAJOR} from https://adoptium.net, unpacked below /opt or set in JAVA_HOME";
 
 /// Returns advice on a missing Java of a major version.
 pub(super) fn hint(major: u32) -> String {
@@ -39,7 +39,7 @@ pub(super) fn hint(major: u32) -> String {
         _ => command_of(&release.unwrap_or_default()),
     };
     let said = match command {
-        Some(command) => format!("hint: {command}; if there is no such package, {ANYWHERE}"),
+        Some(command) => format!("hint: {command}; if this package does not exist, {ANYWHERE}"),
         None => format!("hint: {ANYWHERE}"),
     };
     said.replace(MAJOR, &major.to_string())

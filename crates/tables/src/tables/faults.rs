@@ -82,7 +82,7 @@ fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
         })
         .time(
             "whole_at",
-            "Time at which cassay saw the target whole again.",
+            "Time at which cassay saw the target intact again.",
             move |row| at(row, row.fault.whole_s),
         )
         .number(

@@ -19,7 +19,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
         )
         .truth(
             "saturated",
-            "True if the target did less than was offered, because it was at its limit.",
+            "True if throughput was below the offered rate, because the target was at its limit.",
             |row| Some(row.saturated),
         )
         .whole(

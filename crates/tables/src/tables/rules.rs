@@ -45,13 +45,13 @@ pub(super) fn table<'r>() -> Table<'r, RuleRow<'r>> {
         .number(
             "limit",
             "`unit`",
-            "Limit to warn, or else the one to fail; empty if there is none.",
+            "Limit for a warning, or else for a failure; empty without a limit.",
             |row| row.number?.limit,
         )
         .number(
             "fail_limit",
             "`unit`",
-            "Limit to fail; empty if the rule does not fail by this value alone.",
+            "Limit for a failure; empty if this value alone cannot fail the rule.",
             |row| row.number?.fail_limit,
         )
         .truth(

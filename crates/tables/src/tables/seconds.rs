@@ -161,13 +161,13 @@ fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
         .whole(
             "limited",
             ops,
-            "Operations that waited for the end of another one in flight.",
+            "Operations that waited for another operation in flight to end.",
             move |row| count(row, ClientCount::Limited),
         )
         .whole(
             "dropped",
             ops,
-            "Operations that the client gave up before the send.",
+            "Operations that the client abandoned before the send.",
             move |row| count(row, ClientCount::Dropped),
         )
         .whole(

@@ -77,10 +77,10 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         })
         .time(
             "start_at",
-            "Start line of the trial: the begin of its first phase under load.",
+            "Start line of the trial: the start of its first phase under load.",
             |row| row.head.to_unix_us(0.0),
         )
-        .time("window_at", "Begin of the measured window.", |row| {
+        .time("window_at", "Start of the measured window.", |row| {
             row.head.window_at()
         })
         .number(
@@ -125,13 +125,13 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .whole(
             "dropped",
             ops,
-            "Operations that the client gave up before the send.",
+            "Operations that the client abandoned before the send.",
             |row| Some(row.found.dropped),
         )
         .whole(
             "due_never_sent",
             ops,
-            "Operations that were due in the window and never sent.",
+            "Operations that were due in the window, but never sent.",
             |row| Some(row.found.due_never_sent),
         )
         .whole(
@@ -149,13 +149,13 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .whole(
             "rows_stale",
             "rows",
-            "Rows with an old value that should have been overwritten.",
+            "Rows with an old value that a later write should have replaced.",
             |row| Some(row.found.verify.stale),
         )
         .whole(
             "rows_wrong",
             "rows",
-            "Rows with a value that was never right.",
+            "Rows with a value that was never correct.",
             |row| Some(row.found.verify.wrong),
         )
         .number(
@@ -206,12 +206,12 @@ fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .text(
             "reason_rule",
-            "Rule of the first reason, which is the most serious one: `V1` to `V21`.",
+            "Rule of the first, most serious reason: `V1` to `V21`.",
             |row| row.reason.as_ref()?.rule.as_deref(),
         )
         .text(
             "reason_quantity",
-            "First quantity of that reason; `rules` has all of them.",
+            "First quantity of that reason; `rules` contains all of them.",
             |row| row.number().map(|number| number.quantity.name()),
         )
         .number("reason_value", "`reason_unit`", "Its value.", |row| {
@@ -220,7 +220,7 @@ fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         .number(
             "reason_limit",
             "`reason_unit`",
-            "Its limit to warn, or else the one to fail.",
+            "Its limit for a warning, or else for a failure.",
             |row| row.number()?.limit,
         )
         .text("reason_unit", "Unit of that value and limit.", |row| {
@@ -239,7 +239,7 @@ pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
         .text("kind", "Kind of operation.", |row| Some(row.kind))
         .truth(
             "is_part",
-            "True if these operations are parts of others, and so not in sums over kinds.",
+            "True if these operations are parts of others, so sums over kinds exclude them.",
             |row| Some(row.found.parts.iter().any(|part| part == row.kind)),
         )
         .whole(

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A fault that a study defines, and its programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Commands {
-    /// Its name.
+    /// Name of the fault.
     pub name: String,
     /// Program that injects the fault. It exits with 0 on success.
     pub inject: Invocation,

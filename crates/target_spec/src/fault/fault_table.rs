@@ -77,14 +77,14 @@ kinds! {
         "drains and stops the node, and starts it again immediately",
         [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
     PodDelete = "pod-delete", Node,
-        "deletes the node's pod with its grace period; the pod's controller creates another",
+        "deletes the node's pod with its grace period; the pod's controller creates another pod",
         [PodControl]
             .lasting(Length::Moment)
             .taking_away()
             .losing(DataLoss::Memory)
             .whole_within(POD_BACK_WITHIN);
     PodKill = "pod-kill", Node,
-        "deletes the node's pod without a grace period; the pod's controller creates another",
+        "deletes the node's pod without a grace period; the pod's controller creates another pod",
         [PodControl]
             .lasting(Length::Moment)
             .taking_away()
@@ -102,11 +102,11 @@ kinds! {
         [Hosts, CpuLimit].taking(&[FaultOption::Cpus]);
     // Cassandra stops itself permanently when it cannot open a file.
     NodeDescriptors = "node-descriptors", Node,
-        "leaves no free file descriptors to the node, so that it opens no more files or \
+        "occupies all file descriptors of the node, so that it can open no more files or \
          connections",
         [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     NodeClockAhead = "node-clock-ahead", Node,
-        "restarts the node with a wall clock that is ahead, and later with the right one",
+        "restarts the node with a wall clock that is ahead, and later with the correct clock",
         [Provision, Mbeans]
             .demanding(&[FaultOption::By])
             .lasting(Length::Staged)
@@ -114,7 +114,7 @@ kinds! {
             .losing(DataLoss::Order)
             .whole_within(STARTED_WITHIN);
     NodeClockBehind = "node-clock-behind", Node,
-        "restarts the node with a wall clock that is behind, and later with the right one",
+        "restarts the node with a wall clock that is behind, and later with the correct clock",
         [Provision, Mbeans]
             .demanding(&[FaultOption::By])
             .lasting(Length::Staged)
@@ -128,15 +128,15 @@ kinds! {
         "flushes all client keyspaces of the node, and starts a major compaction of them",
         [Provision, Mbeans].lasting(Length::Task);
     NodeSnapshot = "node-snapshot", Node,
-        "makes a snapshot of all client keyspaces on the node, and removes it later",
+        "creates a snapshot of all client keyspaces on the node, and removes it later",
         [Provision, Mbeans].lasting(Length::Staged);
     RollingRestart = "rolling-restart", Cluster,
-        "restarts every node, one after the other: each drains, ends, starts, and is up before the \
-         next one",
+        "restarts every node, one after the other: each drains, stops, starts, and is up before \
+         the next node",
         [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
     RollingChange = "rolling-change", Cluster,
-        "restarts every node, one after the other, with other settings, and later with its former \
-         ones",
+        "restarts every node, one after the other, with other settings, and later with its earlier \
+         settings",
         [Provision, Mbeans, Settings]
             .demanding(&[FaultOption::Yaml])
             .lasting(Length::Staged)
@@ -144,15 +144,15 @@ kinds! {
             .whole_within(STARTED_WITHIN);
     RollingUpgrade = "rolling-upgrade", Cluster,
         "restarts every node, one after the other, as another release, which it keeps unless \
-         `back` says otherwise",
+         `back` requests a rollback",
         [Provision, Mbeans]
             .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
             .lasting(Length::Task)
             .taking_away()
             .whole_within(STARTED_WITHIN);
     OperatorRestart = "operator-restart", Cluster,
-        "asks the cluster's controller in Kubernetes to restart every node: cass-operator by a \
-         task, a StatefulSet by a rollout",
+        "tells the cluster's controller in Kubernetes to restart every node: cass-operator with a \
+         task, a StatefulSet with a rollout",
         [PodControl].lasting(Length::Task).taking_away().whole_within(POD_BACK_WITHIN);
     HostPowerOff = "host-power-off", Host,
         "cuts the power of the host, which loses its unsynced data",
@@ -165,7 +165,7 @@ kinds! {
         "limits the operations and bytes per second of the host's volume",
         [Hosts, Volume, DiskLimit].demanding(&[FaultOption::Disk]);
     DiskStalled = "disk-stalled", Host,
-        "holds every write to the host's volume",
+        "suspends every write to the host's volume",
         [Hosts, VolumeStalled].whole_within(STARTED_WITHIN);
     // A node that cannot write its commit log may end itself.
     DiskFull = "disk-full", Host,
@@ -176,7 +176,7 @@ kinds! {
             .losing(DataLoss::Memory)
             .whole_within(STARTED_WITHIN);
     DiskReadOnly = "disk-read-only", Host,
-        "makes the host's volume read-only",
+        "remounts the host's volume read-only",
         [Hosts, VolumeReadOnly]
             .taking_away()
             .losing(DataLoss::Unsynced)
@@ -185,7 +185,7 @@ kinds! {
         "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
-        "makes a part of the host's volume fail, with half of a data file",
+        "fails a part of the host's volume, with half of a data file",
         [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",
@@ -204,7 +204,7 @@ kinds! {
             .losing(DataLoss::HandedOver)
             .whole_within(ENTERED_WITHIN);
     NodeRemove = "node-remove", Node,
-        "kills the node, removes its data and takes it out of the ring; a new node joins later",
+        "kills the node, removes its data, and removes it from the ring; a new node joins later",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
@@ -220,7 +220,7 @@ kinds! {
         "drops packets between clients and the nodes of a host; other hosts reach them",
         [Hosts, PacketFilter];
     NetDown = "net-down", Host,
-        "cuts the host off from all others, as a pulled cable does",
+        "cuts the host off from all other hosts, like a pulled cable",
         [Hosts, HostCut];
     NetLoss = "net-loss", Host,
         "drops a share of the packets to and from a host",
@@ -232,8 +232,8 @@ kinds! {
         "delays the packets to and from a host",
         [Hosts, LinkDelay].demanding(&[FaultOption::Delay]);
     NetPolicy = "net-policy", Host,
-        "blocks new connections to and from the node's pod by a network policy; existing ones may \
-         continue",
+        "blocks new connections to and from the node's pod with a network policy; existing \
+         connections may continue",
         [Hosts, NetworkPolicy];
     NetReset = "net-reset", Node,
         "resets all client connections to a node",

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct FaultKind {
     /// Its name in studies and in records.
     pub name: Cow<'static, str>,
-    /// Its implementation.
+    /// Implementation of the fault.
     pub means: Means,
     /// Description of its effect.
     pub what: Cow<'static, str>,
@@ -27,7 +27,7 @@ pub struct FaultKind {
     pub takes: &'static [FaultOption],
     /// Options that it requires.
     pub must: &'static [FaultOption],
-    /// Its duration.
+    /// Duration of the fault.
     pub length: Length,
     /// True if processes end. Their nodes are then down until it is healed.
     pub takes_away: bool,
@@ -81,7 +81,7 @@ impl FaultKind {
         self
     }
 
-    /// Returns it with required options, and optional ones.
+    /// Returns it with required and optional options.
     pub(crate) const fn demanding_of(
         mut self,
         must: &'static [FaultOption],
@@ -189,7 +189,7 @@ impl FaultKind {
             Rollback::Snapshot if self.takes(FaultOption::Back) => FaultKind {
                 what: Cow::Borrowed(
                     "restarts every node, one after the other, as another release, and later, the \
-                     last one first, as its former release with its former files",
+                     last upgraded node first, as its earlier release with its earlier files",
                 ),
                 length: Length::Staged,
                 ..self

@@ -156,6 +156,6 @@ pub fn wrong(format: &str, what: impl Into<String>) -> ReadError {
     ReadError::new(
         format,
         what,
-        "export the plan again, or give the file its other format's name",
+        "export the plan again, or use the name of the other format",
     )
 }

@@ -217,7 +217,7 @@ impl<'a> Take<'a> {
     }
 
     /// Returns the free CPUs of the first cores of a group, for the number of cores that the
-    /// required CPUs fill. If the number of CPUs is odd, the last CPU is left out.
+    /// required CPUs fill. If the number of CPUs is odd, the last CPU is omitted.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
         let machine = self.machine;
         let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);

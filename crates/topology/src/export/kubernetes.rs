@@ -22,7 +22,7 @@ const EVICTION_BYTES: u64 = 100 << 20;
 const NODES_DEFAULT_MAX: usize = 8;
 
 const LIMITS: Limits = Limits {
-    what: "file of Kubernetes",
+    what: "Kubernetes file",
     example: None,
     text_bytes_max: 1 << 20,
     aliases: false,
@@ -105,10 +105,10 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     let Some(bytes) = instance.memory_bytes.filter(|&bytes| bytes > 0) else {
         return Err(ExportError::new(
             format!(
-                "instance {} has no memory, and a Guaranteed pod states it",
+                "instance {} has no memory size, but a Guaranteed pod requires one",
                 instance.index
             ),
-            "plan with an amount of memory",
+            "plan with a memory size",
         ));
     };
     let host = escapes::dns_name(&source.plan.wish.host);
@@ -153,7 +153,7 @@ fn parse(text: &str) -> Result<yaml::Node, ReadError> {
     match (root, first) {
         (Some(root), None) => Ok(root),
         (_, Some(mistake)) => Err(wrong("YAML", mistake.message.clone())),
-        (None, None) => Err(wrong("YAML", "it is empty")),
+        (None, None) => Err(wrong("YAML", "the file is empty")),
     }
 }
 
@@ -166,7 +166,7 @@ pub fn read_kubelet(text: &str) -> Result<Placement, ReadError> {
     let reserved = root
         .find("reservedSystemCPUs")
         .and_then(|node| node.text())
-        .ok_or_else(|| wrong("YAML", "it sets no reservedSystemCPUs"))?;
+        .ok_or_else(|| wrong("YAML", "the file sets no reservedSystemCPUs"))?;
     Ok(Placement {
         reserved: Some(set(reserved)?),
         ..Placement::default()
@@ -187,7 +187,7 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
         Some(yaml::Raw::List(containers)) => containers.first(),
         _ => None,
     };
-    let container = container.ok_or_else(|| wrong("YAML", "it has no container"))?;
+    let container = container.ok_or_else(|| wrong("YAML", "the pod has no container"))?;
     let number = |path: &str| container.find(path)?.text()?.parse::<u64>().ok();
     let memory_bytes = container
         .find("resources.limits.memory")

@@ -2,8 +2,8 @@
 //! memory of a VM, and the topology that the guest sees. The order of vCPUs is libvirt's: the
 //! threads of a core follow one another.
 //!
-//! The topology leaves out `clusters`. Its value is 1, which is the default, and schemas before
-//! libvirt 10.1 do not know it.
+//! The topology omits `clusters`. Its value is 1, which is the default, and schemas before libvirt
+//! 10.1 do not know it.
 
 use std::fmt::Write;
 
@@ -38,10 +38,10 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     if guest_cells.iter().any(|cell| cell.units == 0) {
         return Err(ExportError::new(
             format!(
-                "instance {} has no memory, and a domain needs some",
+                "instance {} has no memory size, but a domain requires one",
                 instance.index
             ),
-            "plan with an amount of memory",
+            "plan with a memory size",
         ));
     }
     let host = escapes::file_name(&source.plan.wish.host);
@@ -255,7 +255,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
         .parse()
         .unwrap_or(0);
     if vcpus == 0 || vcpus > VCPUS_MAX {
-        return Err(wrong("libvirt XML", "<vcpu> holds no number of vCPUs"));
+        return Err(wrong("libvirt XML", "<vcpu> contains no number of vCPUs"));
     }
     let nodes = descendant(root, &["numatune", "memory"])
         .and_then(|node| node.attribute("nodeset"))
@@ -314,7 +314,7 @@ fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
         let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu)).ok_or_else(|| {
             wrong(
                 "libvirt XML",
-                "a <vcpupin> names a vCPU that it does not have",
+                "a <vcpupin> names a vCPU that the domain lacks",
             )
         })?;
         *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);
@@ -381,5 +381,5 @@ fn read_memory(node: Node) -> Result<u64, ReadError> {
     let bytes = number.and_then(|number| number.checked_mul(unit));
     bytes
         .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| wrong("libvirt XML", "<memory> holds no amount of memory"))
+        .ok_or_else(|| wrong("libvirt XML", "<memory> contains no memory size"))
 }

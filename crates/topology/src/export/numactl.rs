@@ -42,7 +42,7 @@ pub fn arguments(instance: &Instance) -> Vec<String> {
     ]
 }
 
-/// Quotes a word so that the shell takes it literally. Quoting fails only for NUL, which `plain`
+/// Quotes a word so that the shell uses it literally. Quoting fails only for NUL, which `plain`
 /// text does not contain.
 fn quoted(text: &str) -> String {
     let text = escapes::plain(text);
@@ -55,13 +55,13 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     if cpus.is_empty() || cells::memory_nodes(instance).is_empty() {
         return Err(ExportError::new(
             format!("instance {} has no CPUs or no memory node", instance.index),
-            "plan on a machine whose description names both",
+            "plan on a machine whose description contains both",
         ));
     }
     let arguments = arguments(instance).join(" ");
     let options = escapes::options(instance).join(" ");
     let mut out = format!("#!/bin/sh\n# {}\n", header(source, Some(instance)));
-    out += "# instead of --interleave=all, for start scripts that honour it\n";
+    out += "# instead of --interleave=all, for start scripts that use it\n";
     out += &format!("export NUMACTL_ARGS={}\n", quoted(&arguments));
     out += "# appended last by cassandra-env.sh\n";
     out += &format!("export JVM_EXTRA_OPTS={}\n", quoted(&options));
@@ -163,7 +163,7 @@ pub fn read_env(text: &str) -> Result<Placement, ReadError> {
         options.extend(option.map(str::to_owned));
     }
     if options.is_empty() {
-        let what = "no line of it appends an option to JVM_OPTS";
+        let what = "no line of the file appends an option to JVM_OPTS";
         return Err(wrong("cassandra-env.sh", what));
     }
     Ok(Placement {

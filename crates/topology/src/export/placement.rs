@@ -22,7 +22,7 @@ pub struct Placement {
     pub guest: Option<Guest>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// Its rack.
+    /// Rack of the instance.
     pub rack: Option<String>,
     /// Options of its JVM, as words if the format has words.
     pub jvm: Option<Vec<String>>,
@@ -48,15 +48,15 @@ pub struct Guest {
 /// Parts of a placement that a format can express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatSupport {
-    /// Its CPUs.
+    /// Form in which the format names CPUs.
     pub cpus: CpuNaming,
     /// The nodes of its memory.
     pub memory_nodes: bool,
-    /// Its virtual hardware.
+    /// Virtual hardware that the format can express.
     pub guest: GuestSupport,
     /// Unit of its memory, bytes. Memory is rounded down to whole units.
     pub memory_unit_bytes: Option<u64>,
-    /// Its rack.
+    /// True if the format can express the rack.
     pub rack: bool,
     /// The options of its JVM.
     pub jvm: bool,

@@ -37,7 +37,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     let rack = text
         .lines()
         .find_map(|line| line.strip_prefix("rack="))
-        .ok_or_else(|| wrong("properties", "it has no line rack="))?;
+        .ok_or_else(|| wrong("properties", "the file has no line rack="))?;
     let mut units: Vec<u16> = Vec::new();
     let mut rest = rack;
     while let Some(c) = rest.chars().next() {

@@ -18,7 +18,7 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     if cpus.is_empty() || nodes.is_empty() {
         return Err(ExportError::new(
             format!("instance {} has no CPUs or no memory node", instance.index),
-            "plan on a machine whose description names both",
+            "plan on a machine whose description contains both",
         ));
     }
     let policy = if numactl::is_interleaved(instance) {
@@ -40,12 +40,12 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
     out += &format!("AllowedCPUs={cpus}\nAllowedMemoryNodes={nodes}\n");
     out += "# the same as affinity and memory policy\n";
     out += &format!("CPUAffinity={cpus}\nNUMAPolicy={policy}\nNUMAMask={nodes}\n");
-    out += "# in place of --interleave=all, for start scripts that heed it\n";
+    out += "# instead of --interleave=all, for start scripts that use it\n";
     out += &environment("NUMACTL_ARGS", &numactl::arguments(instance).join(" "));
     out += "# appended last by cassandra-env.sh\n";
     out += &environment("JVM_EXTRA_OPTS", &options);
     out += "LimitMEMLOCK=infinity\nLimitNOFILE=1048576\nLimitNPROC=32768\nLimitAS=infinity\n";
-    out += "\n# systemd passes over sections that begin with X-\n[X-Cassay]\n";
+    out += "\n# systemd ignores sections that begin with X-\n[X-Cassay]\n";
     out += &format!("Rack={}\n", escapes::systemd(&source.plan.rack));
     Ok(out)
 }
@@ -55,7 +55,7 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     let section = "# drop-in of system.slice and user.slice; for init.scope the section is [Scope]";
     let mut out = format!("# {}\n{section}\n[Slice]\n", header(source, None));
     if cpus.is_empty() {
-        out += "# every CPU belongs to an instance, so there is no confinement\nAllowedCPUs=\n"
+        out += "# every CPU belongs to an instance, so no confinement is possible\nAllowedCPUs=\n"
     } else {
         out += &format!("AllowedCPUs={cpus}\n")
     }
@@ -112,7 +112,10 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             "Rack" => placement.rack = read_systemd(&value),
             "Environment" => {
                 let words = systemd_words(&value).ok_or_else(|| {
-                    wrong("systemd unit", format!("a quote in {value:?} does not end"))
+                    wrong(
+                        "systemd unit",
+                        format!("{value:?} contains an unterminated quote"),
+                    )
                 })?;
                 let mut options =
                     words.iter().filter_map(|word| word.strip_prefix("JVM_EXTRA_OPTS="));
@@ -129,7 +132,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     if text.lines().any(|line| line.trim() == "[Service]") {
         Ok(placement)
     } else {
-        Err(wrong("systemd unit", "it has no [Service]"))
+        Err(wrong("systemd unit", "the file has no [Service]"))
     }
 }
 
@@ -143,7 +146,7 @@ pub fn read_slice(text: &str) -> Result<Placement, ReadError> {
         merge(&mut allowed, value)?;
     }
     if !is_set {
-        return Err(wrong("systemd unit", "it sets no AllowedCPUs"));
+        return Err(wrong("systemd unit", "the file sets no AllowedCPUs"));
     }
     Ok(Placement {
         reserved: Some(allowed.unwrap_or_default()),

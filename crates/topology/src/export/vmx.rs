@@ -60,10 +60,10 @@ pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
     match units {
         0 => Err(ExportError::new(
             format!(
-                "instance {} has no memory, and a VM needs some",
+                "instance {} has no memory size, but a VM requires one",
                 instance.index
             ),
-            "plan with an amount of memory",
+            "plan with a memory size",
         )),
         units => Ok(units * (MEMORY_UNIT_BYTES >> 20)),
     }
@@ -140,7 +140,7 @@ pub fn placement(
         number.ok_or_else(|| {
             wrong(
                 "vSphere",
-                format!("{key} is {value:?}, and no number above 0"),
+                format!("{key} is {value:?}, not a number above 0"),
             )
         })
     };
@@ -156,7 +156,7 @@ pub fn placement(
     if vcpus > VCPUS_MAX || vcpus % per_socket != 0 {
         return Err(wrong(
             "vSphere",
-            format!("{vcpus} vCPUs are no whole sockets of {per_socket}"),
+            format!("{vcpus} vCPUs do not divide into sockets of {per_socket}"),
         ));
     }
     let sizes = ["numa.vcpu.coresPerNode", "numa.vcpu.maxPerVirtualNode"];

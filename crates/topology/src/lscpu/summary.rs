@@ -20,7 +20,7 @@ pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
         let first = fields.first().and_then(|field| field.get("field")).and_then(plain);
         format!(
             "the summary of lscpu has no `On-line CPU(s) list`, and begins with {:?}: it is in \
-                 another language, or was cut",
+             another language, or truncated",
             first.unwrap_or_default()
         )
     })?;
@@ -51,7 +51,7 @@ pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
             ..RawNode::default()
         });
         raw.notes
-            .push("the summary of lscpu names no NUMA nodes; one is assumed".to_owned());
+            .push("the summary of lscpu lists no NUMA nodes; cassay assumes one".to_owned());
     }
     conclude(&known, &mut raw);
     Ok(raw)
@@ -99,8 +99,8 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     }
     raw.cores = all;
     raw.notes.push(format!(
-        "the summary of lscpu does not report which CPUs share a core ({threads} threads each), \
-         an L3 or a package; the usual numbering is assumed. `lscpu -J -e` reports it"
+        "the summary of lscpu does not report which CPUs share a core ({threads} threads each), an \
+         L3 or a package. cassay assumes the usual numbering. `lscpu -J -e` reports it"
     ));
     raw.notes.push("lscpu does not report memory, distances and devices".to_owned());
 }

@@ -9,7 +9,7 @@ use crate::request::{Collector, PlacementRequest};
 /// Maximum number of instances. All machines have space for fewer, and each instance takes time in
 /// every search.
 const INSTANCES_MAX: u32 = 4096;
-/// Maximum number of sizes to try for a hint. Below this, the hint says so.
+/// Maximum number of sizes to try for a hint. Below this, the hint mentions it.
 const TRIES_MAX: u32 = 96;
 
 /// Refuses requests that no machine could fulfil.
@@ -32,27 +32,28 @@ pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), In
     if wish.instances > INSTANCES_MAX {
         return refuse(
             format!(
-                "{} instances; at most {INSTANCES_MAX} are planned",
+                "{} instances; the maximum is {INSTANCES_MAX}",
                 wish.instances
             ),
-            "ask for fewer",
+            "request fewer instances",
         );
     }
     if !(1.0..=64.0).contains(&wish.overcommit) {
         return refuse(
             format!("an overcommit of {}", wish.overcommit),
-            "it is the number of vCPUs that may share a CPU: from 1, which means no sharing, to 64",
+            "overcommit is the number of vCPUs that may share a CPU: from 1, which means no \
+             sharing, to 64",
         );
     }
     if wish.collector == Collector::Cms && wish.jdk >= 14 {
         return refuse(
-            format!("CMS on JDK {}: it was removed in 14", wish.jdk),
+            format!("CMS on JDK {}: JDK 14 removed it", wish.jdk),
             "use g1, or a JDK before 14",
         );
     }
     if machine.allowed_cpus().is_empty() {
         return refuse(
-            "none of the CPUs may be used".to_owned(),
+            "no CPU is available".to_owned(),
             "plan outside of this control group, or from a file of the whole machine",
         );
     }
@@ -68,7 +69,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     let lacks_memory = memory
         .is_some_and(|(each, all)| u128::from(each) * u128::from(wish.instances) > u128::from(all));
     let mut what = format!(
-        "{} instances of {} vCPUs are {asked} of {room} CPUs",
+        "{} instances of {} vCPUs need {asked} of {room} CPUs",
         wish.instances, wish.vcpus
     );
     if let Some((each, all)) = memory.filter(|_| lacks_memory) {

@@ -24,8 +24,9 @@ pub(super) fn numbers(
     let numbers = if is_list {
         list(text)?
     } else {
-        interleaved(&mut loops(text, levels, total)?, total)
-            .ok_or_else(|| format!("the loops of indexes={text} do not make {total} numbers"))?
+        interleaved(&mut loops(text, levels, total)?, total).ok_or_else(|| {
+            format!("the loops of indexes={text} do not result in {total} numbers")
+        })?
     };
     if numbers.len() != total {
         let count = numbers.len();
@@ -60,7 +61,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
             (in_bounds(step) && in_bounds(count)).then_some((step, count))
         });
         let all: Option<Vec<(usize, usize)>> = parsed.collect();
-        return all.ok_or_else(|| format!("indexes={text}: a loop looks like 2*56"));
+        return all.ok_or_else(|| format!("indexes={text}: a loop has the form 2*56"));
     }
     let mut depths = Vec::new();
     for name in text.split(':') {
@@ -69,7 +70,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
             LevelKind::Other => level.kind == LevelKind::Other && level.name.starts_with(name),
             wanted => level.kind == wanted,
         });
-        depths.push(found.ok_or_else(|| format!("indexes={text}: there is no level {name}"))?);
+        depths.push(found.ok_or_else(|| format!("indexes={text}: level {name} does not exist"))?);
     }
     let loops = depths.iter().map(|&depth| {
         let above = depths.iter().filter(|&&other| other < depth).max();
@@ -87,7 +88,7 @@ fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>
     let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;
     if counted != total {
-        // One loop may be left out if it is the innermost.
+        // One loop may be omitted if it is the innermost.
         let smallest = loops.iter().map(|&(step, _)| step).min()?;
         if smallest * counted != total {
             return None;

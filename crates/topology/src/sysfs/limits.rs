@@ -42,7 +42,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
     {
         let closed = raw.online.difference(allowed);
         raw.notes.push(format!(
-            "CPUs {closed} may not be used here (control group or affinity)"
+            "CPUs {closed} are not available here (control group or affinity)"
         ));
     }
     Ok(())
@@ -110,7 +110,7 @@ impl Files<'_> {
             }
             let set = CpuSet::parse_list(&text);
             return set.map(Some).map_err(|what| {
-                let hint = "the file is damaged; the kernel writes a list like 0-3,8-11 here";
+                let hint = "the file is damaged; the kernel writes a list such as 0-3,8-11 here";
                 ReadError::new(path, what, hint)
             });
         }

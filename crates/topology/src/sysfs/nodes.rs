@@ -24,12 +24,13 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
     if rows.len() == numbers.len() && rows.iter().all(|row| row.len() == numbers.len()) {
         raw.distances = Some((numbers.iter().collect(), rows));
     } else if !rows.is_empty() {
-        raw.notes
-            .push("the distances of the nodes are no square table; they are not used".to_owned());
+        raw.notes.push(
+            "the node distances do not form a square table, so cassay ignores them".to_owned(),
+        );
     }
     if raw.nodes.is_empty() {
         let memory_bytes = files.read_proc("meminfo").and_then(|text| total(&text));
-        let note = "no NUMA nodes are listed; the whole machine is taken as node 0";
+        let note = "no NUMA nodes are listed; the whole machine counts as node 0";
         raw.notes.push(note.to_owned());
         raw.nodes.push(RawNode {
             cpus: raw.online.clone(),

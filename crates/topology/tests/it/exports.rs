@@ -1,5 +1,5 @@
 //! Tests that exports contain the plan: read back, they equal the plan's placement for any machine,
-//! request and names. A text that is not an export must not make a reader panic.
+//! request and names. A reader must not panic on a text that is not an export.
 
 use proptest::prelude::*;
 use proptest::sample::Index;

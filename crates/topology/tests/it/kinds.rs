@@ -83,7 +83,7 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
         let xml = shape.xml().replace("</topology>", &format!("{kinds}</topology>"));
         Machine::from_bytes(xml.as_bytes(), "kinds.xml").unwrap()
     };
-    // hwloc makes a kind for each value of a measure, and ranks them.
+    // hwloc creates a kind for each value of a measure, and ranks the kinds.
     let told =
         |name: &str, values: [&str; 3]| {
             let kinds = ["0xf0", "0x0e", "0x01"].iter().zip(values).enumerate().map(

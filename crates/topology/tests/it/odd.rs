@@ -343,7 +343,7 @@ fn shape_with(counts: Counts, numbering: usize, gib: &[u64]) -> Shape {
     shape
 }
 
-/// Fails if a plan asks a node for more memory than it has.
+/// Fails if a plan requests more memory from a node than it has.
 fn fits_memory(
     shape: Shape,
     instances: u32,

@@ -3,7 +3,7 @@
 use crate::line::{Formats, Line, Presets};
 
 /// Advice on a check that is now always made.
-const METADATA: &str = "remove it: every request is checked by the cluster's metadata";
+const METADATA: &str = "remove it: the cluster's metadata checks every request";
 
 pub(crate) static LINE: Line = Line {
     name: "6.0",

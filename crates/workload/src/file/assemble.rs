@@ -129,7 +129,7 @@ impl<'a> File<'a, '_> {
         let rows = self.spec.rows;
         if rows == 0 || rows > ROWS_MAX {
             let place = self.study_place("rows", &rows.to_string());
-            let message = format!("{rows} rows; there must be 1 to {ROWS_MAX}");
+            let message = format!("{rows} rows; the number must be from 1 to {ROWS_MAX}");
             self.say(&place, message);
         }
         rows.clamp(1, ROWS_MAX)
@@ -156,11 +156,11 @@ impl<'a> File<'a, '_> {
                 continue;
             };
             let wrong = if named[index].parts[0].verb == Verb::Select {
-                "the load stage writes, but this one reads"
+                "the load stage writes, but this statement reads"
             } else if named[index].options.size.is_some() {
                 "the load stage writes row by row: a batch with a size would write rows twice"
             } else if named[index].options.adds_rows {
-                "a statement with `rows: new` adds rows beyond those that are loaded"
+                "a statement with `rows: new` adds rows beyond the loaded rows"
             } else {
                 load.push(index);
                 continue;
@@ -181,7 +181,11 @@ impl<'a> File<'a, '_> {
         let found = named.iter().position(|named| named.name == text);
         if found.is_none() && !self.is_statement(text) {
             let hint = did_you_mean(text, named.iter().map(|named| named.name.as_str()));
-            self.out.add(&node.place, format!("there is no statement `{text}`"), hint);
+            self.out.add(
+                &node.place,
+                format!("statement `{text}` does not exist"),
+                hint,
+            );
         }
         found
     }
@@ -203,7 +207,7 @@ impl<'a> File<'a, '_> {
             }
         } else if let Some(node) = self.root.find("mix") {
             let Some(entries) = node.entries() else {
-                let message = format!("mix is a mapping of weights, not {}", node.describe());
+                let message = format!("mix must be a mapping of weights, not {}", node.describe());
                 self.say(&node.place, message);
                 return None;
             };
@@ -225,7 +229,7 @@ impl<'a> File<'a, '_> {
             let Some(index) = named.iter().position(|named| named.name == *name) else {
                 if !self.is_statement(name) {
                     let hint = did_you_mean(name, named.iter().map(|named| named.name.as_str()));
-                    self.out.add(place, format!("there is no statement `{name}`"), hint);
+                    self.out.add(place, format!("statement `{name}` does not exist"), hint);
                 }
                 continue;
             };
@@ -243,8 +247,7 @@ impl<'a> File<'a, '_> {
             && !(sum > 0.0 && sum.is_finite())
         {
             let message = format!(
-                "the weights sum up to {sum}; at least one statement needs one \
-                                   above 0"
+                "the weights add up to {sum}; at least one statement needs a weight above 0"
             );
             self.say(place, message);
         }

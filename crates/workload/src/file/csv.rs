@@ -30,7 +30,7 @@ impl Csv {
         })?;
         if records.is_empty() {
             return Err(format!(
-                "{file} has no record below the line with the names of its columns"
+                "{file} has no record below the line of column names"
             ));
         }
         Ok(Csv {

@@ -112,7 +112,7 @@ pub(super) fn split<'a>(
             });
         };
         if named[index].replace(&argument.value).is_some() {
-            let message = format!("`{name}` is given twice");
+            let message = format!("`{name}` occurs twice");
             return Err(Wrong::new(argument.value.at, message));
         }
     }
@@ -166,7 +166,7 @@ impl Reader<'_> {
                         .chars()
                         .next()
                         .map_or("the end".to_owned(), |c| format!("`{c}`"));
-                    let message = format!("a value is expected, not {found}");
+                    let message = format!("expected a value, not {found}");
                     return Err(Wrong::new(start, message));
                 }
                 Some(first) if first.is_ascii_alphabetic() => Form::Call {
@@ -246,8 +246,8 @@ impl Reader<'_> {
                 return Ok(arguments);
             }
             if !self.take(',') {
-                let message = "the parenthesis that opens here is not closed";
-                return Err(Wrong::new(open, message).hint("separate arguments by commas"));
+                let message = "the parenthesis that opens here is unterminated";
+                return Err(Wrong::new(open, message).hint("separate arguments with commas"));
             }
         }
     }

@@ -65,7 +65,7 @@ pub(super) fn check(
         return Ok(());
     }
     let message = format!(
-        "this {} does not state which {} it affects: {} missing from the key",
+        "this {} does not select which {} it affects: {} missing from the key",
         format!("{verb:?}").to_uppercase(),
         if one_row { "row" } else { "partition" },
         missing.join(", ")

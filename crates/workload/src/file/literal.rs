@@ -220,7 +220,7 @@ pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
     // A step of more than a year leaves the range of times after a few thousand rows.
     let span = number.zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     span.filter(|ms| *ms <= 366 * MS_PER_DAY).ok_or_else(|| {
-        let message = format!("`{text}` is not a span of time up to a year");
+        let message = format!("`{text}` is not a duration up to a year");
         Wrong::new(expr.at, message).hint("250ms, 1s, 5m, 1h or 1d")
     })
 }

@@ -111,7 +111,7 @@ impl<'a> File<'a, '_> {
         } else if is_batch && counters > 0 && kind == BatchKind::Logged {
             "counters cannot be in a logged batch: write `batch: {kind: counter}`"
         } else if is_batch && counters == 0 && kind == BatchKind::Counter {
-            "a counter batch holds only counters"
+            "a counter batch contains only counters"
         } else if reads && options.adds_rows {
             "a read adds no rows"
         } else if !reads && (options.page_size.is_some() || options.pages_max.is_some()) {
@@ -119,7 +119,7 @@ impl<'a> File<'a, '_> {
         } else if options.pages_max.is_some() && options.page_size.is_none() {
             "pages_max needs a page_size"
         } else if options.adds_rows && options.size.is_some() {
-            "an operation that adds rows adds one: leave out the size of the batch, or `rows: new`"
+            "an operation that adds rows adds one row: omit the size of the batch, or `rows: new`"
         } else {
             return;
         };

@@ -125,7 +125,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
         }
         "list" | "set" | "map" | "tuple" | "vector" => collection(expr, name, typ, numbers),
         _ => {
-            let message = format!("there is no function `{name}` for values");
+            let message = format!("function `{name}` for values does not exist");
             let hint = did_you_mean(name, FUNCTIONS);
             Err(Wrong {
                 hint,
@@ -136,7 +136,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<
 }
 
 fn unfit(expr: &Expr, typ: &CqlType) -> Wrong {
-    let message = format!("`{}` makes no values of type {typ}", expr.text);
+    let message = format!("`{}` generates no values of type {typ}", expr.text);
     let fitting = match typ {
         CqlType::Text | CqlType::Ascii => "text(10..20), words(a, b), row or hash",
         CqlType::Blob => "blob(100)",
@@ -180,7 +180,7 @@ fn no_arguments(expr: &Expr, made: Gen) -> Result<Gen, Wrong> {
 
 fn number_of(expr: &Expr) -> Result<u64, Wrong> {
     whole_number(&expr.text).ok_or_else(|| {
-        let message = format!("`{}` is not a whole number from 0 on", expr.text);
+        let message = format!("`{}` is not a whole number of at least 0", expr.text);
         Wrong::new(expr.at, message)
     })
 }
@@ -239,7 +239,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
-        let message = "row has the named arguments from, divide and modulo";
+        let message = "row takes the named arguments from, divide and modulo";
         return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
     }
     let read = |place: usize| named[place].map(number_of).transpose();
@@ -297,7 +297,7 @@ fn sized(expr: &Expr) -> Result<(Sizes, usize), Wrong> {
         (Some(size), None, 1) => size,
         (None, Some(size), 0) => size,
         _ => {
-            let message = format!("{} needs one size, as in {0}(10..20)", expr.name());
+            let message = format!("{} requires one size, as in {0}(10..20)", expr.name());
             return Err(Wrong::new(expr.at, message));
         }
     };
@@ -330,12 +330,12 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
 /// Reads `column(user_id)`: the cells of a column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
-        let message = "column reads its values from a CSV, but the file names none";
-        let hint = "name it above: `csv: keys.csv`; within a collection there are no columns";
+        let message = "column reads its values from a CSV file, but the workload file names none";
+        let hint = "set it above: `csv: keys.csv`; a collection has no columns";
         return Err(Wrong::new(expr.at, message).hint(hint));
     };
     let [Argument { name: None, value }] = expr.arguments() else {
-        let message = "column needs the name of one column of the CSV";
+        let message = "column requires the name of one column of the CSV file";
         return Err(Wrong::new(expr.at, message).hint("column(user_id), column('User id')"));
     };
     let name = match &value.form {
@@ -353,7 +353,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
-        let message = format!("{} has the named arguments start and step", expr.name());
+        let message = format!("{} takes the named arguments start and step", expr.name());
         return Err(Wrong::new(extra.at, message).hint("start='2024-01-01', step=1s"));
     }
     let start = named[0].map_or(Ok(START_MS_DEFAULT), literal::time_ms)?;

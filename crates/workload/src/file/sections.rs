@@ -109,9 +109,9 @@ impl<'a> File<'a, '_> {
             match defined {
                 Err(wrong) => return fault(self, wrong),
                 Ok(DefinedObject::Keyspace(name)) => {
-                    let message = format!("CREATE KEYSPACE {name} is made from the study");
-                    let hint = "leave it out; `keyspace:` names it, and the study's `replication` \
-                                determines its copies";
+                    let message = format!("CREATE KEYSPACE {name} comes from the study");
+                    let hint = "omit it; `keyspace:` names it, and the study's `replication` \
+                         determines its copies";
                     self.out.add(&place, message, Some(hint.to_owned()));
                     continue;
                 }
@@ -144,7 +144,10 @@ impl<'a> File<'a, '_> {
 
     fn table(&mut self, table: Table, place: &Place, made: &mut Tables) {
         if made.tables.iter().any(|known| known.name == table.name) {
-            self.say(place, format!("the table {} is created twice", table.name));
+            self.say(
+                place,
+                format!("the schema creates the table {} twice", table.name),
+            );
         }
         made.tables.push(table);
     }
@@ -154,7 +157,7 @@ impl<'a> File<'a, '_> {
         let entries = match self.root.find("values") {
             None => &[][..],
             Some(node) => node.entries().unwrap_or_else(|| {
-                let message = format!("values is a mapping, not {}", node.describe());
+                let message = format!("values must be a mapping, not {}", node.describe());
                 self.out.add(&node.place, message, None);
                 &[]
             }),
@@ -209,7 +212,7 @@ impl<'a> File<'a, '_> {
                 Some("row") => Per::Row,
                 _ => {
                     let place = entry.value.nearest("per").place.clone();
-                    self.say(&place, "per is row or operation");
+                    self.say(&place, "per must be row or operation");
                     return None;
                 }
             };
@@ -270,7 +273,7 @@ impl<'a> File<'a, '_> {
     /// Converts `words: [a, b]` to the function of that name.
     fn words(&mut self, node: &'a Node, by: Option<&'a Node>) -> Option<Expr> {
         let Raw::List(items) = &node.raw else {
-            let message = format!("words is a list, not {}", node.describe());
+            let message = format!("words must be a list, not {}", node.describe());
             self.say(&node.place, message);
             return None;
         };
@@ -323,7 +326,10 @@ impl<'a> File<'a, '_> {
             return Vec::new();
         };
         let Some(entries) = node.entries().filter(|entries| !entries.is_empty()) else {
-            let message = format!("statements is a mapping of names, not {}", node.describe());
+            let message = format!(
+                "statements must be a mapping of names, not {}",
+                node.describe()
+            );
             self.say(&node.place, message);
             return Vec::new();
         };

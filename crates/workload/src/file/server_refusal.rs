@@ -140,18 +140,19 @@ impl CompiledFile {
         if markers.len() != count {
             let made = markers.len();
             let message = format!(
-                "the server requires {count} values here, but {made} are \
-                                   generated"
+                "the server requires {count} values here, but the workload generates {made}"
             );
             return out.add(&written.place, message, None);
         }
         for (marker, takes) in markers.iter().zip(takes) {
             let Marker { name, typ, place } = marker;
             if !is_taken(takes, typ) {
-                let message =
-                    format!("the server requires {takes} here, but `{name}` is generated as {typ}");
-                let hint = "the table on the server has another column than the `schema` of this \
-                            file, or the value's `type:` is wrong";
+                let message = format!(
+                    "the server requires {takes} here, but the workload generates `{name}` as \
+                         {typ}"
+                );
+                let hint = "a column of the server's table differs from the `schema` of this file, \
+                     or the value's `type:` is wrong";
                 out.add(place, message, Some(hint.to_owned()));
             }
         }

@@ -83,16 +83,16 @@ pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong>
     let written: DistributionText =
         distribution::parse(&text).map_err(|message| Wrong::new(expr.at, message))?;
     let Some((first, last)) = written.range else {
-        let message = format!("`{}` needs a range, as in uniform(1..100)", expr.text);
+        let message = format!("`{}` requires a range, as in uniform(1..100)", expr.text);
         return Err(Wrong::new(expr.at, message));
     };
     if matches!(written.shape, Shape::Latest { .. }) {
-        let message = "latest is for choosing rows, not for values";
+        let message = "latest selects rows, and does not generate values";
         return Err(Wrong::new(expr.at, message).hint("zipf(1..100, 0.99)"));
     }
     if first < limits.0 || last > limits.1 {
         let message = format!(
-            "`{}` goes from {first} to {last}; allowed are {} to {}",
+            "`{}` goes from {first} to {last}; the allowed range is {} to {}",
             expr.text, limits.0, limits.1
         );
         return Err(Wrong::new(expr.at, message));

@@ -121,7 +121,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let markers = schema::markers(&plain).map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
         let message = format!(
-            "there are {} markers here, but {} can be distinguished",
+            "this statement has {} markers, but at most {} are possible",
             names.len(),
             markers.len()
         );
@@ -164,7 +164,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
 fn counts_differ(tokens: &[Token]) -> Option<String> {
     let (columns, values) = schema::insert_counts(tokens).filter(|(c, v)| c != v)?;
     Some(format!(
-        "there are {columns} columns here, but {values} values"
+        "this statement has {columns} columns, but {values} values"
     ))
 }
 
@@ -229,7 +229,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
         _ => {
             let message = format!("`{first}` is not SELECT, INSERT, UPDATE or DELETE");
             let hint = match first {
-                "begin" => Some("a list of statements under `cql` is sent as a batch"),
+                "begin" => Some("cassay sends a list of statements under `cql` as a batch"),
                 "create" => Some("statements that create tables belong in `schema`"),
                 _ => None,
             };
@@ -240,7 +240,7 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
         && end + 1 < tokens.len()
     {
         let message = "a second statement begins here".to_owned();
-        let hint = "a list of statements under `cql` is sent as a batch".to_owned();
+        let hint = "cassay sends a list of statements under `cql` as a batch".to_owned();
         return Err((tokens[end + 1].at, message, Some(hint)));
     }
     if let Some((at, message, hint)) = strange_keyspace(tokens, keyspace) {
@@ -258,8 +258,8 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
         _ => {
             let before = before.to_uppercase();
             let message = match place {
-                Some(_) => format!("no table's name follows on {before}"),
-                None => format!("there is no {before}, which precedes the name of a table"),
+                Some(_) => format!("no table name follows {before}"),
+                None => format!("{before}, which precedes the table name, is missing"),
             };
             Err((0, message, None))
         }
@@ -386,7 +386,8 @@ impl Binder<'_> {
         };
         match value.generator(&typ, rows) {
             Ok(generate) if generate.may_be_missing() && self.is_of_key(marker) => {
-                let message = format!("no column of the primary key may be missing, as :{name} is");
+                let message =
+                    format!("no column of the primary key may be missing, but :{name} is missing");
                 self.wrong(at, message, Some("remove `missing`".to_owned()));
             }
             Ok(generate) => {
@@ -454,7 +455,7 @@ impl Binder<'_> {
             Marker::Column(name) => name,
             Marker::Unknown => {
                 let message = "the text does not determine the type of this marker".to_owned();
-                let hint = "state it at the value: {is: …, type: int}".to_owned();
+                let hint = "set it at the value: {is: …, type: int}".to_owned();
                 self.wrong(at, message, Some(hint));
                 return None;
             }

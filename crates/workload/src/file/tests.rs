@@ -220,7 +220,7 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     spec.mix = vec![("wirte".to_owned(), 1.0)];
     let mistakes = compile_file("w.yaml", SMALL, &spec, &no_files).unwrap_err().to_string();
     assert!(
-        mistakes.contains("the study's mix:1:1: there is no statement `wirte`"),
+        mistakes.contains("the study's mix:1:1: statement `wirte` does not exist"),
         "{mistakes}"
     );
     assert!(mistakes.contains("the study's params.w:1:1"), "{mistakes}");
@@ -259,23 +259,23 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)",
         "UPDATE t SET v = :v WHERE a = :a",
-        "8:30: this UPDATE does not state which row it affects: b missing from the key\n  hint: b \
+        "8:30: this UPDATE does not select which row it affects: b missing from the key\n  hint: b \
          = :b",
     ),
     (
         "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)",
         "INSERT INTO t (b, v) VALUES (:b, :v)",
-        "8:24: this INSERT does not state which row it affects: a missing from the key",
+        "8:24: this INSERT does not select which row it affects: a missing from the key",
     ),
     (
         "a: row",
         "a: rwo",
-        "4:6: there is no function `rwo` for values",
+        "4:6: function `rwo` for values does not exist",
     ),
     (
         "a: row",
         "a: uniform(1..9",
-        "4:13: the parenthesis that opens here is not closed",
+        "4:13: the parenthesis that opens here is unterminated",
     ),
     (
         "a: row",
@@ -301,7 +301,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "uniform(1..9)",
         "text(3)",
-        "5:6: `text(3)` makes no values of type int (column t.b)",
+        "5:6: `text(3)` generates no values of type int (column t.b)",
     ),
     (
         "uniform(1..9)",
@@ -322,7 +322,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "text(20)",
         "{is: text(20), per: rwo}",
-        "6:26: per is row or operation",
+        "6:26: per must be row or operation",
     ),
     (
         "text(20)",
@@ -356,27 +356,27 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "load: write",
         "load: wirte",
-        "10:7: there is no statement `wirte`\n  hint: did you mean `write`?",
+        "10:7: statement `wirte` does not exist\n  hint: did you mean `write`?",
     ),
     (
         "load: write",
         "load: read",
-        "10:7: read: the load stage writes, but this one reads",
+        "10:7: read: the load stage writes, but this statement reads",
     ),
     (
         "load: write\n",
         "",
-        "10:9: reads are compared with the writes of `load`, but there is no `load`",
+        "10:9: cassay compares reads with the writes of `load`, but the file has no `load`",
     ),
     (
         "verify: read",
         "verify: raed",
-        "11:9: there is no statement `raed`",
+        "11:9: statement `raed` does not exist",
     ),
     (
         "verify: read",
         "mix: {raed: 1}",
-        "11:7: there is no statement `raed`",
+        "11:7: statement `raed` does not exist",
     ),
     (
         "verify: read",
@@ -386,7 +386,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "verify: read",
         "mix: {read: 0}",
-        "11:13: the weights sum up to 0",
+        "11:13: the weights add up to 0",
     ),
     (
         "verify: read",
@@ -468,7 +468,7 @@ fn counters_are_in_batches_of_their_own() {
         (
             format!("{writes}, {writes}"),
             "batch: {kind: counter}",
-            "holds only counters",
+            "contains only counters",
         ),
         (
             format!("{counts}, {counts}"),
@@ -514,7 +514,11 @@ fn options_that_do_not_fit_their_statement_are_refused() {
         ),
         (write, "page_size: 5", "only a SELECT has pages"),
         (write, "batch: {kind: loged}", "did you mean `logged`?"),
-        (write, "batch: {size: 100k}", "allowed are 1 to 65535"),
+        (
+            write,
+            "batch: {size: 100k}",
+            "the allowed range is 1 to 65535",
+        ),
         (
             write,
             "idempotent: perhaps",

@@ -44,7 +44,7 @@ impl<'a> File<'a, '_> {
             items.iter().map(|item| item.text().and_then(whole_number)).collect();
         let made = sizes.and_then(|sizes| Groups::new(&sizes));
         if made.is_none() {
-            let message = "the sizes of groups are a list of whole numbers from 1";
+            let message = "the sizes of groups must be a list of whole numbers from 1";
             let hint = "groups: [1, 1, 3, 20] are four groups, of 25 rows together".to_owned();
             self.out.add(&node.place, message, Some(hint));
         }
@@ -61,7 +61,7 @@ impl<'a> File<'a, '_> {
         if found.is_none() {
             self.say(
                 &share.place,
-                "missing is the share of rows without the value, from 0 to 1",
+                "missing must be the share of rows without the value, from 0 to 1",
             );
         }
         found
@@ -74,7 +74,7 @@ impl<'a> File<'a, '_> {
         };
         let found = number.text().and_then(whole_number).filter(|n| *n > 0);
         if found.is_none() {
-            let message = format!("{key} is a whole number from 1");
+            let message = format!("{key} must be a whole number from 1");
             self.say(&number.place, message);
         }
         found.map(Some)

@@ -27,7 +27,7 @@ impl<'a> File<'a, '_> {
             let reads = named.iter().any(|named| named.parts[0].verb == Verb::Select);
             if !reads && self.out.is_empty() {
                 let place = Place::default();
-                let hint = "add a SELECT, and name it under `verify` to have rows checked";
+                let hint = "add a SELECT, and name it under `verify`, so that cassay checks rows";
                 let message = "the workload does not read, so no read checks its writes";
                 self.out.add(&place, message, Some(hint.to_owned()));
             }
@@ -36,8 +36,9 @@ impl<'a> File<'a, '_> {
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
         if self.root.find("load").is_none() && !self.is_misspelt("load") {
-            let message = "reads are compared with the writes of `load`, but there is no `load`";
-            let hint = "add `load: write`, or leave `verify` out, which disables the check";
+            let message =
+                "cassay compares reads with the writes of `load`, but the file has no `load`";
+            let hint = "add `load: write`, or omit `verify`, which disables the check";
             self.out.add(&node.place, message, Some(hint.to_owned()));
             return None;
         }
@@ -53,8 +54,8 @@ impl<'a> File<'a, '_> {
         match judged {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
-                let message = format!("{} cannot be checked: {message}", named[index].name);
-                let hint = "change that, or leave `verify` out, which disables the check";
+                let message = format!("cassay cannot check {}: {message}", named[index].name);
+                let hint = "change that, or omit `verify`, which disables the check";
                 self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
@@ -62,9 +63,9 @@ impl<'a> File<'a, '_> {
     }
 }
 
-const SAME_KEY: &str = "two rows may have the same primary key; make a column of it `row`, \
-                        `hash`, `uuid` or a text of 16 characters, or two of them row(divide=n) \
-                        and row(modulo=n)";
+const SAME_KEY: &str = "two rows may have the same primary key: make one of its columns `row`, \
+     `hash`, `uuid` or a text of 16 characters, or two of its columns row(divide=n) and \
+     row(modulo=n)";
 
 /// Returns the values that the load stage writes to the columns of the read.
 fn expected(
@@ -87,7 +88,7 @@ fn expected(
         let asked = written(read, name);
         let Some((bind, bound)) = asked.filter(|(bind, _)| bind.is_equal) else {
             return Err(format!(
-                "its WHERE needs {name} = :value, for the whole primary key"
+                "its WHERE requires {name} = :value, for the whole primary key"
             ));
         };
         let same = loads.iter().filter_map(|load| written(load, name));
@@ -114,9 +115,7 @@ fn expected(
         match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
-                return Err(format!(
-                    "the server puts the elements of {name} in an order"
-                ));
+                return Err(format!("the server sorts the elements of {name}"));
             }
             Some(CqlType::Counter) => return Err(format!("{name} counts all operations")),
             Some(_) => {}
@@ -160,13 +159,13 @@ fn shared(
     if groups.is_some() {
         return Err(format!(
             "{name} is static, and rows of one partition write it differently; give its value the \
-             `groups` of the partition key, so that they share it"
+             `groups` of the partition key, so that these rows share it"
         ));
     }
     let divide = divided.map_or("n".to_owned(), |divide| divide.to_string());
     Err(format!(
-        "{name} is static, and rows of one partition write it differently; give its value \
-         `divide: {divide}`, so that they share it"
+        "{name} is static, and rows of one partition write it differently; give its value `divide: \
+         {divide}`, so that these rows share it"
     ))
 }
 

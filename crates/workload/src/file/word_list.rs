@@ -19,13 +19,16 @@ pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
         .map(|word| literal::bytes(word, typ))
         .collect::<Result<Vec<_>, _>>()?;
     if words.is_empty() {
-        return Err(Wrong::new(expr.at, "there are no words to choose from"));
+        return Err(Wrong::new(
+            expr.at,
+            "the list contains no words to choose from",
+        ));
     }
     let words = match (named[1], named[0]) {
         (None, _) => words,
         (Some(shares), None) => repeated(words, shares)?,
         (Some(_), Some(by)) => {
-            let message = "words are chosen by a distribution or by shares, not by both";
+            let message = "choose words by a distribution or by shares, not by both";
             return Err(Wrong::new(by.at, message));
         }
     };
@@ -68,7 +71,7 @@ fn choice(by: Option<&Expr>, count: u64) -> Result<Sampler, Wrong> {
     };
     if written.range.is_some() || matches!(written.shape, Shape::Latest { .. }) {
         let at = by.map_or(0, |by| by.at);
-        let message = "words are chosen by a distribution without a range";
+        let message = "choose words by a distribution without a range";
         return Err(Wrong::new(at, message).hint("uniform, zipf, zipf(1.2) or sequence"));
     }
     Ok(Sampler::new(written, (0, count - 1), None))

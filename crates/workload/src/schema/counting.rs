@@ -56,7 +56,7 @@ impl Statement {
         } else if !is_word(0, "select") {
             return None;
         } else if numbers().any(|number| is_word(number, "in")) {
-            "has IN, of which the server counts each partition"
+            "has IN, for which the server counts each partition"
         } else if numbers().any(is_call) || numbers().any(|number| is_word(number, "group")) {
             "has an aggregate, whose pages the server counts"
         } else {
@@ -75,7 +75,7 @@ impl Program {
         tables.dedup();
         if tables.len() > TABLES_MAX {
             return Some(format!(
-                "it has {} tables, more than {TABLES_MAX}",
+                "the workload has {} tables, more than {TABLES_MAX}",
                 tables.len()
             ));
         }
@@ -85,7 +85,7 @@ impl Program {
             .find(|(keyspace, _)| *keyspace != self.keyspace);
         if let Some((keyspace, _)) = other {
             return Some(format!(
-                "it uses the keyspace {keyspace} in addition to {}",
+                "the workload uses the keyspace {keyspace} in addition to {}",
                 self.keyspace
             ));
         }

@@ -66,7 +66,7 @@ fn faults_say_what_and_where() {
     for (cql, message, at) in [
         (
             "CREATE TABLE t (k nint PRIMARY KEY)",
-            "nint is not a type",
+            "nint is not a CQL type",
             "nint",
         ),
         (
@@ -77,11 +77,11 @@ fn faults_say_what_and_where() {
         ("CREATE TABLE t (k int, k int)", "occurs twice", "k int)"),
         ("CREATE TABLE t (k int)", "has no PRIMARY KEY", ""),
         ("CREATE TABLE t (k 'x", "does not end", "'x"),
-        ("CREATE TABLE t (k list int)", "`<` is expected", "int)"),
-        ("CREATE TABLE (k int)", "a name is expected", "(k"),
+        ("CREATE TABLE t (k list int)", "expected `<`", "int)"),
+        ("CREATE TABLE (k int)", "expected a name", "(k"),
         (
             "CREATE TABLE t (v vector<int, 0>, k int)",
-            "not a dimension",
+            "not a vector dimension",
             ">, k",
         ),
         ("CREATE TABLE t (/* k int)", "does not end", "/*"),

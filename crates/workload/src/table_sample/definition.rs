@@ -46,7 +46,7 @@ impl TableSample {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
         let mut text = format!(
-            "# Only reads {}.{}. cassay made this file from the table's schema.\nkeyspace: \
+            "# Only reads {}.{}. cassay wrote this file from the table's schema.\nkeyspace: \
              {}\ncsv: {}\nschema:\n",
             self.keyspace,
             self.table,

@@ -25,7 +25,7 @@ pub fn table_outline(
         .map(|(kind, _)| Problem {
             path: vec!["mix".to_owned(), kind.clone()],
             message: format!(
-                "a table that is read as it is has no kind of operation \"{kind}\"; it has {}",
+                "an existing table has no kind of operation \"{kind}\"; it has {}",
                 OUTLINE_KINDS.join(", ")
             ),
             hint: yaml::did_you_mean(kind, OUTLINE_KINDS),

@@ -176,9 +176,9 @@ impl Builder<'_> {
     fn text(&self, squeeze: f64, is_checked: bool) -> String {
         let sample = self.sample;
         let mut text = format!(
-            "# Makes a table like {}.{}: with its columns, sizes of partitions and values, and\n# \
-             compression, but none of its values. cassay made it from a sample.\nkeyspace: \
-             {}\nschema:\n",
+            "# Creates a table like {}.{}, with the same columns, partition and value sizes, \
+             and\n# compression, but none of its values. cassay derived it from a \
+             sample.\nkeyspace: {}\nschema:\n",
             sample.keyspace,
             sample.table,
             quoted(&sample.keyspace)
@@ -320,8 +320,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns true if a column is the one that makes all partitions different, which is the first
-    /// suitable column.
+    /// Returns true if a column distinguishes all partitions. That is the first suitable column.
     fn is_carrier(&self, at: usize) -> bool {
         let key = self.sample.partition_key();
         let can = |column: &&usize| unique(&self.cells(**column), &self.types[**column]).is_some();
@@ -389,7 +388,7 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
 }
 
 /// Returns the share of chunks of rows that remains after compression with LZ4. Cells of a row are
-/// `[int length][bytes]`. The first `without` cells are left out.
+/// `[int length][bytes]`. The first `without` cells are omitted.
 fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
     let (mut before, mut after, mut count) = (0, 0, 0);

@@ -292,7 +292,7 @@ fn an_iot_read_accepts_only_newest_rows_of_its_partition() {
     assert_eq!(check(&mut main, unwritten, &[]), Check::Unknown);
 }
 
-/// A partition of cql-tabular with 12 loaded rows. A read requests the first ones in the order of
+/// A partition of cql-tabular with 12 loaded rows. A read requests the first rows in the order of
 /// their text: 0, 1, 10, 11, 2, …
 #[test]
 fn a_skipped_row_of_a_partition_is_missing_disorder_is_wrong() {

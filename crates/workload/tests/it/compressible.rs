@@ -61,7 +61,7 @@ fn compressible_values_are_verified_as_random_ones_are() {
             let operation = verify.begin(n);
             let right = row(&program, &written(&program, Stage::Load, operation.key));
             let mut broken = right.clone();
-            // The last byte belongs to the compressible ones.
+            // The last byte belongs to the compressible bytes.
             let last = broken.last_mut().and_then(Option::as_mut).and_then(|cell| cell.last_mut());
             *last.expect("a value") ^= 1;
             assert_eq!(check(&mut verify, operation, &[right]), Check::Right);

@@ -55,9 +55,9 @@ fn all_mistakes_are_reported_together() {
             mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you
                 mean write?)
             mix.read: the weight of read is -1; it must be 0 or more
-            mix.write: write is weighed twice
-            rows: 0 rows; there must be 1 to 4611686018427387904 (state the number of rows to
-                load)
+            mix.write: write has two weights
+            rows: 0 rows; the number must be from 1 to 4611686018427387904 (set the number of
+                rows to load)
             params.columns: columns is -1; it must be a whole number from 1 to 1000
             params.column_size: column_size is "big"; it must be a whole number from 1 to
                 1000000
@@ -74,8 +74,8 @@ fn an_unknown_workload_is_reported_with_all_other_mistakes() {
     check(
         &spec_with("standart1", &[], &[("raed", 1.0)]),
         expect![[r#"
-            use: no workload is named "standart1"; `cassay workload list` shows all workloads
-                (did you mean standard1?)
+            use: no workload has the name "standart1"; `cassay workload list` shows all
+                workloads (did you mean standard1?)
             mix.raed: standard1 has no kind of operation "raed"; it has write, read (did you
                 mean read?)
         "#]],
@@ -83,8 +83,8 @@ fn an_unknown_workload_is_reported_with_all_other_mistakes() {
     check(
         &spec("standart1"),
         expect![[r#"
-            use: no workload is named "standart1"; `cassay workload list` shows all workloads
-                (did you mean standard1?)
+            use: no workload has the name "standart1"; `cassay workload list` shows all
+                workloads (did you mean standard1?)
         "#]],
     );
 }
@@ -139,13 +139,13 @@ fn kv_states_its_limits() {
     .map(|(param, value)| mistakes(&spec_with("kv", &[(param, value)], &[])))
     .collect();
     expect![[r#"
-        params.value_size: value_size needs a range of sizes (write a number, or a
+        params.value_size: value_size requires a range of sizes (write a number, or a
             distribution with a range: uniform(100..2000))
-        params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000
-            (write a number, or a distribution with a range: uniform(100..2000))
-        params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to
+        params.value_size: value_size is 10 to 10 bytes; sizes must be from 32 to
             16000000 (write a number, or a distribution with a range: uniform(100..2000))
-        params.value_size: value_size cannot follow the latest row (write a number, or a
+        params.value_size: value_size is 100 to 20000000 bytes; sizes must be from 32 to
+            16000000 (write a number, or a distribution with a range: uniform(100..2000))
+        params.value_size: value_size cannot use latest (write a number, or a
             distribution with a range: uniform(100..2000))
         params.compressible: compressible is "1.5"; it must be a number from 0 to 1
         params.compressible: compressible is "half"; it must be a number from 0 to 1
@@ -156,7 +156,8 @@ fn kv_states_its_limits() {
             gaussian, exponential, zipf(theta) or latest(theta), with an optional range
             first: uniform(100..2000)
         params.distribution: "5..1" ends before it begins
-        params.distribution: "uniform(1..2, 3)": uniform has no number besides its range
+        params.distribution: "uniform(1..2, 3)": uniform takes no number besides its
+            range
         params.distribution: "gaussian(1..2, 0)": 0 must be above 0
         params.distribution: "zipf(1..2, 1, 2)" has too many arguments for zipf; write
             fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
@@ -180,7 +181,7 @@ fn a_data_centre_has_one_factor_and_some_data_centre_a_copy() {
     check(
         &spec,
         expect![[r#"
-        replication: no data centre has a copy; at least one needs a factor
+        replication: no data centre has a copy; at least one data centre needs a factor
         replication.dc1: data centre dc1 has two factors
     "#]],
     );
@@ -191,7 +192,7 @@ fn weights_must_not_all_be_0() {
     check(
         &spec_with("kv", &[], &[("read", 0.0)]),
         expect![[r#"
-        mix: the weights sum up to 0; some kind needs a weight above 0
+        mix: the weights add up to 0; at least one kind needs a weight above 0
     "#]],
     );
 }

@@ -63,7 +63,7 @@ fn a_search_climbs_bisects_and_holds() {
     let expected = expect![[r#"
         20000 pass, 40000 pass, 80000 pass, 160000 fail, 113137 fail, 95137 fail,
         87241 pass, 91103 fail, 89151 pass, 90122 fail, hold 89151 pass, hold 89151 pass
-        89,151 op/s is the most with a p99 within 10 ms, held twice;
+        89,151 op/s is the highest load with a p99 within 10 ms, held twice;
         at 90,122 op/s p99 was 10.1 ms
     "#]];
     expected.assert_eq(&path(&peak(20_000, 1_000_000), &SERVER));
@@ -74,13 +74,13 @@ fn a_search_goes_down_from_a_start_too_high_and_says_its_end() {
     let expected = expect![[r#"
         160000 fail, 80000 pass, 113137 fail, 95137 fail, 87241 pass, 91103 fail,
         89151 pass, 90122 fail, hold 89151 pass, hold 89151 pass
-        89,151 op/s is the most with a p99 within 10 ms, held twice;
+        89,151 op/s is the highest load with a p99 within 10 ms, held twice;
         at 90,122 op/s p99 was 10.1 ms
     "#]];
     expected.assert_eq(&path(&peak(160_000, 1_000_000), &SERVER));
     let expected = expect![[r#"
         6400000 fail, 3200000 fail, 1600000 fail, 800000 fail, 400000 fail, 200000 fail
-        none at or above 200,000 op/s has a p99 within 10 ms;
+        no load at or above 200,000 op/s has a p99 within 10 ms;
         at 200,000 op/s p99 was 1,000 ms
     "#]];
     expected.assert_eq(&path(&peak(6_400_000, 10_000_000), &SERVER));
@@ -120,8 +120,8 @@ fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
             }
             Next::Answer(answer) => {
                 let words = answer.words();
-                let range = "the most with a p99 within 10 ms is between 8,000 and 12,608 op/s: 4 \
-                             of 14 trials had it; at";
+                let range = "the highest load with a p99 within 10 ms is between 8,000 and 12,608 \
+                     op/s: 4 of 14 trials met it; at";
                 assert!(words.starts_with(range), "{words}");
                 assert!(words.contains("p99 was 11.6 ms"), "{words}");
                 break;
@@ -139,7 +139,7 @@ fn a_latency_target_is_found_to_the_thread() {
     let expected = expect![[r#"
         10 pass, 20 pass, 40 pass, 80 pass, 160 fail, 113 fail,
         95 fail, 87 fail, 83 fail, 81 fail
-        80 threads is the most with a median within 10 ms;
+        80 threads is the highest load with a median within 10 ms;
         at 81 threads the median was 10.1 ms
     "#]];
     expected.assert_eq(&path(&target(10), &CALM));
@@ -149,7 +149,7 @@ fn a_latency_target_is_found_to_the_thread() {
     };
     let expected = expect![[r#"
         5 fail, 2 fail, 1 fail
-        none at or above 1 thread has a median within 10 ms;
+        no load at or above 1 thread has a median within 10 ms;
         at 1 thread the median was 40.0 ms
     "#]];
     expected.assert_eq(&path(&target(5), &slow));
@@ -164,7 +164,7 @@ fn a_share_of_what_was_found_is_measured_once() {
     };
     let expected = expect![[r#"
         80 pass, 81 fail, 56 expected
-        80 threads is the most with a median within 10 ms;
+        80 threads is the highest load with a median within 10 ms;
         at 81 threads the median was 10.1 ms
     "#]];
     expected.assert_eq(&path(&search, &CALM));
@@ -233,7 +233,7 @@ fn pending_compactions_have_a_limit_where_one_is_said() {
     };
     assert_eq!(bound.judge(Some(&pending(Some(5.0)))), BoundCheck::Yes);
     assert_eq!(bound.judge(Some(&pending(None))), BoundCheck::Yes);
-    let over = BoundCheck::No("6 compactions were pending at the end, over 5".to_owned());
+    let over = BoundCheck::No("6 compactions were pending at the end, more than 5".to_owned());
     assert_eq!(bound.judge(Some(&pending(Some(6.0)))), over);
 }
 

@@ -190,7 +190,7 @@ pub fn window_length(seconds: f64, least: f64) -> Statement {
     )
 }
 
-/// V12: the number of successes, and the one that p99 needs.
+/// V12: the number of successes, and the number that p99 requires.
 pub fn successes(number: u64, least: f64) -> Statement {
     let words = format!(
         "{} values (p99 needs {})",

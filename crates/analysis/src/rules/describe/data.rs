@@ -43,7 +43,7 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
         none_allowed(Quantity::WrongReads, checks.wrong, !source.is_strange),
     ];
     if checks.resurrected > 0 {
-        words += &format!(", {} deleted and there again", checks.resurrected);
+        words += &format!(", {} deleted but present again", checks.resurrected);
         let resurrected = checks.resurrected;
         measured.push(none_allowed(
             Quantity::ResurrectedReads,
@@ -52,17 +52,16 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
         ));
     }
     if source.is_doubtful && checks.wrong > 0 {
-        words += ". Another tool, seed or length of values may have written the rows that were \
-                  there: give the command line that wrote them, or compare nothing (--set \
-                  verify.reads=none)";
+        words += ". Another tool, seed or length of values may have written the existing rows: use \
+             the command line that wrote them, or compare no reads (--set verify.reads=none)";
     }
     Statement { words, measured }
 }
 
-/// Reads found no row although the study says that rows exist.
+/// Reads found no row although the study states that rows exist.
 pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement {
     let words = format!(
-        "{} of {} reads found no row although the study says that rows exist ({}; limit {})",
+        "{} of {} reads found no row although the study states that rows exist ({}; limit {})",
         found.nothing,
         found.reads,
         percent(share),
@@ -82,7 +81,7 @@ pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Stateme
         (
             Quantity::ResurrectedRows,
             checks.resurrected,
-            "deleted and there again",
+            "deleted but present again",
         ),
         (Quantity::WrongRows, checks.wrong, "wrong"),
         (Quantity::LowCounters, checks.too_low, "counters too low"),
@@ -92,7 +91,7 @@ pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Stateme
     let found = || counts.iter().filter(|(_, count, _)| *count > 0);
     let names: Vec<String> = found().map(|(_, count, name)| format!("{count} {name}")).collect();
     let names = if names.is_empty() {
-        "every acknowledged write is there".to_owned()
+        "every acknowledged write exists".to_owned()
     } else {
         names.join(", ")
     };
@@ -130,7 +129,8 @@ fn row_count(quantity: Quantity, count: u64, limit: Option<f64>) -> Measurement 
 /// Says that some of the lost writes were acknowledged too long before a fault.
 pub fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
     format!(
-        " ({} not allowed, since acknowledged outside of the {} s before a failure; {} allowed){}",
+        " ({} not allowed, because the server acknowledged them outside the {} s before a failure; \
+         {} allowed){}",
         by.unexplained,
         by.within_s,
         lost.saturating_sub(by.unexplained),
@@ -140,7 +140,7 @@ pub fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
 
 /// Says when the oldest lost write was acknowledged, if that is known.
 pub fn oldest(by: LostWritesByAckTime) -> String {
-    let words = |at_s: f64| format!("; the oldest was acknowledged by {at_s:.1} s");
+    let words = |at_s: f64| format!("; the server acknowledged the oldest by {at_s:.1} s");
     by.oldest_s.map_or_else(String::new, words)
 }
 

@@ -54,8 +54,8 @@ pub fn start_late(client: &ClientSeen, limits: &Limits) -> Statement {
 pub fn measuring_clock_moved(client: &str, (at_s, by_s): (f64, f64)) -> Statement {
     Statement::with(
         format!(
-            "the clock by which {client} measures, or that of this machine, moved by {by_s:+.3} s \
-             at {at_s:.1} s: a clock jumped, or a machine stood still"
+            "the clock with which {client} measures, or the clock of this machine, moved by \
+             {by_s:+.3} s at {at_s:.1} s: a clock jumped, or a machine stood still"
         ),
         Measurement::new(Quantity::ClockStep, by_s).at(client),
     )

@@ -38,7 +38,7 @@ pub struct CeilingUse {
     pub is_steady: bool,
 }
 
-/// V3: throughput as a share of the lowest ceiling. `is_doubtful` says that the ceilings do not
+/// V3: throughput as a share of the lowest ceiling. `is_doubtful` states that the ceilings do not
 /// agree on the answer.
 pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> Statement {
     let &CeilingUse {
@@ -52,11 +52,11 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     let measured = match (count, is_steady) {
         (1, _) => format!("its ceiling of {lowest:.0} op/s, measured once"),
         (count, true) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} ({highest:.0} the highest)"
+            "its ceiling of {lowest:.0} op/s, the lowest of {count} (highest: {highest:.0})"
         ),
         (count, false) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} that differ {spread:.1} times \
-             ({highest:.0} the highest; at most {:.1} times)",
+            "its ceiling of {lowest:.0} op/s, the lowest of {count}, which differ by a factor of \
+             {spread:.1} (highest: {highest:.0}; limit {:.1})",
             limits.ceiling_spread
         ),
     };
@@ -72,7 +72,7 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
         statement.measured.push(spread.warning_at(limits.ceiling_spread));
     }
     if is_doubtful {
-        statement.and(": such a ceiling cannot be trusted, so the client may be the limit")
+        statement.and(": such a ceiling is unreliable, so the client may be the limit")
     } else {
         statement
     }
@@ -83,7 +83,7 @@ pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     let longest = Measurement::new(Quantity::StallLongest, stall_s);
     Statement::with(
         format!(
-            "for {stall_s:.2} s at the longest (limit {:.2} s)",
+            "for at most {stall_s:.2} s at a time (limit {:.2} s)",
             limits_s[0]
         ),
         longest.within(limits_s),
@@ -95,7 +95,7 @@ pub fn all_stalls(stalled_s: f64, window_s: f64, limits_s: [f64; 2]) -> Statemen
     let stalled = Measurement::new(Quantity::Stalled, stalled_s);
     Statement::with(
         format!(
-            "for {stalled_s:.2} s of {window_s:.0} s in all (limit {:.2} s)",
+            "for {stalled_s:.2} s of {window_s:.0} s in total (limit {:.2} s)",
             limits_s[0]
         ),
         stalled.within(limits_s),
@@ -107,7 +107,7 @@ pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
     let looked = if has_timers {
         ""
     } else {
-        "; the delays of timers are unknown"
+        "; timer delays are unknown"
     };
     Statement {
         words: format!("the load generator itself stalled {}{looked}", stalls.words),
@@ -144,7 +144,7 @@ pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Stateme
 /// V18: time in which some task waited for other programs, of the share in which one waited.
 pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "some task waited for other programs {} of the time (limit {}; for a CPU {})",
+        "at least one task waited for other programs {} of the time (limit {}; for a CPU {})",
         percent(for_others),
         percent(limits[0]),
         percent(waited)
@@ -156,10 +156,13 @@ pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement
 /// V18: time in which a disk was busy for others, and in which some task waited for a disk.
 pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement {
     let waited = waited.map_or_else(String::new, |io| {
-        format!(" (some task waited for a disk {} of the time)", percent(io))
+        format!(
+            " (at least one task waited for a disk {} of the time)",
+            percent(io)
+        )
     });
     let words = format!(
-        "a disk was busy for others {} of the time (limit {}){waited}",
+        "a disk was busy for other programs {} of the time (limit {}){waited}",
         percent(share),
         percent(limit)
     );
@@ -190,7 +193,7 @@ pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
 pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     let silence = longest_silence(quiet_s, limit_s);
     silence.and(&format!(
-        ": {seconds} seconds had one at least half as long"
+        ": {seconds} seconds had a gap at least half as long"
     ))
 }
 
@@ -202,8 +205,8 @@ pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     };
     Statement::with(
         format!(
-            "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} \
-             s); a longer window shows how often that happens"
+            "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} s); \
+             a longer window shows how often this happens"
         ),
         Measurement::new(Quantity::QuietLongest, quiet_s).warning_at(limit_s),
     )

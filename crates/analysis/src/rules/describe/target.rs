@@ -19,7 +19,7 @@ pub fn counts_of_kind(kind: &str, server: u64, client: u64, limits: [f64; 2]) ->
 pub fn server_counts(kinds: Statement, counts: &ServerCounts, limit: f64) -> Statement {
     Statement {
         words: format!(
-            "the server counted {} (limit {}, {} uncertain left out; from {})",
+            "the server counted {} (limit {}, {} uncertain omitted; from {})",
             kinds.words,
             percent(limit),
             counts.uncertain,
@@ -74,7 +74,7 @@ pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     let what = if quantity == Quantity::NodeStopped {
         "its process was stopped (state T)"
     } else {
-        "threads waited within the kernel (state D), as for a disk that does not answer or a \
+        "threads waited in the kernel (state D), for example for a disk that does not answer or a \
          frozen file system"
     };
     let [from_s, to_s] = [period.from_s, period.to_s].map(|s| format!("{s:.0} s"));
@@ -96,15 +96,15 @@ pub fn fault(kind: &str, result: &str) -> Statement {
 
 /// V15: parts of the record are missing.
 pub fn not_on_record(parts: &[String]) -> Statement {
-    format!("not on record: {}", parts.join(", ")).into()
+    format!("not recorded: {}", parts.join(", ")).into()
 }
 
 /// V16: the size of the data compared with the memory of a node.
 pub fn data_per_memory(ratio: f64) -> Statement {
     let what = if ratio < 1.0 {
-        "the node can cache all of it"
+        "the node can cache all data"
     } else {
-        "the node cannot cache all of it"
+        "the node cannot cache all data"
     };
     Statement::with(
         format!("the data is {ratio:.2} times the memory of a node: {what}"),

@@ -128,7 +128,8 @@ fn a_curve_by_itself_is_compared_with_nothing() {
     let found = read_all(&points);
     assert_eq!(found.best, Err(NoBest::OnlyOne));
     let said = found.sentences().join(" ");
-    let only = "Only Amdahl's law could be fitted: the Universal Scalability Law needs more points";
+    let only = "Only Amdahl's law fits the number of points: the Universal Scalability Law needs \
+         more points";
     assert!(said.contains(only), "{said}");
 }
 
@@ -162,7 +163,7 @@ fn an_interval_that_nothing_ends_has_no_upper_end() {
     assert!(!said.contains("NaN"), "{said}");
 }
 
-/// N* of such points was 0, with 0 ÷ 0 op/s there, which made an unreadable record.
+/// N* of such points was 0, with 0 ÷ 0 op/s there, which resulted in an unreadable record.
 #[test]
 fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     let machine = MachineSize {
@@ -178,7 +179,7 @@ fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     assert_eq!(usl.peak, Some(Peak::First { threads: 1.0 }));
     let said = found.sentences().join(" ");
     assert!(
-        said.contains("falls from the first number of units on, which is 1"),
+        said.contains("falls from the first number of units, 1"),
         "{said}"
     );
 }

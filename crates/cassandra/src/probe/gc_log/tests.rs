@@ -212,7 +212,7 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
     assert_eq!(parse(&format!("[info][gc] {text}")), None, "it has no time");
 }
 
-/// Pauses in a log without wall times were left out.
+/// Pauses in a log without wall times were omitted.
 #[test]
 fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     let mut logs = Logs::new();

@@ -101,7 +101,7 @@ fn class(
     }))
 }
 
-/// Combines results: one mismatch makes a mismatch; otherwise one unknown makes an unknown.
+/// Combines results: any mismatch results in a mismatch. Otherwise, any unknown results in unknown.
 fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut told = Some(true);
     for one in each {

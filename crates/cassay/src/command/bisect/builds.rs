@@ -12,7 +12,7 @@ const REVISION: &str = "{revision}";
 /// A build: the partial study that selects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Its name.
+    /// Name of the build.
     pub name: String,
     /// A partial study, as YAML on one line.
     pub over: String,
@@ -56,12 +56,12 @@ pub fn read(text: &str) -> Result<Vec<Build>> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             !build.name.is_empty() && build.name.chars().all(is_plain),
-            "{:?} is not a name of a build: use letters, digits, '.', '_' and '-'",
+            "{:?} is not a valid build name: use letters, digits, '.', '_' and '-'",
             build.name
         );
         ensure!(
             builds[..at].iter().all(|other| other.name != build.name),
-            "two builds are called {}",
+            "two builds have the name {}",
             build.name
         );
     }
@@ -116,7 +116,7 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),
-            "{name}: {revision:?} is not a name of a revision: use letters, digits, '.', '_' and \
+            "{name}: {revision:?} is not a valid revision name: use letters, digits, '.', '_' and \
              '-'"
         );
         let build = over.replace(REVISION, revision);
@@ -164,13 +164,13 @@ mod tests {
     fn a_text_without_a_row_of_builds_is_refused_with_the_reason() {
         let refused = |text: &str| format!("{:#}", read(text).unwrap_err());
         assert!(refused("5.0.6").contains("at least two"));
-        assert!(refused("5.0.6,5.0.6").contains("two builds are called 5.0.6"));
+        assert!(refused("5.0.6,5.0.6").contains("two builds have the name 5.0.6"));
         assert!(refused("no-file.yaml").contains("is neither a file nor a list of versions"));
         let of = |text: &str| format!("{:#}", parse_file("b", text).unwrap_err());
         assert!(of("revisions: [a]\nbuild: {command: [make], home: x}\n").contains("{revision}"));
         assert!(
             of("revisions: ['--help']\nbuild: {command: ['{revision}'], home: x}\n")
-                .contains("is not a name of a revision")
+                .contains("is not a valid revision name")
         );
         assert!(of("text").contains("has no builds"));
     }

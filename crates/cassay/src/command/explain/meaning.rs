@@ -32,7 +32,7 @@ pub(super) struct Meaning {
     pub(super) name: String,
     /// Other names that find it.
     pub(super) also: Vec<String>,
-    /// The explanation.
+    /// Text of the explanation.
     pub(super) text: String,
     /// Additional texts, each with a label.
     pub(super) more: Vec<(String, String)>,

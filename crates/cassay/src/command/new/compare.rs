@@ -82,7 +82,7 @@ pub fn asks(place: &TargetChoice) -> String {
     } else {
         ""
     };
-    format!("What is compared? {}{key}", words.join(", "))
+    format!("Which setting? {}{key}", words.join(", "))
 }
 
 /// Returns the default answer to one of the questions about sides; empty if there is none.
@@ -111,19 +111,19 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
         Some(subject) if subject.places.contains(&place.word()) => {}
         None if is_key && *place == TargetChoice::Local => {}
         Some(subject) => bail!(
-            "`{word}` cannot be compared on {}\nhint: --target {}",
+            "cassay cannot compare `{word}` on {}\nhint: --target {}",
             place.word(),
             subject.places[0]
         ),
         None if is_key => bail!(
-            "`{word}` of cassandra.yaml is compared on nodes that cassay starts\nhint: --target \
-             local"
+            "cassay can compare `{word}` of cassandra.yaml only on nodes that it starts\nhint: \
+             --target local"
         ),
         None => {
             let all = SUBJECTS.iter().map(|one| one.word).chain(DEFAULT.names());
             // If no name is similar, the hint would list hundreds.
             let hint = near_name(word, all).unwrap_or_else(|| asks(place));
-            bail!("`{word}` cannot be compared\nhint: {hint}");
+            bail!("cassay cannot compare `{word}`\nhint: {hint}");
         }
     }
     let [one, other] = SIDES.map(|side| answers.get(side).map(String::as_str).unwrap_or_default());
@@ -157,8 +157,8 @@ pub fn derived(answers: &BTreeMap<&'static str, String>) -> Vec<(&'static str, S
         ""
     };
     let local = if is_stored {
-        "    # Cassandra flushes with LZ4 otherwise, regardless of the table's compressor.\n    \
-         yaml: {flush_compression: table}\n"
+        "    # Without this setting, Cassandra flushes with LZ4, regardless of the table's \
+         compressor.\n    yaml: {flush_compression: table}\n"
     } else {
         ""
     };

@@ -11,7 +11,7 @@ pub struct Template {
     pub name: &'static str,
     /// The question that the study answers.
     pub what: &'static str,
-    /// Text of the study. `<key>` stands for the answer to the question about that key. A line that
+    /// Text of the study. `<key>` represents the answer to the question about that key. A line that
     /// begins with `null|`, `local|`, `attach|` or several of these is only for these targets.
     pub text: &'static str,
     /// Questions in addition to the one about the target.
@@ -176,7 +176,7 @@ pub const TEMPLATES: &[Template] = &[
             ),
             ask(
                 "workload.keys.count",
-                "How many of its partitions to sample?",
+                "How many of its partitions should cassay sample?",
                 "10k",
             ),
             ask(
@@ -208,7 +208,7 @@ pub const TEMPLATES: &[Template] = &[
         questions: &[
             ask(
                 "capacity.ops_per_s",
-                "How many operations per second are needed?",
+                "How many operations per second must the cluster handle?",
                 "50k",
             ),
             ask("capacity.p99_ms", "Upper limit of p99 latency, ms?", "20"),

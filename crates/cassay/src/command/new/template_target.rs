@@ -24,7 +24,7 @@ impl TargetChoice {
             (_, Some(address)) if is_address(address) => {
                 Ok(TargetChoice::Attach(address.to_owned()))
             }
-            _ => Err("it is null, local or attach:HOST[:PORT]".to_owned()),
+            _ => Err("write null, local or attach:HOST[:PORT]".to_owned()),
         }
     }
 
@@ -40,15 +40,19 @@ impl TargetChoice {
     /// Returns the target section of a study with this name.
     pub fn section(&self, name: &str) -> String {
         match self {
-            TargetChoice::Null if name == "fault" => "\
-# A server inside cassay. It stops answering for 2 s of every 40 s: a planted fault.
-# `--target local` breaks real nodes instead.
+            TargetChoice::Null if name == "fault" => {
+                "# A server inside cassay. It stops answering \
+                 for 2 s of every 40 s: a deliberate fault.
+# `--target local` breaks real nodes \
+                 instead.
 target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
 "
-            .to_owned(),
-            TargetChoice::Null => "\
-# A server inside cassay that answers at once: it measures the instrument, and shows what a study
-# does before a cluster exists. `--target local` and `--target attach:HOST` run it elsewhere.
+                .to_owned()
+            }
+            TargetChoice::Null => "# A server inside cassay that answers at once. It measures \
+                 cassay itself, and shows what a study
+# does before a cluster exists. `--target \
+                 local` and `--target attach:HOST` run it elsewhere.
 target: {null: {}}
 "
             .to_owned(),
@@ -63,13 +67,16 @@ target:
                 if name == "fault" { 3 } else { 1 }
             ),
             TargetChoice::Attach(address) => format!(
-                "# Your cluster: cassay starts no nodes, and changes only what --allow names.
+                "# Your cluster: cassay starts no nodes, and changes only what --allow \
+                 names.
 target:
   attach:
     contact_points: ['{address}']
     # user: cassay
-    # password: {{secret: db}}   # and, on the command line: --secret db=file:PATH
-    # datacenter: dc1            # use only the nodes of this one
+    \
+                 # password: {{secret: db}}   # and, on the command line: --secret db=file:PATH
+    \
+                 # datacenter: dc1            # use only the nodes of this data centre
 "
             ),
         }
@@ -83,8 +90,9 @@ target:
             TargetChoice::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
             TargetChoice::Local => "keyspace: {replication: 1}\n".to_owned(),
             TargetChoice::Attach(_) => format!(
-                "# A separate keyspace, with the number of copies of your tables:
-# replication: {{dc1: 3}}
+                "# A separate keyspace, with the replication factor of your tables:
+# replication: \
+                 {{dc1: 3}}
 keyspace: {{name: {}, replication: 1}}
 ",
                 keyspace_name(name)

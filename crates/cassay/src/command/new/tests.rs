@@ -40,7 +40,7 @@ fn a_table_that_is_there_is_on_a_cluster_that_is_there() {
     assert!(own.takes(&own.usual_place()));
 }
 
-/// This includes the question about the target. Users who are asked more questions give up.
+/// This includes the question about the target. Users give up if a template asks more questions.
 #[test]
 fn a_template_asks_at_most_five_questions_and_uses_every_answer() {
     assert_eq!(TEMPLATES.len(), 8);
@@ -130,7 +130,7 @@ fn every_comparison_template_is_a_study_without_a_warning() {
             vec![("compare", "concurent_writes")],
             "did you mean `concurrent_writes`",
         ),
-        (&local, vec![("compare", "colour")], "What is compared?"),
+        (&local, vec![("compare", "colour")], "Which setting?"),
         (
             &local,
             vec![("compare", "heap"), ("baseline", "2GiB")],

@@ -66,8 +66,8 @@ pub(super) fn define_from_cluster(
             }
             Definition::Found(TableDescription { table, types, from }) => {
                 all.notes.push(format!(
-                    "{name} has no table_definition; cassay read the definition of {}.{} from \
-                     {from} and stores it with the run",
+                    "{name} has no table_definition, so cassay read the definition of {}.{} from \
+                     {from}, and stores it with the run",
                     undefined.keyspace, undefined.table,
                 ));
                 let whole = undefined.define(text, &table, &types, &from);
@@ -100,9 +100,7 @@ fn described(
     };
     let (keyspace, table) = (&undefined.keyspace, &undefined.table);
     let found = describe(&target, &dirs()?, keyspace, table, &mut |_| {});
-    found.with_context(|| {
-        format!("read the definition of {keyspace}.{table}, which {name} leaves out")
-    })
+    found.with_context(|| format!("read the definition of {keyspace}.{table}, which {name} omits"))
 }
 
 #[cfg(test)]

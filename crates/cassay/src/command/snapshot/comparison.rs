@@ -63,8 +63,8 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     }
     for (part, same) in &imported.left_out {
         data += &format!(
-            "  the part of {part} is omitted: {same} held the same ranges; rows that only {part} \
-             had are missing\n"
+            "  the export omits the part of {part}, because {same} held the same ranges: rows that \
+             only {part} had are missing\n"
         );
     }
     data += &text(&imported.comparison, "the export");

@@ -32,7 +32,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
         return Ok(study_errors::refuse(&prepared.mistakes, common.json));
     }
     if prepared.is_interrupted {
-        terminal::say("interrupted; the target is unchanged");
+        terminal::say("interrupted: cassay did not change the target");
         return Ok(Exit::Interrupted);
     }
     Ok(tell(&program, Some(&prepared), common))
@@ -73,12 +73,15 @@ fn tell(program: &Arc<Program>, prepared: Option<&PrepareResult>, common: &Commo
     }
     if let Some(prepared) = prepared {
         let place = if prepared.is_scratch {
-            format!("the keyspace {}, which is dropped again", prepared.keyspace)
+            format!(
+                "the keyspace {}, which cassay drops again",
+                prepared.keyspace
+            )
         } else {
-            format!("the keyspace {}, as it is there", prepared.keyspace)
+            format!("the existing keyspace {}", prepared.keyspace)
         };
         terminal::say(&format!(
-            "{} (Cassandra {}) has prepared all {} statements in {place}",
+            "{} (Cassandra {}) prepared all {} statements in {place}",
             prepared.node, prepared.version, prepared.statements_count
         ));
     }

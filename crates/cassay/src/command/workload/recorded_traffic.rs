@@ -27,7 +27,7 @@ fn hint(error: &query_log::ReadError) -> &'static str {
         query_log::ReadError::Nothing(_) => {
             "a full query log contains values (nodetool enablefullquerylog), an audit log does not"
         }
-        _ => "name the folder that `nodetool enablefullquerylog --path` or `audit_logs_dir` named",
+        _ => "use the folder of `nodetool enablefullquerylog --path` or of `audit_logs_dir`",
     }
 }
 
@@ -39,7 +39,7 @@ fn began(recording: &Recording) -> String {
 
 fn text(recording: &Recording) -> String {
     let mut text = format!(
-        "{} in {} from {}: {} op/s on average, at most {} in a second; {}\n",
+        "{} in {} from {}: {} op/s on average, at most {} in one second; {}\n",
         number::counted(recording.operations(), "operation"),
         number::about_duration(recording.seconds()),
         began(recording),

@@ -15,7 +15,7 @@ use workload::Twin;
 pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
     if let Some(to) = args.to.as_ref().filter(|to| to.exists()) {
         bail!(
-            "{} exists already\nhint: name another file, or remove it first",
+            "{} already exists\nhint: name another file, or remove it first",
             to.display()
         );
     }
@@ -85,7 +85,7 @@ fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
     }
     if let Some(to) = &args.to {
         terminal::say(&format!(
-            "{} is written; in a study: workload: {{file: {}}}, with the number of rows in data: \
+            "cassay wrote {}. In a study: workload: {{file: {}}}, with the number of rows in data: \
              {{load: {{operations: 1M}}}}",
             to.display(),
             to.file_name().unwrap_or_default().to_string_lossy()

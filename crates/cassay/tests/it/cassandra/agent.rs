@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Returns the settings of the agent of `node1` of the only cluster in a folder.
 pub fn settings(clusters: &Path) -> String {
-    let folders = std::fs::read_dir(clusters).expect("the folder of clusters");
+    let folders = std::fs::read_dir(clusters).expect("find the folder of clusters");
     let mut paths = folders.filter_map(Result::ok).map(|entry| entry.path());
     let cluster = paths.find(|path| path.join("node1/conf").is_dir()).expect("a cluster");
     let path = cluster.join("node1/conf/jolokia.properties");

@@ -43,7 +43,8 @@ struct Theirs<'a> {
     lab: &'a Lab,
     machines: Machines,
     node: Value,
-    /// Claim on its address. While the node is stopped, a cluster of another test could take it.
+    /// Claim on its address. While the node is stopped, a cluster of another test could use its
+    /// address.
     _place: UnixListener,
     _kept: Kept<'a>,
 }
@@ -148,7 +149,7 @@ impl<'a> Theirs<'a> {
 
 impl Drop for Theirs<'_> {
     fn drop(&mut self) {
-        // Its agent ends only the processes that it started itself, not later ones.
+        // Its agent ends only the processes that it started itself, not later processes.
         for pid in jvms(self.lab) {
             if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
@@ -164,7 +165,7 @@ fn place(node: &Value) -> UnixListener {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
-/// Quotes a word so that a shell takes it literally.
+/// Quotes a word so that a shell uses it literally.
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -146,7 +146,7 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
         .replace("RATE", "200");
     lab.write("study.yaml", &snappy);
     let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=others"]);
-    refused.says(&["native protocol v5, which it requires, has no compression by snappy"]);
+    refused.says(&["native protocol v5, which has no compression by snappy"]);
     // A server that is asked in an older version only answers with that.
     let mut frame = Vec::new();
     cql::request::startup(&mut frame, Version::V4, 0, None);

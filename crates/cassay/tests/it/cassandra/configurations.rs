@@ -108,7 +108,10 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     let mut other = to.clone();
     other.yaml.insert("num_tokens".into(), json!(4));
     let error = cluster.reconfigure(&other, Restarts::InTurn, say).unwrap_err().to_string();
-    assert!(error.starts_with("num_tokens cannot be changed"), "{error}");
+    assert!(
+        error.starts_with("cassay cannot change num_tokens"),
+        "{error}"
+    );
     // A setting that was not requested is not in effect.
     other = to.clone();
     other.yaml.insert("role_manager".into(), json!("never.heard.of.It"));
@@ -145,7 +148,7 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let mut cluster = kept_cluster::open(&dirs, None, say).unwrap();
     assert_all_hold(&cluster.observe().unwrap().proofs, 3);
     let error = kept_cluster::open(&dirs, None, say).unwrap_err().to_string();
-    assert!(error.contains("another command works on"), "{error}");
+    assert!(error.contains("another command is using"), "{error}");
     assert_eq!(
         cluster.reconfigure(&closed(periodic()), Restarts::InTurn, say).unwrap(),
         ["node1"]

@@ -60,7 +60,7 @@ fn after_ctrl_c_nothing_is_left_at_once() {
     run.interrupt();
     let said = run.end().ended_with(130);
     assert_nothing_is_left(&lab);
-    said.says(&["interrupted; all started processes are stopped"]);
+    said.says(&["interrupted: cassay stopped all processes that it started"]);
     let run = lab.run();
     assert_eq!(run.state, store::RunState::Interrupted);
     let logs = run.trial(0).unwrap().expect("the trial").logs_dir();

@@ -1,5 +1,5 @@
-//! Audits studies of two equal sides on real nodes: how often they are called different, and if one
-//! side is favoured.
+//! Audits studies of two equal sides on real nodes: how often cassay reports a difference, and
+//! whether it favours one side.
 
 use super::Kept;
 use crate::program::{Lab, command};

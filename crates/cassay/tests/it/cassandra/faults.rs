@@ -82,7 +82,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
     );
     let evidence = &paused.evidence;
     assert!(
-        evidence.contains("the kernel calls its process T"),
+        evidence.contains("the kernel reports its process as T"),
         "{evidence}"
     );
     // Requests in flight to the node timed out, and the other node answered.

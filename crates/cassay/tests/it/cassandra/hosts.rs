@@ -195,7 +195,9 @@ fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
     wait_until("a JVM", || !jvms(&lab).is_empty());
     let state = state(&lab).expect("a state");
     run.interrupt();
-    run.end().ended_with(130).says(&["all started processes are stopped"]);
+    run.end()
+        .ended_with(130)
+        .says(&["cassay stopped all processes that it started"]);
     assert_all_is_gone(&lab, &state);
 }
 

@@ -58,7 +58,7 @@ fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
     // Cleaning leaves running nodes alone.
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
-        .says(&["is running and is kept"]);
+        .says(&["cassay keeps the running cluster"]);
     cassay(&["target", "down"]).ended_with(0);
     assert_eq!(left(&machines, "db1"), (vec![], vec!["supply".to_owned()]));
 

@@ -139,7 +139,7 @@ mod long {
             return;
         }
         let lab = Lab::with(SCALE_UP);
-        // A short window next to other tests may be invalid. The results are recorded in any case.
+        // A short window next to other tests may be invalid. The run always records the results.
         lab.cassay(&["run", "study.yaml"]).measured(&lab);
         let findings = lab.run().findings.expect("findings");
         let findings = serde_json::to_value(findings).unwrap();

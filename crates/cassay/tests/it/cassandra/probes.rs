@@ -41,7 +41,7 @@ type Series = Vec<(u64, f64)>;
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
-    // Waits for new readings: earlier ones may still be queued.
+    // Waits for new readings: earlier readings may still be queued.
     let mut await_looks = |count: usize| {
         let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {
@@ -266,7 +266,7 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     let unseen = theirs.unseen(&every_probe()).join("\n");
     for what in [
         "jvm: heap",
-        "are read over CQL, from system_metrics and system_views",
+        "over CQL, from system_metrics and system_views",
         "gc_log: pauses",
     ] {
         assert!(unseen.contains(what), "{unseen}");

@@ -34,7 +34,7 @@ fn too_little_memory_is_refused_with_both_numbers() {
     said.says(&[
         "too little memory",
         "MiB are available",
-        "hint: a smaller heap",
+        "hint: use a smaller heap",
     ]);
     let said = lab.cassay(&["target", "up", "--heap", "64MiB"]).ended_with(1);
     said.says(&["64 MiB is too small"]);
@@ -55,10 +55,11 @@ fn a_taken_port_is_refused_with_its_holder() {
     let error = cluster::start(&Target::Local(spec), &dirs(&lab), &mut |_| ()).unwrap_err();
     drop(listener);
     let error = format!("{error:#}");
-    let holder = format!("is taken by process {}", std::process::id());
+    let holder = format!("process {}", std::process::id());
     for part in [
         "no free loopback address",
         &holder,
+        ") uses 127.",
         "hint: stop the programs that listen",
     ] {
         assert!(error.contains(part), "{part}: {error}");

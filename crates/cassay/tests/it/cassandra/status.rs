@@ -156,7 +156,7 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
     assert!((all - 1.0).abs() < 1e-9, "{now:#}");
 
     let said = lab.cassay(&["target", "status", "--keyspace", "nobodys"]).ended_with(1);
-    said.says(&["there is no keyspace nobodys; the keyspaces are: racks2"]);
+    said.says(&["keyspace nobodys does not exist; the keyspaces are: racks2"]);
     let table = lab.cassay(&["target", "status"]).ended_with(0);
     for part in ["State ", "Owns simple1", "\n  DN has ended "] {
         assert!(table.stdout.contains(part), "{part:?}: {table}");

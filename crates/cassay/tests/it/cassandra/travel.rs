@@ -109,7 +109,7 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
     assert_eq!(counted, is_countable.then_some(ROWS_COUNT as u64));
     lab.cassay(&["snapshot", "export", "full", "--to", to])
         .ended_with(1)
-        .says(&["already exists", "is not overwritten"]);
+        .says(&["already exists", "cassay does not overwrite it"]);
     lab.cassay(&["target", "down"]).ended_with(0);
 
     up(&lab, &["--like", to]);

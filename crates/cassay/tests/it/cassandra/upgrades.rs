@@ -48,7 +48,7 @@ faults:
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
-    let said = ["node2 was stopped", "1 of 2 nodes are Cassandra"];
+    let said = ["node2 was stopped", "1 of 2 nodes run Cassandra"];
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
 
@@ -63,9 +63,9 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     let evidence = &upgrade.evidence;
     // 4.1 writes the format of 4.0; the others have their own.
     let files = match lines()[1].name {
-        "4.1" => "no file was rewritten",
+        "4.1" => "the node rewrote no file",
         "5.0" => "of oa",
-        _ => "were rewritten: the node had",
+        _ => ": it had",
     };
     for said in said.iter().chain([&files]) {
         assert!(evidence.contains(said), "{said}: {evidence}");
@@ -119,8 +119,8 @@ mod long {
         let said = [
             "node1 was stopped",
             "node2 was stopped",
-            "2 of 2 nodes are Cassandra",
-            "they agree on the schema",
+            "2 of 2 nodes run Cassandra",
+            "the nodes agree on the schema",
         ];
         assert_upgrades(&upgraded("", 130), &said);
     }
@@ -166,12 +166,14 @@ faults:
             _ => "node2 and node3 compared",
         };
         let said = [
-            format!("its files from {from} are kept"),
-            format!("1 of 3 nodes are Cassandra {to}: node1 is {to}, node2 is {from}"),
+            format!("cassay saved its files from {from}"),
+            format!("1 of 3 nodes run Cassandra {to}: node1 is {to}, node2 is {from}"),
             format!("it runs {from} again, with its files from that release"),
             "node1 was repaired (".to_owned(),
             compared.to_owned(),
-            format!("node1 is {from}, node2 is {from}, node3 is {from}, they agree on the schema"),
+            format!(
+                "node1 is {from}, node2 is {from}, node3 is {from}, the nodes agree on the schema"
+            ),
         ];
         let places: Vec<Option<usize>> = said.iter().map(|words| evidence.rfind(words)).collect();
         let are_said = places.iter().all(Option::is_some);

@@ -67,7 +67,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     assert_eq!(rule(&trial, "V14")["result"], "pass", "{trial:#}");
     let clients = trial["clients"].as_array().map(Vec::len);
     assert_eq!(clients, Some(2), "{trial:#}");
-    said.says(&["metrics are read of 2 of 2 nodes"]);
+    said.says(&["cassay reads metrics of 2 of 2 nodes"]);
     let series = lines(lab, "probes/prometheus.ndjson");
     let is_of = |node: &str| series.iter().any(|one| one["place"] == node && one["value"] == 42.0);
     assert!(is_of("db-0") && is_of("db-1"), "{series:#?}");
@@ -88,7 +88,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     let findings = said.json();
     let seen = confirmed(&findings);
     assert!(
-        seen[1].contains("db-0 receives nothing from db-1"),
+        seen[1].contains("db-0 receives no packets from db-1"),
         "{seen:?}"
     );
     assert!(!said.stderr.contains("`probes.processes`"), "{said}");

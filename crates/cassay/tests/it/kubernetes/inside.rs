@@ -24,7 +24,7 @@ fn a_study_runs_within_the_cluster_and_comes_home() {
     said.says(&[
         "runs in the pod cassay-run-",
         "point: ",
-        "its results are in results",
+        "the results of the job are in results",
     ]);
     let findings = lab.cassay(&["show", "latest", "--json"]).ended_with(0).json();
     assert_eq!(findings["study"], "point", "{findings:#}");

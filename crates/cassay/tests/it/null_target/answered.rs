@@ -37,7 +37,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     let lab = Lab::with(&pair(FAR, repeat));
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     for part in [
-        "Blocks 4 to 12 run only until the primary comparison is answered",
+        "Blocks 4 to 12 run only until the primary comparison has an answer",
         "No run of this study has been finished yet",
         "6 to 24 trials",
         "block 4 of 3 to 12, if needed",
@@ -65,12 +65,12 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     assert_eq!(finished + skipped, 24);
     let after = format!("answered after {} of at most 12 blocks", finished / 2);
     assert!(answer.contains(&after), "{finished} trials: {answer}");
-    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
     // Adding blocks to an answered comparison is refused.
     let refused = lab.cassay(&["resume", "--more", "2"]).ended_with(1);
-    refused.says(&["has its answer", "cassay run study.yaml"]);
+    refused.says(&["ended with an answer", "cassay run study.yaml"]);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     assert!(plan.contains("By the run "), "{plan}");
 }
@@ -100,7 +100,7 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert_eq!(slugs(&run.plan.trials[..4]), slugs(&first));
     assert_eq!(lab.journaled("run_extended", None), 1);
     assert_eq!(lab.journaled("trial_finished", None), 12);
-    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
     let report = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(report.contains("anytime-valid"), "{report}");
 }
@@ -118,8 +118,8 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four are called
-/// different once in 150 times.
+/// Real studies, which take a quarter of an hour. Of forty at 3 %, more than four show a difference
+/// once in 150 times.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {

@@ -1,4 +1,4 @@
-//! Tests deleting runs: the list, the removed runs, and the kept ones.
+//! Tests deleting runs: the list, the removed runs, and the remaining runs.
 
 use super::POINT;
 use crate::program::Lab;

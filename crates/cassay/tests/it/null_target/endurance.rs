@@ -18,12 +18,12 @@ fn endured(drift: &str) -> (Value, String) {
     for part in ["(beside-1)", "(endurance)", "4 in flight, 24s"] {
         assert!(planned.stdout.contains(part), "{part}: {}", planned.stdout);
     }
-    let note = "not observed in this long run";
+    let note = "this long run does not observe these effects";
     assert!(planned.stderr.contains(note), "{}", planned.stderr);
     let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
     let shown = lab.cassay(&["show"]).stdout;
     assert!(
-        shown.contains("Drift from the window's begin to its end"),
+        shown.contains("Drift from the beginning to the end of the window"),
         "{shown}"
     );
     let answer = findings["answer"].as_array().expect("an answer");
@@ -38,7 +38,10 @@ fn rate(findings: &Value) -> &Value {
         (&trials[0]["role"], &trials[1]["role"]),
         (&"beside-1".into(), &"endurance".into())
     );
-    assert!(trials[0].get("endurance").is_none(), "of the long one only");
+    assert!(
+        trials[0].get("endurance").is_none(),
+        "of the long window only"
+    );
     let drifts = trials[1]["endurance"]["drifts"].as_array().expect("drifts");
     let rate = drifts.iter().find(|drift| drift["of"] == "ops_per_s");
     rate.expect("throughput drifts or does not")
@@ -66,7 +69,7 @@ fn a_capacity_that_falls_is_found_to_fall() {
         assert!(answer.starts_with("Throughput fell by"), "{answer}");
     }
     assert!(
-        answer.ends_with("No probe shows if anything grows."),
+        answer.ends_with("No probe shows whether a resource grows."),
         "{answer}"
     );
 }

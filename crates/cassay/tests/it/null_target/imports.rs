@@ -337,7 +337,11 @@ fn easy_stress_populates_and_then_runs_at_its_rate() {
     let words: Vec<&str> = line.split(' ').collect();
     for words in [vec!["run", "study.yaml"], [vec!["easy"], words].concat()] {
         let said = on_null(&lab, &[&words[..], &["--json"]].concat()).measured(&lab);
-        assert_eq!(times(&said, "options without effect here: -c"), 1, "{said}");
+        assert_eq!(
+            times(&said, "options without effect in cassay: -c"),
+            1,
+            "{said}"
+        );
         let trials = said.json()["trials"].clone();
         for (trial, name, operations) in [(0, "populate", 200), (1, "run", 2000)] {
             let trial = &trials[trial];
@@ -376,7 +380,7 @@ fn times(said: &Said, text: &str) -> usize {
 
 #[test]
 fn differences_of_an_import_are_listed_once_and_reported() {
-    const NOTE: &str = "`-graph` has no effect: the report has the graphs.";
+    const NOTE: &str = "`-graph` has no effect: the report contains the graphs.";
     let command = "write n=1000 no-warmup -rate threads=2 -graph file=x.html";
     let study = format!(
         "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{stress: '{command}'}}\n"

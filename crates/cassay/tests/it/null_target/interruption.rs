@@ -16,7 +16,7 @@ window: {warmup: 0s, measure: 1s}
 ";
 
 /// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
-/// plan's trials 1 and 2 are left out. Those of `fine` come after it.
+/// plan's trials 1 and 2 are omitted. Those of `fine` come after it.
 const ENDS_EARLY: &str = "\
 study: ladder
 question: Is what was left out left out again?
@@ -99,7 +99,7 @@ fn resumed(lab: &Lab, first: &Value) {
         starts.windows(2).all(|pair| pair[0] < pair[1]),
         "{starts:?}"
     );
-    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn ctrl_c_ends_with_130_and_resume_does_the_rest() {
     });
     let said = said.ended_with(130);
     said.says(&[
-        "interrupted; all started processes are stopped",
+        "interrupted: cassay stopped all processes that it started",
         "cassay resume",
     ]);
     assert_eq!(said.stdout, "", "there is no answer yet");
@@ -127,7 +127,7 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     resumed(&lab, &first);
 }
 
-/// The end of a ladder is on disk. A resume replays it: it does not run trials that were left out,
+/// The end of a ladder is on disk. A resume replays it: it does not run trials that were omitted,
 /// and does not report them as missing.
 #[test]
 fn a_ladder_that_ended_before_kill_9_stays_ended() {
@@ -141,7 +141,7 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
         assert_eq!(lab.journaled("trial_skipped", Some(left_out)), 2);
     }
     assert_eq!(lab.journaled("trial_started", Some(0)), 1);
-    lab.cassay(&["resume"]).ended_with(0).says(&["there are no trials to run"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
 }
 
 /// A run continues only with the plan on disk: a study with a different plan cannot be resumed, nor

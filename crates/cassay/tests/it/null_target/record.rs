@@ -417,10 +417,10 @@ fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     // The run is complete, and the added file is covered by its checksums.
     lab.cassay(&["show", "latest"]).ended_with(0);
     let again = lab.cassay(&["import", "latest", file]).ended_with(1);
-    again.says(&["was already imported"]);
+    again.says(&["cassay already imported"]);
     let other = lab.write("other.prom", "power_watts 417 1000\n");
     let other = lab.cassay(&["import", "latest", other.to_str().unwrap()]);
-    other.ended_with(1).says(&["they do not overlap"]);
+    other.ended_with(1).says(&["these times do not overlap"]);
     let trial = run.path.join("trials").join(&run.plan.trials[0].slug);
     let laid = trial.join("probes/prometheus-power.ndjson");
     std::fs::write(&laid, "").expect("it is there");

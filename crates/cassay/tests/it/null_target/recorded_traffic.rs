@@ -128,7 +128,7 @@ fn a_log_is_described_before_a_study_is_made_of_it() {
         "73 operations",
         "select-shop.users",
         "43.84 %",
-        "further page",
+        "another page",
     ] {
         assert!(said.stdout.contains(part), "{part}: {said}");
     }
@@ -140,7 +140,7 @@ fn a_log_is_described_before_a_study_is_made_of_it() {
     lab.cassay(&["workload", "recorded", "."]).ended_with(0);
     lab.cassay(&["workload", "recorded", "results"])
         .ended_with(1)
-        .says(&["cannot be read"]);
+        .says(&["cassay cannot read"]);
 }
 
 #[test]

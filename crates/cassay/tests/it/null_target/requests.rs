@@ -82,7 +82,7 @@ fn the_plan_records_effective_requests_and_a_report_shows_them() {
     ] {
         assert!(sent.contains(part), "{part}:\n{sent}");
     }
-    let counted = after("Outcomes of operations besides time\n");
+    let counted = after("Outcomes of operations\n");
     for part in ["Retries", "Speculative", "Pages"] {
         assert!(counted.contains(part), "{part}:\n{counted}");
     }

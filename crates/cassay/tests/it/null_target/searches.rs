@@ -31,7 +31,7 @@ fn a_search_measures_and_reports_its_points() {
     ));
     let planned = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     for part in [
-        "2 to 26. a point to be found",
+        "2 to 26. a point that the search finds",
         "verifies its result twice",
         "at most to 4",
     ] {

@@ -87,7 +87,7 @@ fn a_guard_ends_the_load_and_the_run_where_it_is_too_much() {
         "{SLOW}repeat: {{blocks: 3}}\nguard: {{p99_ms: 100}}\n"
     ));
     let run = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(3);
-    run.says(&["the guard ended the load", "took longer than 100 ms"]);
+    run.says(&["the guard stopped the load", "took longer than 100 ms"]);
     assert_eq!(run.json()["trials"].as_array().map(Vec::len), Some(1));
 }
 

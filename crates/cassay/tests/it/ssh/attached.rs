@@ -42,7 +42,7 @@ const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kil
 /// Message in its log when it is stopped.
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
-/// The node and its machine. Dropping this ends it.
+/// The node and its machine. Dropping this value ends the process.
 struct Theirs {
     machines: Machines,
     address: SocketAddr,
@@ -169,9 +169,9 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     let makes = "--allow=create=keyspace1";
     let run = theirs.cassay(&["run", "study.yaml", "--trust", makes]).ended_with(2);
     run.says(&[
-        "node-restart: the cluster was not started by cassay, and is not stopped and started",
+        "node-restart: cassay did not start the cluster, and does not stop and start it",
         "add --allow restart",
-        "node-pause: the cluster was not started by cassay, and is not controlled by signals",
+        "node-pause: cassay did not start the cluster, and sends no signals to it",
         "add --allow signal",
     ]);
     assert!(!theirs.machines.lab.path().join("results").exists());
@@ -185,8 +185,8 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
         ])
         .ended_with(0)
         .says(&[
-            "127.0.0.1 would be stopped by `",
-            "/node/stop 127.0.0.1` and started by `",
+            "cassay would stop 127.0.0.1 with `",
+            "/node/stop 127.0.0.1` and start it with `",
         ]);
     assert_eq!(theirs.starts(), 1);
     theirs.wait_until_left();
@@ -235,7 +235,7 @@ fn an_attached_node_is_observed_logged_and_always_comes_back() {
     let expected = format!("started\n{}", restarted.repeat(2));
     assert_eq!(fs::read_to_string(log).unwrap(), expected);
     run.says(&[&format!(
-        "127.0.0.1: it ran out of memory (its log: {MEMORY})"
+        "127.0.0.1: the node ran out of memory (its log: {MEMORY})"
     )]);
     theirs.wait_until_left();
 }
@@ -299,7 +299,7 @@ fn a_lost_machine_is_a_named_gap_and_earlier_data_is_kept() {
     };
     let same = rule(1, "V11");
     let detail = same["detail"].to_string();
-    let unseen = "cannot be judged: the readings of 127.0.0.1 on db1 are lost";
+    let unseen = "not judged: the readings of 127.0.0.1 on db1 are lost";
     assert!(detail.contains(unseen), "{said}");
     assert_eq!(same["result"], unseen_or_stolen(&detail), "{said}");
     let lost = "the logs of 127.0.0.1 on db1 are lost";

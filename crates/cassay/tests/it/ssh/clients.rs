@@ -1,6 +1,6 @@
 //! Tests clients of one load behind real sshds: together they do the same as one client. If a
-//! client or its connection fails, the verdict says which one and when, and no process remains
-//! there.
+//! client or its connection fails, the verdict names the client and the time, and no process
+//! remains there.
 
 use super::sshd::{Machines, TestMachine, missing};
 use crate::null_target::fleet::{at_a_rate, counts, lines, signal};
@@ -230,7 +230,7 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
     let stopped = Stopped::stop(session);
-    // Neither this side, which goes on, nor the session has closed the connection.
+    // Neither this side, which continues, nor the session has closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
     assert_lost(&said, "client2 (load2) has sent no message for", before_s);

@@ -283,7 +283,7 @@ impl Machines {
         command
     }
 
-    /// Runs `cassay topology show` with arguments. It asks each machine a few questions.
+    /// Runs `cassay topology show` with arguments. It sends each machine a few queries.
     pub fn show(&self, arguments: &[&str]) -> Said {
         let arguments = [&["topology", "show", "--json"], arguments].concat();
         Said::from_output(self.command(&arguments).output().unwrap())

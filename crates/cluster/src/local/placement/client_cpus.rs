@@ -61,25 +61,23 @@ impl Layout {
         let cpus = best.map(|at| beside[at].clone());
         let list = cpus.as_ref().map_or(String::new(), CpuSet::describe);
         let where_it_is = match (best, tells_l3(machine)) {
-            (Some(0), true) => "under an L3 that no node has",
+            (Some(0), true) => "under an L3 that no node uses",
             (Some(0), false) => {
-                "on a NUMA node that no node has; this machine does not report which cores share \
-                 an L3"
+                "on a NUMA node that no Cassandra node uses; this machine does not report which \
+                 cores share an L3"
             }
-            (Some(1), true) => {
-                "on cores that no node has; every L3 that may be used has a node under it"
-            }
+            (Some(1), true) => "on cores that no node uses; nodes use every available L3",
             (Some(1), false) => {
-                "on cores that no node has; this machine does not report which cores share an L3"
+                "on cores that no node uses; this machine does not report which cores share an L3"
             }
             _ if beside[1].is_empty() => {
                 "which are threads of cores that nodes run on: no core is free"
             }
-            _ => "some of them threads of cores that nodes run on: too few cores are free",
+            _ => "some of which are threads of cores that nodes run on: too few cores are free",
         };
         self.of_client = Some(match best {
             Some(_) => format!("the client runs on {list}, {where_it_is}"),
-            None => "nodes have every CPU, so the client competes with them".to_owned(),
+            None => "nodes use every CPU, so the client competes with them".to_owned(),
         });
         self.client = cpus.map(|cpus| in_turn(machine, &cpus));
     }

@@ -1,5 +1,5 @@
 //! Describes a plan in sentences about the study's nodes: locations, costs and warnings. The
-//! planner's remarks on guests, heaps and racks are left out.
+//! planner's remarks on guests, heaps and racks are omitted.
 
 use super::Placement;
 use measure::number::counted;
@@ -43,7 +43,7 @@ pub(super) fn plan_sentences(
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
         said.push(format!(
-            "no NUMA node had space for a part of {}, so it is on several",
+            "no NUMA node had space for a part of {}, so that part is on several",
             split.join(", ")
         ));
     }

@@ -72,10 +72,7 @@ fn a_one_core_node_leaves_a_core_and_reports_the_shared_l3() {
         "{node:?}"
     );
     let said = layout.of_client.unwrap();
-    assert!(
-        said.contains("every L3 that may be used has a node"),
-        "{said}"
-    );
+    assert!(said.contains("nodes use every available L3"), "{said}");
 }
 
 #[test]
@@ -205,7 +202,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
     );
     let error = format!("{:#}", Layout::plan(&all, &small()).unwrap_err());
     assert!(
-        error.contains("3 cores of this machine, but there are only 2 cores"),
+        error.contains("3 cores of this machine, but only 2 cores"),
         "{error}"
     );
 }
@@ -381,7 +378,7 @@ fn an_overcommit_factor_always_covers_the_request() {
     }
 }
 
-/// The reason said that memory is interleaved, but the kernel had to bind it.
+/// The reason stated that memory is interleaved, but the kernel had to bind it.
 #[test]
 fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {

@@ -112,7 +112,7 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "another user has made the role {} in {} while it started",
+        "another user created the role {} in {} during its start",
         strangers.join(", "),
         node.layout.name
     )
@@ -144,7 +144,12 @@ fn open(node: &LocalNode, access: &Access) -> Result<Session> {
 /// The node does not answer.
 pub(in crate::local) fn proof(node: &LocalNode) -> Result<Proof> {
     let class = Session::authenticator(node.cql_address(), ATTEMPT)
-        .with_context(|| format!("ask {} for the roles that may log in", node.layout.name))?
+        .with_context(|| {
+            format!(
+                "request the roles that may log in from {}",
+                node.layout.name
+            )
+        })?
         .unwrap_or_else(|| "none".to_string());
     let wanted = Authentication::Password.name();
     let holds = class.rsplit('.').next() == Some("PasswordAuthenticator");

@@ -112,7 +112,7 @@ fn a_setting_that_cassay_owns_is_refused_with_the_reason() {
     let error = check(yaml).unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
     assert_eq!(lines.len(), 3, "{error}");
-    assert!(error.contains("listen_address of cassandra.yaml cannot be set: every node"));
+    assert!(error.contains("you cannot set listen_address of cassandra.yaml: every node"));
     assert!(
         error.contains("num_tokens must be 1 to 1024, not 0"),
         "{error}"
@@ -196,7 +196,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     assert!(refused(&text, json!({"listen_address": "::1"})).contains("a separate address"));
     assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
     let foreign = "seed_provider:\n  - class_name: x\n";
-    assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("as cassay wrote it"));
+    assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("that cassay wrote"));
 }
 
 #[test]
@@ -235,7 +235,9 @@ fn tokens_that_make_no_ring_are_refused() {
         ..LocalSpec::default()
     };
     let refused = |tokens| check_tokens(&spec(tokens)).unwrap_err().to_string();
-    assert!(refused(vec![vec![1]]).contains("tokens for 1 node, but there should be 2 nodes"));
+    assert!(
+        refused(vec![vec![1]]).contains("tokens for 1 node, but should contain tokens for 2 nodes")
+    );
     assert!(refused(vec![vec![1], Vec::new()]).contains("node2 would have no token"));
     assert!(refused(vec![vec![1, 3], vec![2, 3]]).contains("the token 3 of node2"));
     assert!(refused(vec![vec![1], vec![i64::MIN]]).contains("reserved minimum"));

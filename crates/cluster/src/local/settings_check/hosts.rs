@@ -99,7 +99,7 @@ pub(super) fn host_proofs(
 ) -> Vec<Proof> {
     let facts = report.jvm.as_ref().map(|jvm| &jvm.facts);
     let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
-    let why = facts.map_or(NO_AGENT, |_| "VM.info does not contain it");
+    let why = facts.map_or(NO_AGENT, |_| "VM.info does not contain this value");
     let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
         node: node.to_string(),
         key: key.to_string(),

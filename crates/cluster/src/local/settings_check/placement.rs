@@ -70,7 +70,7 @@ pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     Ok(NodePlace {
         node: name.clone(),
         host: node.layout.host.clone(),
-        found: found.with_context(|| format!("ask for the place of {name}"))?,
+        found: found.with_context(|| format!("get the placement of {name}"))?,
     })
 }
 
@@ -98,11 +98,12 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
         Memory::Anywhere => {
             let wanted = format!("nodes {}", placement.reaches);
             let judged = reached(&found.memory_nodes, &placement.reaches);
-            let effect = Effect::from_comparison(judged, "the kernel does not report it");
+            let effect = Effect::from_comparison(judged, "the kernel does not report this");
             proofs.push(proof("topology memory", wanted, effect, STATUS));
         }
         Memory::Bound(nodes) => {
-            let why = "neither its group nor a policy contains it: this kernel has no numa_maps";
+            let why = "neither its control group nor a policy contains this: this kernel has no \
+                 numa_maps";
             let effect = Effect::from_comparison(bound(found, nodes), why);
             proofs.push(proof(
                 "topology memory",
@@ -126,7 +127,7 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
     proofs
 }
 
-/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` ones.
+/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` CPUs.
 /// The kernel may name more nodes than the machine has.
 fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
     let (shown, _) = judged(found, wanted);
@@ -134,7 +135,7 @@ fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, 
     (!found.is_empty()).then_some((shown, holds))
 }
 
-/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` ones.
+/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` CPUs.
 fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
         1 => format!("{cpus} for 1 thread"),
@@ -185,7 +186,7 @@ pub(super) fn placed_proofs(
     // A study's own option wins.
     if !options.iter().any(is_set) {
         let holds = counted.as_ref() == Some(&wanted);
-        let why = facts.map_or(NO_AGENT, |_| "the JVM does not report it");
+        let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this");
         proofs.push(Proof {
             node: node.to_owned(),
             key: "topology processors".to_owned(),

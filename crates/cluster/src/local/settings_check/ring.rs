@@ -48,7 +48,7 @@ fn effect(node: &LocalNode, all: &[LocalNode]) -> Effect {
     };
     let list = |at: usize| answers.get(at).cloned().flatten();
     let (Some(Value::Array(down)), Some(Value::Array(live))) = (list(0), list(1)) else {
-        return Effect::NotShown("its JVM does not list them".to_owned());
+        return Effect::NotShown("its JVM does not report them".to_owned());
     };
     compare(&down, &live, all)
 }

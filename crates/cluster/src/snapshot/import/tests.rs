@@ -137,7 +137,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     // It has the same size and bytes as the file, but is refused because it is a link.
     std::fs::write(&secret, "x").unwrap();
     symlink(&secret, &path).unwrap();
-    assert!(why().contains("links in it are not followed"), "{}", why());
+    assert!(why().contains("cassay follows no links in it"), "{}", why());
     std::fs::remove_file(&path).unwrap();
     rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     assert!(why().contains("is not a file"), "{}", why());
@@ -147,7 +147,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     let table = between.path().join("node1/t");
     std::fs::rename(&table, outside.path().join("t")).unwrap();
     symlink(outside.path().join("t"), &table).unwrap();
-    assert!(why().contains("links in it are not followed"), "{}", why());
+    assert!(why().contains("cassay follows no links in it"), "{}", why());
 }
 
 #[test]

@@ -23,7 +23,7 @@ use std::path::Path;
 const HEAD_BYTES: usize = 4096;
 
 /// Default columns: the CPU that the machine was promised and received, its memory, its adapters
-/// and its network. They leave out the many groups of the hypervisor itself.
+/// and its network. They omit the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",
@@ -75,7 +75,7 @@ struct Column {
 }
 
 /// Reads the columns of an `esxtop -b` file that match one of `columns` (pieces between `*`, in
-/// their order). If it is empty, reads the usual ones.
+/// their order). If it is empty, reads the usual columns.
 ///
 /// # Errors
 /// The file cannot be read, is not of this format, has a line that differs from the others, or no
@@ -176,7 +176,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
     let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
         let shown: String = first.chars().take(40).collect();
         format!(
-            "is not the output of `esxtop -b`: the first line begins with {shown:?} instead of \
+            "is not the output of `esxtop -b`: its first line begins with {shown:?} instead of \
              \"(PDH-CSV 4.0)\""
         )
     })?;
@@ -184,7 +184,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
     match minutes.map(str::parse) {
         // No time zone differs from UTC by more than a day.
         Some(Ok(minutes)) if (-1440..=1440).contains(&minutes) => Ok(minutes),
-        _ => bail!("{first:?} does not end with the minutes that UTC is ahead, as `(0)` does"),
+        _ => bail!("{first:?} does not end with the offset from UTC in minutes, such as `(0)`"),
     }
 }
 
@@ -200,8 +200,8 @@ fn time(text: &str, form: TimeForm) -> Result<u64> {
     };
     let local = DateTime::strptime(format, trimmed).with_context(|| {
         format!(
-            "{text:?} is not a time like 05/15/2018 02:13:06; hint: if a spreadsheet saved this \
-             file, import the one that the tool wrote"
+            "{text:?} is not a time such as 05/15/2018 02:13:06; hint: if a spreadsheet saved this \
+             file, import the file that the tool wrote"
         )
     })?;
     let at = TimeZone::UTC.to_timestamp(local).context("the time is out of range")?;
@@ -238,8 +238,8 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
         "none of its {} columns is {}; the first are {:?}",
         names.len() - 1,
         if usual {
-            "one that is usually needed; hint: name those that you need, in the language of the \
-             file: --column '\\cpu(*)\\%', or `columns` in a study"
+            "a common one; hint: name the required columns, in the language of the file: --column \
+             '\\cpu(*)\\%', or `columns` in a study"
                 .to_string()
         } else {
             format!("called {}", wanted.join(" or "))

@@ -24,8 +24,8 @@ const MACHINE: &str = "cassay records CPU, memory, disks and network of the node
 macro_rules! table_command {
     ($separator:literal) => {
         concat!(
-            "if its first column has seconds since 1970, this command makes a file that can be \
-             imported: awk -F'",
+            "if its first column has seconds since 1970, this command creates a file that cassay \
+             can import: awk -F'",
             $separator,
             "' '{gsub(/\"/, \"\")} NR==1 {split($0, name, FS); next} {for (i=2; i<=NF; i++) \
              {sub(/,/, \".\", $i); gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \"table_%s %s \
@@ -35,29 +35,27 @@ macro_rules! table_command {
 }
 
 /// Command that turns an answer of Prometheus's HTTP API into samples.
-const PROMETHEUS: &str = "this command makes a file that can be imported: `jq -r \
-                          '.data.result[] | (.metric.__name__ // \"query\") as $n | (.metric | \
-                          del(.__name__) | to_entries | map(.key + \"=\" + (.value | @json)) | \
-                          join(\",\")) as $l | .values[] | \"\\($n){\\($l)} \\(.[1]) \\(.[0] \
-                          * 1000 | floor)\"' FILE > samples.prom`";
+const PROMETHEUS: &str = "this command creates a file that cassay can import: `jq -r \
+     '.data.result[] | (.metric.__name__ // \"query\") as $n | (.metric | del(.__name__) | \
+     to_entries | map(.key + \"=\" + (.value | @json)) | join(\",\")) as $l | .values[] | \
+     \"\\($n){\\($l)} \\(.[1]) \\(.[0] * 1000 | floor)\"' FILE > samples.prom`";
 
 /// Command that turns VictoriaMetrics's export into samples.
-const VICTORIA: &str = "this command makes a file that can be imported: `jq -r \
-                        '(.metric.__name__ // \"query\") as $n | (.metric | del(.__name__) | \
-                        to_entries | map(.key + \"=\" + (.value | @json)) | join(\",\")) as $l | \
-                        [.values, .timestamps] | transpose[] | \"\\($n){\\($l)} \\(.[0]) \
-                        \\(.[1])\"' FILE > samples.prom`";
+const VICTORIA: &str = "this command creates a file that cassay can import: `jq -r \
+     '(.metric.__name__ // \"query\") as $n | (.metric | del(.__name__) | to_entries | map(.key + \
+     \"=\" + (.value | @json)) | join(\",\")) as $l | [.values, .timestamps] | transpose[] | \
+     \"\\($n){\\($l)} \\(.[0]) \\(.[1])\"' FILE > samples.prom`";
 
 /// Command that turns Graphite's JSON into samples.
-const GRAPHITE: &str = "this command makes a file that can be imported: jq -r '.[] | (.target | \
-                        gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != \
-                        null) | \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
+const GRAPHITE: &str = "this command creates a file that cassay can import: jq -r '.[] | (.target \
+     | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
+     \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
 
 /// One format: a row of [`FORMATS`].
 struct Format {
     is: fn(&Head<'_>) -> bool,
     called: &'static str,
-    /// Way to a file that can be read, with `FILE` in place of the path.
+    /// Way to a file that can be read, with `FILE` instead of the path.
     way: &'static str,
 }
 
@@ -110,28 +108,28 @@ const FORMATS: &[Format] = &[
     },
     Format {
         is: |head| matches!(head.bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]),
-        called: "a text in UTF-16, as Windows writes it",
-        way: "`iconv -f UTF-16 -t UTF-8 FILE > utf8.csv` makes a text in UTF-8",
+        called: "UTF-16 text, as Windows writes it",
+        way: "`iconv -f UTF-16 -t UTF-8 FILE > utf8.csv` converts it to UTF-8",
     },
     Format {
         is: |head| matches!(head.bytes, [0x96, 0xD5, ..] | [0xD5, 0x96, ..]),
         called: "a binary file of sar",
-        way: "`LC_ALL=C sadf -d -U FILE -- -u` writes a table of it, with seconds since 1970",
+        way: "`LC_ALL=C sadf -d -U FILE -- -u` writes it as a table with seconds since 1970",
     },
     Format {
         is: |head| head.is_json() && head.has("\"resultType\":\"vector\""),
-        called: "an answer of Prometheus's HTTP API with one point of time",
-        way: "ask for a range: `curl -sG HOST:9090/api/v1/query_range -d query=up -d start=BEGIN \
-              -d end=END -d step=5`, with times in seconds since 1970",
+        called: "a response of Prometheus's HTTP API with a single point in time",
+        way: "request a range: `curl -sG HOST:9090/api/v1/query_range -d query=up -d start=BEGIN \
+             -d end=END -d step=5`, with times in seconds since 1970",
     },
     Format {
         is: |head| head.is_json() && head.has("\"resultType\""),
-        called: "an answer of Prometheus's HTTP API, in JSON",
+        called: "a JSON response of Prometheus's HTTP API",
         way: PROMETHEUS,
     },
     Format {
         is: |head| head.is_json() && head.has("\"__name__\""),
-        called: "an export of samples in JSON lines, as VictoriaMetrics has it",
+        called: "an export of samples as JSON lines, as VictoriaMetrics writes it",
         way: VICTORIA,
     },
     Format {
@@ -161,8 +159,9 @@ const FORMATS: &[Format] = &[
     },
     Format {
         is: |head| head.begins(&["\"(PDH-TSV", "(PDH-TSV"]),
-        called: "a table of Windows's performance counters with tabs",
-        way: "`relog FILE -f CSV -o counters.csv`, on Windows, makes a file that can be imported",
+        called: "a table of Windows performance counters, separated by tabs",
+        way: "`relog FILE -f CSV -o counters.csv`, on Windows, creates a file that cassay can \
+             import",
     },
     Format {
         is: |head| head.begins(&["AAA,", "ZZZZ,"]),
@@ -214,11 +213,10 @@ const FORMATS: &[Format] = &[
     Format {
         is: |head| head.begins(&["# hostname;interval;timestamp"]),
         called: "a table of `sadf -d`",
-        way: "this command makes a file that can be imported, if it was written with `-U` (seconds \
-              since 1970): awk -F';' '/^#/ {split($0, name, FS); next} {for (i=4; i<=NF; i++) \
-              {sub(/,/, \".\", $i); if ($i ~ /^[0-9.]+$/) {n = name[i]; \
-              gsub(/[^A-Za-z0-9_]/, \"_\", n); printf \"sar_%s %s %.0f\\n\", n, $i, $3*1000}}}' \
-              FILE > samples.prom",
+        way: "if `-U` wrote the times (seconds since 1970), this command creates a file that \
+             cassay can import: awk -F';' '/^#/ {split($0, name, FS); next} {for (i=4; i<=NF; i++) \
+             {sub(/,/, \".\", $i); if ($i ~ /^[0-9.]+$/) {n = name[i]; gsub(/[^A-Za-z0-9_]/, \
+             \"_\", n); printf \"sar_%s %s %.0f\\n\", n, $i, $3*1000}}}' FILE > samples.prom",
     },
     Format {
         is: |head| {
@@ -316,11 +314,11 @@ mod tests {
         ("{\"sysstat\": {\"hosts\": []}}", "JSON of sar"),
         (
             "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\"}}",
-            "HTTP API, in JSON",
+            "a JSON response of Prometheus's HTTP API",
         ),
         (
             "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\"}}",
-            "one point of time",
+            "a single point in time",
         ),
         (
             "{\"metric\":{\"__name__\":\"up\"},\"values\":[1]}",

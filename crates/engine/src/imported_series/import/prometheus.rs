@@ -4,8 +4,8 @@
 //! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
 //! parse, so a broken file would become an empty chart.
 //!
-//! Counters become rates, because only their growth gives information about a run. The reader
-//! leaves out the buckets of histograms unless the user selects them.
+//! Counters become rates, because only their growth gives information about a run. The reader omits
+//! the buckets of histograms unless the user selects them.
 
 mod sample;
 
@@ -68,9 +68,9 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
         "{}: {}",
         path.display(),
         if metrics.is_empty() {
-            "it contains no sample, or only one of each counter".to_string()
+            "the file contains no sample, or only one sample of each counter".to_string()
         } else {
-            format!("no metric is called {}", metrics.join(" or "))
+            format!("no metric has the name {}", metrics.join(" or "))
         }
     );
     Ok(series)
@@ -113,7 +113,7 @@ fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
             files.push(path);
         }
     }
-    ensure!(!files.is_empty(), "{} has no file", folder.display());
+    ensure!(!files.is_empty(), "{} contains no file", folder.display());
     files.sort();
     Ok(files)
 }
@@ -149,7 +149,7 @@ impl SeriesInProgress {
         Ok(())
     }
 
-    /// Adds the samples of a file, line by line, and keeps only the selected ones. It reads the
+    /// Adds the samples of a file, line by line, and keeps only the selected samples. It reads the
     /// file twice, because the kind of a metric and the unit of its times may come after the
     /// metric.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {
@@ -180,8 +180,8 @@ impl SeriesInProgress {
         };
         let unix_ns = sample.unix_ns.or(age).with_context(|| {
             format!(
-                "{} has no time; hint: put each scrape into a separate file in one folder, whose \
-                 times are then used, or name the endpoint itself",
+                "{} has no time; hint: write each scrape to a separate file in one folder, so that \
+                 cassay uses the times of the files, or name the endpoint itself",
                 sample.name
             )
         })?;
@@ -222,8 +222,8 @@ impl SeriesInProgress {
     }
 }
 
-/// Returns the growth per second between each two points, at the time of the later one. It leaves
-/// out pairs in which a counter restarted.
+/// Returns the growth per second between each two points, at the time of the later one. It omits
+/// pairs in which a counter restarted.
 fn rates(points: &[Point]) -> Vec<Point> {
     let rate = |pair: &[Point]| {
         let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;
@@ -426,12 +426,12 @@ latency_seconds_sum 1.5 2000
     fn a_broken_line_is_refused_with_its_number() {
         for (text, words) in [
             ("a 1 1\nb\n", "line 2: has a name and no value"),
-            ("a{x=\"1\" 1\n", "line 1: its labels have no end"),
+            ("a{x=\"1\" 1\n", "line 1: its labels are unterminated"),
             ("a{x=1} 1\n", "the label \"x\" is not quoted"),
             ("a{x} 1\n", "the label \"x\" has no value"),
             ("a{=\"1\"} 1\n", "has no name"),
-            ("a{x=\"1} 1\n", "a quoted text has no end"),
-            ("a{x=\"\\t\"} 1\n", "\\t is not an escape"),
+            ("a{x=\"1} 1\n", "a quoted text is unterminated"),
+            ("a{x=\"\\t\"} 1\n", "\\t is not a valid escape"),
             ("a many\n", "a is \"many\", which is not a number"),
             ("a 1 2 3\n", "\"3\" is superfluous"),
             ("a 1 -5\n", "-5 is not a time since 1970"),
@@ -462,7 +462,7 @@ latency_seconds_sum 1.5 2000
         assert_eq!(seen[0].3, [(15000, 1.0), (15000, 1.0)]);
         assert_eq!(seen[1].3, [(20000, 0.5)]);
         let error = read_prometheus(folder.path(), &["none".to_string()]).unwrap_err();
-        assert!(error.to_string().contains("no metric is called none"));
+        assert!(error.to_string().contains("no metric has the name none"));
         std::fs::write(folder.path().join("3.prom"), "x y z\n").unwrap();
         let error = format!("{:#}", read_prometheus(folder.path(), &[]).unwrap_err());
         assert!(error.contains("3.prom: line 1: x is \"y\""), "{error}");

@@ -37,10 +37,10 @@ impl Scrape {
     /// The address is not a plain HTTP address.
     pub fn new(url: &str, metrics: &[String]) -> Result<Scrape> {
         let rest = url.strip_prefix("http://").with_context(|| {
-            format!("the endpoint {url} must begin with http://, since others are not supported")
+            format!("the endpoint {url} must begin with http://: cassay supports no other scheme")
         })?;
         let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        ensure!(!place.is_empty(), "the end point {url} names no host");
+        ensure!(!place.is_empty(), "the endpoint {url} has no host");
         ensure!(
             !place.contains('@'),
             "the endpoint {url} has a password in its address, where other users can read it"
@@ -84,7 +84,7 @@ impl Scrape {
         let mut response =
             self.agent.get(&self.url).header("Accept", "text/plain;version=0.0.4").call()?;
         let status = response.status();
-        ensure!(status == 200, "it answered with status {status}");
+        ensure!(status == 200, "the endpoint answered with status {status}");
         let body = response.body_mut().with_config().limit(SCRAPE_BYTES_MAX);
         Ok(body.read_to_string()?)
     }
@@ -93,8 +93,8 @@ impl Scrape {
         let described = Exposition::parse(text)?.described(&self.place, &self.filter);
         ensure!(
             described.len() <= SERIES_COUNT_MAX,
-            "it has {} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name the series \
-             that you need",
+            "the endpoint has {} series, more than the maximum of {SERIES_COUNT_MAX}; hint: name \
+             the required series",
             described.len()
         );
         let mut counters = HashMap::new();
@@ -241,7 +241,7 @@ mod tests {
     fn only_plain_http_without_a_password_is_asked() {
         for (url, words) in [
             ("https://127.0.0.1/metrics", "must begin with http://"),
-            ("http:///metrics", "names no host"),
+            ("http:///metrics", "has no host"),
             ("http://me:secret@127.0.0.1/metrics", "has a password"),
         ] {
             let error = Scrape::new(url, &[]).err().unwrap().to_string();

@@ -6,12 +6,12 @@ use cluster::DataUse;
 /// Returns the reasons why rows could not be loaded: causes first, because the client's errors
 /// follow from them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
-    let what = format!("of {count} rows not all could be loaded: {errors}");
+    let what = format!("cassay could not load all of {count} rows: {errors}");
     if !causes.is_empty() {
         return format!("{}; so {what}", causes.join("; "));
     }
     if errors.contains("shutting down") {
-        return format!("{what}; a node shuts down, and its log has the reason");
+        return format!("{what}. A node shuts down, and its log contains the reason");
     }
     let is_slow = [
         "timeout",
@@ -24,16 +24,16 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     .any(|word| errors.contains(word));
     if !is_slow {
         return format!(
-            "{what}; the server refuses the requests, and its message describes the \
-                        necessary change"
+            "{what}. The server refuses the requests, and its message describes the necessary \
+             change"
         );
     }
-    format!("{what}; a lower load or a longer `client.timeout` may help")
+    format!("{what}. A lower load or a longer `client.timeout` may help")
 }
 
 /// Returns the nodes' progress towards `bytes` each; 1 is the goal.
 pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
-    ensure!(!data.is_empty(), "the nodes' data is out of sight");
+    ensure!(!data.is_empty(), "cassay cannot see the nodes' data");
     let sum: u64 = data.iter().map(|one| one.live_bytes).sum();
     Ok(sum as f64 / data.len() as f64 / bytes as f64)
 }
@@ -47,7 +47,7 @@ pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
     let all: Option<Vec<f64>> = data.iter().map(full).collect();
     let all = all
         .filter(|all| !all.is_empty())
-        .context("the nodes' data volumes are out of sight: load by bytes_per_node")?;
+        .context("cassay cannot see the nodes' data volumes: use bytes_per_node")?;
     Ok(all.iter().sum::<f64>() / all.len() as f64 / share)
 }
 
@@ -74,7 +74,7 @@ mod tests {
         let advised = |errors: &str, causes: &[&str]| {
             let causes: Vec<String> = causes.iter().map(|text| text.to_string()).collect();
             let text = not_loaded(9, errors, &causes);
-            (text.contains("a lower load"), text)
+            (text.contains("A lower load"), text)
         };
         assert!(advised("3 write_timeout", &[]).0);
         let refused = "9 invalid (first, from node1: Guardrail page_size violated)";

@@ -58,7 +58,7 @@ impl WayBack {
     /// Describes the files that were kept last.
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
-        Some(format!("its files from {} are kept", kept.release))
+        Some(format!("cassay saved its files from {}", kept.release))
     }
 
     /// Returns true if all nodes are rolled back and repaired.
@@ -128,7 +128,7 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, replaces its files by the kept ones, and starts it with its former
+/// Drains and stops a node, replaces its files by the saved files, and starts it with its former
 /// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
 /// data would be discarded.
 fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
@@ -138,7 +138,7 @@ fn swap(world: &mut dyn World, node: usize) -> Result<Option<String>> {
     world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
     world.put_files_back(node)?;
     world.heal_node(node)?;
-    let why = |error| format!("node{} was not drained: {error:#}", node + 1);
+    let why = |error| format!("cassay could not drain node{}: {error:#}", node + 1);
     Ok(drained.err().map(why))
 }
 
@@ -154,7 +154,7 @@ fn repaired(world: &mut dyn World, node: usize) -> Result<String> {
             Work::Going | Work::Did(_) => {}
         }
         if host::process::is_interrupted() {
-            bail!("it was interrupted");
+            bail!("the command was interrupted");
         }
         world.wait(POLL);
     };

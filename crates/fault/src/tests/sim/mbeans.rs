@@ -29,7 +29,7 @@ impl Mbeans for Sim {
             if self.stays_member {
                 bail!("{what:?} is refused")
             } else {
-                Ok("it has left the ring".to_owned())
+                Ok("the node left the ring".to_owned())
             }
         })
     }

@@ -113,8 +113,8 @@ fn a_setting_without_effect_on_an_operation_is_reported() {
             "errors: retry",
             "errors: retry has no effect on an operation",
         ),
-        ("maxtries: 3", "it acts on a line of a scenario"),
-        ("type: fluent", "type: fluent is not supported"),
+        ("maxtries: 3", "set it in a line of a scenario"),
+        ("type: fluent", "cassay does not support type: fluent"),
         ("raw: select now()", "raw: select now() has no effect"),
     ] {
         let told = outcome(&FILE.replace("desc: nothing", setting), "");

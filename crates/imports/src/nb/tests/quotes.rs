@@ -58,7 +58,7 @@ fn bindings_that_nosqlbench_misreads_are_refused_with_advice() {
         (
             "\n  k: \"'Identity()'\"\n  v: NumberNameToString()\n  n: Identity()",
             "expected a function",
-            "remove the inner ones",
+            "remove the inner quotes",
         ),
         (
             "\n  k: [Identity()]\n  v: NumberNameToString()\n  n: Identity()",
@@ -85,10 +85,14 @@ fn anchors_where_no_value_can_stand_are_refused_with_a_way_out() {
     for (operation, message, hint) in [
         (
             raw("'user-{k}', {v}, {n}"),
-            "is within quotes",
+            "is in quotes",
             "Template('a-{}'",
         ),
-        (raw("{{k}}, {v}, {n}"), "holds a recipe in NoSQLBench", ""),
+        (
+            raw("{{k}}, {v}, {n}"),
+            "contains a recipe in NoSQLBench",
+            "",
+        ),
         (
             INSERT.replace("shop.t", "shop.{v}"),
             "is the name of a table",

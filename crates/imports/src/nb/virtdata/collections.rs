@@ -125,8 +125,8 @@ impl Collection {
         pairs
     }
 
-    /// Returns one element. The last function also makes the elements that have no function of
-    /// their own.
+    /// Returns one element. The last function also generates the elements without their own
+    /// function.
     fn one<'a>(&'a self, functions: &'a [Recipe], index: usize, seed: i64) -> Val<'a> {
         let value = functions[index.min(functions.len() - 1)].value(seed);
         match (self.texts, value) {

@@ -397,7 +397,7 @@ fn clock(
 ) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
-        "{} returns the clock in NoSQLBench; so that runs can be repeated, here {what}",
+        "{} returns the clock in NoSQLBench; so that you can repeat runs, here {what}",
         call.name
     ));
     Some(found)

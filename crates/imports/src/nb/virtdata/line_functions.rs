@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row] = &[
         beginning(call, given, env, |text, _| text)
     }),
     asking(&["FirstLines"], |call, given, env| {
-        // With several lines, NoSQLBench leaves out the last one, and the line breaks.
+        // With several lines, NoSQLBench omits the last line, and the line breaks.
         let first = |text: String, lines: usize| text.lines().take((lines - 1).max(1)).collect();
         beginning(call, given, env, first)
     }),
@@ -176,8 +176,8 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, R
         Ok(text) => Ok(Some(text)),
         Err(_) if STAND_INS.iter().any(|name| file.ends_with(name)) => {
             env.note(format!(
-                "{file} is not available: cassay's own text of the same form replaces it, with \
-                 the same lines, positions and lengths"
+                "{file} is not available: cassay replaces it by its own text of the same form, \
+                 with the same lines, positions and lengths"
             ));
             Ok(None)
         }

@@ -7,8 +7,8 @@ use super::tables::TABLES;
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["ThreadNum", "ThreadNumToInteger", "ThreadNumToLong"],
-        "returns the thread, which is not a function of the cycle: no run could be repeated or \
-         verified; use Mod of the cycle",
+        "returns the thread, which is not a function of the cycle: cassay could not repeat or \
+         verify the run; use Mod of the cycle",
     ),
     (
         &["Expr", "MVELExpr"],
@@ -17,7 +17,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (
         &["Shuffle"],
         "uses NoSQLBench's tables of shift registers, which are not available; Hash and Mod also \
-         scatter cycles, though not each once",
+         scatter cycles, but not each exactly once",
     ),
     (
         &["ToDateTime", "ToJodaDateTime", "ToJodaInstant"],
@@ -43,8 +43,9 @@ const REFUSED: &[(&[&str], &str)] = &[
             "NeighborIndices",
             "NeighborDistances",
         ],
-        "reads a file of vectors, which is not supported; write HashedFloatVectors(DIMENSIONS), \
-         which generates vectors, or choose a scenario without it (nb FILE SCENARIO)",
+        "reads a file of vectors, which cassay does not support; write \
+         HashedFloatVectors(DIMENSIONS), which generates vectors, or choose a scenario without \
+         this function (nb FILE SCENARIO)",
     ),
     (
         &[

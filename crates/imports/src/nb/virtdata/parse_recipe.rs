@@ -47,7 +47,7 @@ impl RecipeMistake {
     }
 }
 
-/// Maximum nesting of functions in arguments: deeper ones do not occur in real recipes.
+/// Maximum nesting of functions in arguments. Real recipes have no deeper nesting.
 const DEPTH_MAX: usize = 16;
 
 /// Parses a recipe.
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         let mut args = Vec::new();
         while !self.take(")") {
             if self.rest().is_empty() || self.rest().starts_with(';') {
-                let message = format!("the parenthesis behind {name} is not closed");
+                let message = format!("the parenthesis after {name} is unterminated");
                 return Err(RecipeMistake::new(message, self.at));
             }
             if !args.is_empty() {
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
             Some(quote @ ('\'' | '"')) => self.quoted(quote),
             Some('0'..='9' | '-' | '+' | '.') => self.number(),
             Some('$') => Err(RecipeMistake::new(
-                "references with `$` are not understood",
+                "cassay does not understand references with `$`",
                 self.at,
             )),
             _ => {
@@ -214,10 +214,7 @@ impl<'a> Reader<'a> {
                 text.push(c);
             }
         }
-        Err(RecipeMistake::new(
-            "a text without its closing quote",
-            start,
-        ))
+        Err(RecipeMistake::new("a text is unterminated", start))
     }
 
     fn number(&mut self) -> Result<Arg, RecipeMistake> {
@@ -240,7 +237,7 @@ impl<'a> Reader<'a> {
                 at,
             );
             if word.parse::<i64>().is_ok() {
-                fault.hint = Some(format!("beyond 31 bits write `{word}L`"));
+                fault.hint = Some(format!("above 31 bits, write `{word}L`"));
             }
             fault
         })

@@ -87,8 +87,8 @@ fn drawn(
         return Ok(None);
     }
     env.note(format!(
-        "{} draws from tables of a census in NoSQLBench; here it draws from {} of cassay, all \
-         equally often",
+        "in NoSQLBench, {} draws from census tables; here, it draws from {} of cassay, all equally \
+         often",
         call.name,
         names.len()
     ));

@@ -89,7 +89,7 @@ fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Re
     let places = template.matches("{}").count();
     if Argument::functions(functions).is_none() || functions.len() != places {
         let message = format!(
-            "the template has {places} places {{}} but {} functions",
+            "the template has {places} placeholders {{}}, but {} functions",
             functions.len()
         );
         return Err(RecipeMistake::new(message, call.at));

@@ -1,4 +1,4 @@
-//! Computes the maximum size of a row, before one of its values is made.
+//! Computes the maximum size of a row, before the generation of its values.
 
 use super::{Column, ValueType};
 
@@ -36,7 +36,7 @@ pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -
         .filter(|_| row > ROW_BYTES_MAX)?;
     Some(format!(
         "a row may take {row} bytes, {} of them `{}`; the maximum is {ROW_BYTES_MAX}, four times \
-         the default limit of a server; state a smaller size",
+         the default limit of a server: set a smaller size",
         largest.bytes_max(),
         largest.name
     ))

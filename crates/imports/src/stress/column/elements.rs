@@ -9,7 +9,7 @@ use super::order::{compare, is_told_by_key, key};
 use super::{Column, ValueType, append_cell};
 use std::cmp::Ordering;
 
-/// Elements, in the order in which they were made.
+/// Elements, in the order of their generation.
 #[derive(Default)]
 pub(super) struct Elements {
     /// All bytes, one element after another.
@@ -62,7 +62,7 @@ impl Elements {
         let bytes = &self.bytes;
         let key_of = |one: &Span| &bytes[one.begin..one.key_end];
         let is_told = is_told_by_key(kind);
-        // The sort is stable: equal elements remain in the order in which they were made.
+        // The sort is stable: equal elements remain in the order of their generation.
         self.spans.sort_by(|a, b| match a.order.cmp(&b.order) {
             Ordering::Equal if !is_told => compare(kind, key_of(a), key_of(b)),
             order => order,

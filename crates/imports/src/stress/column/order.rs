@@ -47,7 +47,7 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
 /// Returns a number for the first comparison of values of a type: the value with the smaller number
 /// is the smaller. Equal numbers decide nothing, unless [`is_told_by_key`] is true.
 pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
-    /// Maps signed numbers to unsigned ones in the same order.
+    /// Maps signed numbers to unsigned numbers in the same order.
     fn unsigned(number: i128) -> u128 {
         (number as u128) ^ (1 << 127)
     }

@@ -376,7 +376,7 @@ impl OperationEncoder for StressCursor {
     }
 
     fn values_bytes_max(&self) -> usize {
-        // Usual size of an entry of this table; larger rows make the buffers grow.
+        // Usual size of an entry of this table; with larger rows, the buffers grow.
         1024 + self.values.len() / self.entries.len().max(1)
     }
 }

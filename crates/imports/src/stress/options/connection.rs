@@ -52,8 +52,8 @@ pub enum Style {
 const ANY: u8 = 1;
 
 pub(crate) const MODE: [KnownParam; 15] = [
-    new("native", ANY, "", "The native protocol; always so"),
-    new("cql3", ANY, "", "CQL 3; always so"),
+    new("native", ANY, "", "The native protocol; always used"),
+    new("cql3", ANY, "", "CQL 3; always used"),
     new(
         "simplenative",
         ANY,
@@ -105,9 +105,14 @@ pub(crate) const MODE: [KnownParam; 15] = [
 ];
 
 pub(crate) const NODE: [KnownParam; 6] = [
-    new("whitelist", ANY, "", "Ask only the nodes that are named"),
+    new("whitelist", ANY, "", "Contact only the listed nodes"),
     new("file=", ANY, "", "File with a node per line"),
-    new("datacenter=", ANY, "", "Ask only nodes of this data centre"),
+    new(
+        "datacenter=",
+        ANY,
+        "",
+        "Contact only nodes of this data centre",
+    ),
     new("rack=", ANY, "", "Without effect"),
     new("loadbalance=", ANY, "", "Without effect"),
     new("remote-dc=", ANY, "", "Without effect"),
@@ -125,7 +130,12 @@ pub(crate) const PORT: [KnownParam; 3] = [
 ];
 
 pub(crate) const TRANSPORT: [KnownParam; 10] = [
-    new("factory=", ANY, "", "Without effect: only Thrift knew it"),
+    new(
+        "factory=",
+        ANY,
+        "",
+        "Without effect: only Thrift supported it",
+    ),
     new(
         "truststore=",
         ANY,
@@ -188,8 +198,8 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
             let name = crate::stress::params::name(form);
             let instead = match form {
                 "maxPending=" => "`-rate` sets the requests in flight",
-                "protocolVersion=" => "the newest version that both sides speak is used",
-                "port=" => "the tool does not use it either; write `-port native=`",
+                "protocolVersion=" => "cassay uses the newest version that both sides support",
+                "port=" => "the tool does not use this option either; write `-port native=`",
                 "requestTimeout=" => "set a timeout with `--set`",
                 _ => "cassay uses its own client",
             };
@@ -199,8 +209,9 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
     if let Some(class) = mode.text("auth-provider=")
         && !class.ends_with("PlainTextAuthProvider")
     {
-        let message = format!("the authenticator `{class}` is a Java class and cannot run here");
-        let hint = "leave it out: names and passwords go through `user=` and `password=`";
+        let message =
+            format!("the authenticator `{class}` is a Java class, which cassay cannot run");
+        let hint = "omit it: `user=` and `password=` set name and password";
         d.add(
             &mode.place_of("auth-provider="),
             message,
@@ -213,7 +224,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         } else {
             "password="
         };
-        let hint = Some("state both, or neither".to_owned());
+        let hint = Some("set both, or neither".to_owned());
         let message = "`user=` and `password=` belong together";
         d.add(&mode.place_of(given), message, hint);
     }
@@ -259,10 +270,12 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
         .unwrap_or_default();
     let file = node.text("file=").map(|file| (file.to_owned(), node.place_of("file=")));
     if file.is_some() && !listed.is_empty() {
-        notes.push("`-node file=` hides the list of nodes next to it, as in the tool.".to_owned());
+        notes.push(
+            "`-node file=` overrides the list of nodes next to it, as in the tool.".to_owned(),
+        );
     }
     if node.has("whitelist") {
-        let note = "`-node whitelist`: operations go to those named nodes that own their rows.";
+        let note = "`-node whitelist`: operations go to the listed nodes that own their rows.";
         notes.push(note.to_owned());
     }
     for form in ["rack=", "loadbalance=", "remote-dc="] {
@@ -280,7 +293,7 @@ fn port(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Op
     for form in ["thrift=", "jmx="] {
         if port.value(form, d, parse).is_some() {
             notes.push(format!(
-                "`-port {form}` has no effect: that protocol is not used."
+                "`-port {form}` has no effect: cassay does not use that protocol."
             ));
         }
     }
@@ -320,7 +333,7 @@ fn credentials(
     d: &mut Diagnostics,
 ) -> Option<(String, Place)> {
     if params("-jmx", groups, &JMX, d).is_some() {
-        notes.push("`-jmx` has no effect: that protocol is not used.".to_owned());
+        notes.push("`-jmx` has no effect: cassay does not use that protocol.".to_owned());
     }
     let (option, words) = groups.take("-credentials-file")?;
     let name = "-credentials-file";

@@ -51,21 +51,26 @@ pub(crate) const LOG: [KnownParam; 7] = [
         "normal",
         "Amount of output: minimal, normal or verbose",
     ),
-    new("no-summary", 1, "", "Leave the block of results out"),
-    new("no-settings", 1, "", "Leave the list of settings out"),
-    new("file=", 1, "", "Write the text to this file too"),
+    new("no-summary", 1, "", "Omit the block of results"),
+    new("no-settings", 1, "", "Omit the list of settings"),
+    new("file=", 1, "", "Also write the text to this file"),
     new("hdrfile=", 1, "", "Write histograms to this file"),
     new("interval=", 1, "1s", "Time between two lines: 1s, 500ms"),
     new(
         "print-statements-on-error",
         1,
         "",
-        "Without effect: the report has examples of errors",
+        "Without effect: the report contains examples of errors",
     ),
 ];
 
 pub(crate) const GRAPH: [KnownParam; 4] = [
-    new("file=", 1, "", "Without effect: the report has the graphs"),
+    new(
+        "file=",
+        1,
+        "",
+        "Without effect: the report contains the graphs",
+    ),
     new("revision=", 1, "unknown", "Without effect"),
     new("title=", 1, "", "Without effect"),
     new("op=", 1, "", "Without effect"),
@@ -78,16 +83,11 @@ pub(crate) const REPORTING: [KnownParam; 2] = [
         "1s",
         "Time between two lines: 1s, 500ms",
     ),
-    new(
-        "header-frequency=",
-        1,
-        "",
-        "Repeat the header so often: 30s",
-    ),
+    new("header-frequency=", 1, "", "Time between two headers: 30s"),
 ];
 
 pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
-    new("wrap", 1, "", "Begin again behind the last token range"),
+    new("wrap", 1, "", "Begin again after the last token range"),
     new(
         "split-factor=",
         1,
@@ -100,7 +100,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
 type Silent = (&'static str, &'static str, &'static str);
 
 const LINES: &str =
-    "the run has every second of it in `intervals.ndjson`, and --compat a line a second";
+    "`intervals.ndjson` of the run contains every second, and --compat prints a line per second";
 const LOG_SILENT: [Silent; 4] = [
     (
         "-log",
@@ -110,12 +110,12 @@ const LOG_SILENT: [Silent; 4] = [
     (
         "-log",
         "file=",
-        "--compat prints that text, and the run's folder has the report",
+        "--compat prints that text, and the run's folder contains the report",
     ),
     (
         "-log",
         "hdrfile=",
-        "each trial's folder has its histograms as `latency.hlog`",
+        "each trial's folder contains its histograms as `latency.hlog`",
     ),
     ("-log", "interval=", LINES),
 ];
@@ -124,7 +124,7 @@ const REPORTING_SILENT: [Silent; 2] = [
     ("-reporting", "header-frequency=", "the header appears once"),
 ];
 const RANGES: &str =
-    "the ring is read in ranges of equal width, from the first to the last and again";
+    "cassay reads the ring in ranges of equal width, from the first to the last, and then again";
 const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "wrap", RANGES),
     ("-tokenrange", "split-factor=", RANGES),
@@ -147,13 +147,13 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
         let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());
-            d.add(&graph.place, "`-graph` needs `file=`", hint);
+            d.add(&graph.place, "`-graph` requires `file=`", hint);
         }
-        notes.push("`-graph` has no effect: the report has the graphs.".to_owned());
+        notes.push("`-graph` has no effect: the report contains the graphs.".to_owned());
     }
     if log.has("print-statements-on-error") {
-        let note = "`-log print-statements-on-error` has no effect: the report has an example of \
-                    each error.";
+        let note = "`-log print-statements-on-error` has no effect: the report contains an example \
+             of each error.";
         notes.push(note.to_owned());
     }
     silent(&log, &LOG_SILENT, notes);

@@ -84,8 +84,9 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
     if let Some(pairs) = params.pairs("compaction(", d) {
         let (strategy, options) = strategy(pairs, d);
         if strategy.is_none() {
-            let hint = Some("add strategy=LeveledCompactionStrategy or another".to_owned());
-            let message = "`compaction(…)` needs `strategy=`";
+            let hint =
+                Some("add strategy=LeveledCompactionStrategy or another strategy".to_owned());
+            let message = "`compaction(…)` requires `strategy=`";
             d.add(&params.place_of("compaction("), message, hint);
         }
         (schema.compaction, schema.compaction_options) = (strategy, options);
@@ -99,11 +100,7 @@ fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(Stri
     let mut options = Vec::new();
     for pair in pairs {
         if let Err(problem) = unquoted(&pair.name).and_then(|_| unquoted(&pair.value)) {
-            d.add(
-                &pair.place,
-                problem,
-                Some("leave the quotes out".to_owned()),
-            );
+            d.add(&pair.place, problem, Some("omit the quotes".to_owned()));
         }
         match pair.name.as_str() {
             "strategy" => strategy = Some(pair.value),
@@ -118,7 +115,7 @@ fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(Stri
 /// Returns a text that can be put in quotes in CQL.
 fn unquoted(text: &str) -> Result<String, String> {
     if text.contains(['\'', '"', ';']) {
-        Err(format!("`{text}` holds a quote or a semicolon"))
+        Err(format!("`{text}` contains a quote or a semicolon"))
     } else {
         Ok(text.to_owned())
     }

@@ -1,7 +1,7 @@
 //! The clustering values of a level that are yet to be visited. They are generated when they are
 //! reached.
 //!
-//! Usually every value is generated in turn, so a repeated value makes no second row. If a visit
+//! Usually every value is generated in turn, so a repeated value creates no second row. If a visit
 //! skips nearly all values of a wide level, this would be nearly all of the work. Then the
 //! generator itself skips them, so choosing one row of a partition of any width generates one row.
 //! A value that is drawn twice counts twice in that case. Reads do not notice this. A write does it
@@ -12,8 +12,8 @@ use std::collections::{HashSet, VecDeque};
 use crate::stress::column::Column;
 use workload::random::Draws;
 
-/// Maximum number of values that are compared one by one. More values are looked up in a set.
-/// Otherwise, a partition of a million rows would take a million million comparisons.
+/// Maximum number of values that are compared one by one. A set finds more values. Otherwise, a
+/// partition of a million rows would take a million million comparisons.
 const LOOKED_THROUGH: i64 = 32;
 /// Maximum width of a level that is always walked. The walk takes less than 50 µs, and keeps the
 /// same visits as in the first version.
@@ -124,7 +124,7 @@ impl LevelRest {
             // The number of consecutive failures has a geometric distribution.
             (libm::log(draws.unit()) / libm::log1p(-sparse.chance)) as i64
         });
-        // The current value does not count among the remaining ones.
+        // The current value does not count as remaining.
         Some(passed.min(self.left.max(i64::from(passed > 0))))
     }
 

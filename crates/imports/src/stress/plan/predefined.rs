@@ -23,7 +23,7 @@ impl Planner<'_> {
         }
         let reads = |(name, _): &(String, f64)| name.ends_with("read");
         if options.columns.slice && !weights.iter().any(reads) {
-            let note = "`-col slice` has no effect: no rows are read.";
+            let note = "`-col slice` has no effect: this command reads no rows.";
             self.notes.push(note.to_owned());
         }
         let mut tables = Vec::new();
@@ -40,7 +40,7 @@ impl Planner<'_> {
         RunTables {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
-            // Both tables are created in any case, as in the tool.
+            // Like the tool, cassay always creates both tables.
             truncate: ["standard1", "counter1"].map(|table| truncate(&keyspace, table)).to_vec(),
             keyspace,
             tables,

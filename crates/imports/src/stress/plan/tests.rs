@@ -253,7 +253,7 @@ fn types_are_created_before_the_table_that_has_them() {
 fn reads_of_a_table_that_a_query_writes_are_not_compared() {
     let verifies = |ops: &str| {
         let import = import_line(&format!("user profile=t.yaml ops({ops}) n=1"));
-        let noted = import.notes.iter().any(|note| note.contains("are not compared"));
+        let noted = import.notes.iter().any(|note| note.contains("cassay does not compare"));
         let get = import.steps[0].program.statements().iter().find(|s| s.returns_rows);
         (get.map(|statement| statement.verifies), noted)
     };

@@ -111,8 +111,8 @@ impl Planner<'_> {
         writing.dedup();
         if !names.is_empty() {
             self.notes.push(format!(
-                "rows that {} read are not compared: the profile's {} may have written to the same \
-                 table, in this run or before it",
+                "cassay does not compare rows that {} read: the profile's {} may have written to \
+                 the same table, in this run or before it",
                 names.join(", "),
                 writing.join(", ")
             ));
@@ -156,8 +156,8 @@ impl Planner<'_> {
         }
         if !names.is_empty() {
             self.notes.push(format!(
-                "a partition that {} does not find may not have been written yet and is not a \
-                 mistake; rows that are found are compared",
+                "if {} does not find a partition, no operation may have written it yet, so this is \
+                 not a mistake. cassay compares the rows that it finds",
                 names.join(", ")
             ));
         }
@@ -176,7 +176,7 @@ impl Planner<'_> {
                 && let Some(mistake) = mistakes.first()
             {
                 self.notes.push(format!(
-                    "query {name} is not used here, and is invalid: line {}: {}",
+                    "this command does not use query {name}, which is invalid: line {}: {}",
                     mistake.line, mistake.message
                 ));
             }
@@ -199,7 +199,7 @@ impl Planner<'_> {
             }
         };
         let Some(table) = profiles.iter().position(|profile| named(&profile)) else {
-            let message = format!("no profile is named `{}`", spec.unwrap_or_default());
+            let message = format!("no profile has the name `{}`", spec.unwrap_or_default());
             return self.out.add(&weight.place, message, None);
         };
         let profile = &profiles[table];
@@ -300,15 +300,16 @@ impl Planner<'_> {
         let rows_max = profile.columns.rows_max() * partitions.max() as f64 * share;
         if batch == BatchKind::Logged && rows_max > BATCH_MAX {
             let message = format!(
-                "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"
+                "an insert may have {rows_max:.0} rows, but a logged batch has at most {BATCH_MAX}"
             );
-            let hint = "fewer partitions, a smaller `cluster`, or batchtype UNLOGGED".to_owned();
+            let hint =
+                "use fewer partitions, a smaller `cluster`, or batchtype UNLOGGED".to_owned();
             self.out.add(&weight.place, message, Some(hint));
         }
         if batch != BatchKind::Logged && rows_max > BATCH_MAX {
             self.notes.push(format!(
-                "an insert may have {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
-                 {BATCH_MAX} are sent, in one batch, where cassandra-stress sends several"
+                "an insert may have {rows_max:.0} rows. cassay sends at most the first {BATCH_MAX} \
+                 of them, in one batch, but cassandra-stress sends several batches"
             ));
         }
         let batch = match (profile.has_counters, batch) {
@@ -345,8 +346,8 @@ impl Planner<'_> {
         });
         if !select.is_one() {
             self.notes.push(
-                "which rows of a partition `select` chooses follows from the seed; \
-                 cassandra-stress chooses others in each run"
+                "the seed determines the rows of a partition that `select` chooses; \
+                 cassandra-stress chooses other rows in each run"
                     .to_owned(),
             );
         }

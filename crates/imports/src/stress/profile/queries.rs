@@ -79,7 +79,7 @@ impl Reader<'_, '_> {
             Some((fields, _)) if fields.eq_ignore_ascii_case("samerow") => true,
             Some((fields, _)) if fields.eq_ignore_ascii_case("multirow") => false,
             Some((fields, node)) => {
-                let message = format!("fields is `{fields}`; it is samerow or multirow");
+                let message = format!("fields is `{fields}`; it must be samerow or multirow");
                 self.say(&node.place, message);
                 false
             }
@@ -116,7 +116,8 @@ impl Reader<'_, '_> {
             let Some(cell) = column else {
                 let what = match marker {
                     Marker::Column(name) => format!("`{name}` is not a column of the table"),
-                    _ => "a marker is at a place where no column determines its value".to_owned(),
+                    _ => "a marker is at a position at which no column determines its value"
+                        .to_owned(),
                 };
                 self.say(&node.place, what);
                 return None;
@@ -132,8 +133,8 @@ impl Reader<'_, '_> {
         Some(Query {
             name: String::new(),
             not_compared: (is_select && cells.is_none()).then_some(match (is_own, is_keyed) {
-                (false, _) => "they belong to another table or view than the profile's",
-                (true, false) => "it does not state the whole partition key by `= ?`",
+                (false, _) => "they belong to another table or view, not to the profile's table",
+                (true, false) => "it does not restrict the whole partition key by `= ?`",
                 (true, true) => "it does not select plain columns",
             }),
             returned: cells,

@@ -44,7 +44,9 @@ fn the_last_of_duplicate_keys_counts_and_both_places_are_named() {
     );
     let said = import.notes.join("\n");
     assert!(
-        said.contains("get occurs twice; p.yaml:13 counts, as in cassandra-stress, not p.yaml:10"),
+        said.contains(
+            "get occurs twice; like cassandra-stress, cassay uses p.yaml:13, not p.yaml:10"
+        ),
         "{said}"
     );
 }
@@ -55,7 +57,8 @@ fn an_unreadable_query_is_a_mistake_only_if_a_run_uses_it() {
     let said = notes(&broken, "insert=1,get=1");
     assert!(
         said.contains(
-            "query lost is not used here, and is invalid: line 14: `gone` is not a column"
+            "this command does not use query lost, which is invalid: line 14: `gone` is not a \
+             column"
         ),
         "{said}"
     );
@@ -113,7 +116,7 @@ fn an_absent_partition_is_missing_unless_the_run_writes_it() {
         let import = run(PROFILE, ops).expect("a profile");
         assert_eq!(empty_answer(&import.steps[0]), expected, "{ops}");
         let said = import.notes.join("\n");
-        let may_miss = said.contains("may not have been written yet");
+        let may_miss = said.contains("no operation may have written it yet");
         assert_eq!(may_miss, expected == Check::Unknown, "{ops}: {said}");
     }
 }
@@ -142,12 +145,12 @@ fn a_divisor_may_be_in_thousands_millions_or_billions() {
 #[test]
 fn a_mistake_has_its_place_in_the_file_and_a_correction() {
     for (old, new, line, message, hint) in [
-        ("v text);", "v text WITH x);", 6, "is expected here", ""),
+        ("v text);", "v text WITH x);", 6, "expected `", ""),
         (
             "k int PRIMARY",
             "k\n  int,, PRIMARY",
             7,
-            "a name is expected",
+            "expected a name",
             "",
         ),
         (
@@ -155,7 +158,7 @@ fn a_mistake_has_its_place_in_the_file_and_a_correction() {
             "",
             1,
             "`table_definition` is missing",
-            "asks the cluster",
+            "reads it from the cluster",
         ),
         (
             "queries:",

@@ -1,4 +1,4 @@
-//! Tests of groups within a host's own, with plain files in place of the kernel's: they check the
+//! Tests of groups within a host's own, with plain files instead of the kernel's: they check the
 //! values written to each file. The agent tests the kernel's behaviour with whole hosts.
 
 use super::*;
@@ -98,7 +98,7 @@ fn to(cpus: Option<&str>, memory: Memory) -> Confinement {
     }
 }
 
-/// Rust makes no system call for an empty value. So in version 2 a node that was bound before kept
+/// Rust issues no system call for an empty value. So in version 2 a node that was bound before kept
 /// its memory nodes when it restarted without a binding, and a host kept its CPUs. No error showed
 /// it.
 #[test]
@@ -273,7 +273,7 @@ fn nothing_is_never_written() {
     for value in ["", " \n"] {
         let error = write(&file, value).unwrap_err().to_string();
         assert!(
-            error.contains("an empty value would not be written"),
+            error.contains("the kernel would not receive an empty value"),
             "{error}"
         );
     }

@@ -1,8 +1,8 @@
 //! Block devices in the terms of `iostat -x`, from `/proc/diskstats`.
 //!
-//! The probe leaves out memory disks, and partitions, because their device has the sum. It shows a
-//! loop device from its first traffic on, because machines have many without any traffic. The
-//! host's own probe shows the device of a simulated host.
+//! The probe omits memory disks, and partitions, because their device has the sum. It shows a loop
+//! device from its first traffic on, because machines have many without any traffic. The host's own
+//! probe shows the device of a simulated host.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
@@ -172,7 +172,7 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         out.put(direction.per_second, place, "/s", requests / seconds);
         out.put(direction.kb, place, "kB/s", sectors * SECTOR_KB / seconds);
         out.put(direction.merged, place, "/s", merged / seconds);
-        // Without requests these are not numbers, which the sink leaves out.
+        // Without requests these are not numbers, which the sink omits.
         let share = 100.0 * merged / (merged + requests);
         out.put(direction.merged_share, place, "%", share);
         out.put(direction.wait, place, "ms", ms / requests);

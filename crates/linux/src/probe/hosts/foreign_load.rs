@@ -178,8 +178,7 @@ fn moved_kb<'p>(processes: impl Iterator<Item = &'p mut Process>) -> Result<[f64
 
 /// Returns the CPUs that this process may use, by their names in `/proc/stat`.
 fn allowed() -> Result<BTreeSet<String>> {
-    let set =
-        rustix::thread::sched_getaffinity(None).context("ask for the CPUs of this process")?;
+    let set = rustix::thread::sched_getaffinity(None).context("get the CPUs of this process")?;
     let all = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
     Ok(all.map(|cpu| format!("cpu{cpu}")).collect())
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Sources of the readings of a simulated host; an absent source has no reading.
 pub(crate) struct HostFiles<'a> {
-    /// Its name.
+    /// Name of the host.
     pub name: &'a str,
     /// Group that limits its CPU time.
     pub cpu: Option<&'a Path>,
@@ -106,7 +106,7 @@ impl StandIn {
             grown(before.periods, now.periods),
             grown(before.throttled, now.throttled),
         ) {
-            // Without periods, the share is not a number, which the sink leaves out.
+            // Without periods, the share is not a number, which the sink omits.
             let share = 100.0 * throttled / periods;
             out.put("cgroup.throttled", &self.name, "%", share);
         }
@@ -117,7 +117,7 @@ impl StandIn {
         let Some((folder, device)) = &self.volume else {
             return Ok(());
         };
-        let context = || format!("ask for the free space in {}", folder.display());
+        let context = || format!("get the free space in {}", folder.display());
         // While its host has no power, another file system is mounted at its path.
         if device_of(folder)? != *device {
             return Ok(());

@@ -22,6 +22,11 @@ const SUSPECT_PERIOD_NS: u64 = clock::SECOND_NS;
 /// before, without a context switch between them. There is no reading if there are no such threads.
 pub const BLOCKED: &str = "status.blocked";
 
+/// Series of the CPU use of the busiest thread since the reading before, in percent of one CPU. Its
+/// place is the process and the thread's name, which the kernel cuts to 15 characters:
+/// `node1/C2 CompilerThre`.
+pub const BUSIEST: &str = "threads.%CPU";
+
 /// Counters that the kernel keeps only for each thread of a process.
 pub(super) struct Threads {
     folder: OwnedFd,
@@ -39,6 +44,8 @@ struct Switches {
     involuntary: u64,
     /// Time in the run queue without a CPU, ns. `None` if the kernel does not count it.
     waited_ns: Option<u64>,
+    /// Time on a CPU, ns. `None` if the kernel does not count it.
+    ran_ns: Option<u64>,
     /// True in state `D`: the thread waits within the kernel and takes no signal.
     in_kernel: bool,
 }
@@ -78,6 +85,15 @@ impl Threads {
         if blocked > 0 {
             out.put(BLOCKED, place, "count", blocked as f64);
         }
+        if let Some((thread, ran_ns)) = busiest(&before, &now) {
+            let mut buffer = [0u8; 64];
+            let comm = read_at(&self.folder, &format!("{thread}/comm"), &mut buffer);
+            // A thread that has ended since has no name.
+            if let Some(name) = comm.map(str::trim_end) {
+                let percent = ran_ns as f64 / seconds / 1e7;
+                out.put(BUSIEST, &format!("{place}/{name}"), "%", percent);
+            }
+        }
         let sum = sum(&before, &now);
         out.put(
             "pidstat.cswch/s",
@@ -111,14 +127,15 @@ impl Threads {
             let Ok(id) = name.parse::<u32>() else {
                 continue;
             };
-            // If a thread ends between these lines, it is left out.
+            // If a thread ends between these lines, it is omitted.
             let status = read_at(&self.folder, &format!("{name}/status"), &mut buffer);
             let Some(mut switches) = status.and_then(Switches::parse) else {
                 continue;
             };
-            let waited = read_at(&self.folder, &format!("{name}/schedstat"), &mut buffer);
-            switches.waited_ns =
-                waited.and_then(|text| text.split_ascii_whitespace().nth(1)?.parse().ok());
+            let times = read_at(&self.folder, &format!("{name}/schedstat"), &mut buffer);
+            let mut times = times.unwrap_or_default().split_ascii_whitespace();
+            let mut next_ns = || times.next().and_then(|text| text.parse().ok());
+            (switches.ran_ns, switches.waited_ns) = (next_ns(), next_ns());
             found.insert(id, switches);
         }
         Ok(found)
@@ -174,7 +191,7 @@ fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usi
 }
 
 /// Returns the activity of all threads since `before`. A new thread counts with all its activity. A
-/// thread that has ended since is left out.
+/// thread that has ended since is omitted.
 fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (id, thread) in now {
@@ -194,6 +211,16 @@ fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switche
         }
     }
     sum
+}
+
+/// Returns the thread that used the CPU most since `before`, and its time, ns. A thread without a
+/// reading before is left out: its time is from its start.
+fn busiest(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Option<(u32, u64)> {
+    let used = now.iter().filter_map(|(id, thread)| {
+        let before_ns = before.get(id)?.ran_ns?;
+        Some((*id, thread.ran_ns?.checked_sub(before_ns)?))
+    });
+    used.max_by_key(|(_, ran_ns)| *ran_ns)
 }
 
 /// Reads a small file below `folder`, up to the size of `buffer`. `None` if it no longer exists.
@@ -223,7 +250,7 @@ mod tests {
             voluntary,
             involuntary,
             waited_ns,
-            in_kernel: false,
+            ..Switches::default()
         };
         let before = HashMap::from([
             (1, of(10, 20, Some(100))),
@@ -237,6 +264,24 @@ mod tests {
             (4, of(5, 6, Some(30))),
         ]);
         assert_eq!(sum(&before, &now), of(10, 8, Some(87)));
+    }
+
+    #[test]
+    fn the_busiest_thread_is_the_one_that_ran_longest_since() {
+        let of = |ran_ns| Switches {
+            ran_ns,
+            ..Switches::default()
+        };
+        let before = HashMap::from([(1, of(Some(900))), (2, of(Some(100))), (3, of(None))]);
+        // Thread 4 is new, and its time may be older than this reading.
+        let now = HashMap::from([
+            (1, of(Some(950))),
+            (2, of(Some(400))),
+            (3, of(Some(700))),
+            (4, of(Some(999))),
+        ]);
+        assert_eq!(busiest(&before, &now), Some((2, 300)));
+        assert_eq!(busiest(&HashMap::new(), &now), None);
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub(super) struct Row {
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
-        cause: "its host key differs from the one that this machine knows",
-        hint: "if the machine was installed again, FORGET and then `ssh DEST` once; if it was \
-               not, another machine may be answering",
+        cause: "its host key differs from the key that this machine knows",
+        hint: "if someone reinstalled the machine, run FORGET and then `ssh DEST` once; otherwise, \
+             another machine may be answering",
     },
     Row {
         words: &["Host key verification failed"],
@@ -24,23 +24,23 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
     Row {
         words: &["Too many authentication failures"],
-        cause: "ssh offered more keys than it accepts (LINE)",
+        cause: "ssh offered more keys than the machine accepts (LINE)",
         hint: "name the right one in ~/.ssh/config: IdentityFile, with `IdentitiesOnly yes`",
     },
     Row {
         words: &[": Permission denied ("],
-        cause: "no key of yours opens it, or it has no such user (LINE)",
-        hint: "see `ssh-add -l` for your keys, and name another user as USER@HOST; \
-               `ssh-copy-id DEST` puts a key there",
+        cause: "it accepts none of your keys, or has no such user (LINE)",
+        hint: "see `ssh-add -l` for your keys, and name another user as USER@HOST; `ssh-copy-id \
+             DEST` copies a key there",
     },
     Row {
         words: &["Could not resolve hostname"],
         cause: "its name is unknown on this machine (LINE)",
-        hint: "check the name, or give it an address in ~/.ssh/config: HostName",
+        hint: "check the name, or set its address in ~/.ssh/config: HostName",
     },
     Row {
         words: &["open failed:"],
-        cause: "its jump host does not get through to it (LINE)",
+        cause: "its jump host cannot reach it (LINE)",
         hint: "try `ssh -v DEST`, and check the messages of the jump host about that address and \
                port",
     },
@@ -51,23 +51,23 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
     Row {
         words: &["No route to host"],
-        cause: "there is no route to it (LINE)",
+        cause: "this machine has no route to it (LINE)",
         hint: "check that the machine runs, and the address",
     },
     Row {
         words: &["Network is unreachable"],
-        cause: "there is no route to it (LINE)",
+        cause: "this machine has no route to it (LINE)",
         hint: "check the address, and the network of this machine",
     },
     Row {
         words: &["timed out"],
         cause: "it does not answer (LINE)",
-        hint: "check that the machine runs, and that no firewall is between: `ssh -v DEST`",
+        hint: "check that the machine runs, and that no firewall is in between: `ssh -v DEST`",
     },
     Row {
         words: &["no matching", "found"],
         cause: "it supports only algorithms that this machine's ssh no longer supports (LINE)",
-        hint: "allow it for this machine in ~/.ssh/config, or update its sshd",
+        hint: "allow them for this machine in ~/.ssh/config, or update its sshd",
     },
     Row {
         words: &["onfiguration option"],
@@ -91,12 +91,12 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["is forbidden", "pods/exec"],
         cause: "the user may not start programs in its pods (LINE)",
-        hint: "`cassay kubernetes rbac` prints the role that is needed",
+        hint: "`cassay kubernetes rbac` prints the required role",
     },
     Row {
         words: &["(Forbidden)"],
         cause: "the user may not do that in the cluster (LINE)",
-        hint: "`cassay kubernetes rbac` prints the role that is needed",
+        hint: "`cassay kubernetes rbac` prints the required role",
     },
     Row {
         words: &["(NotFound)"],
@@ -116,7 +116,7 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["executable file not found"],
         cause: "its image has no shell (LINE)",
-        hint: "name an image that has `sh`, `head` and `chmod`, such as that of Cassandra",
+        hint: "name an image that has `sh`, `head` and `chmod`, such as an image of Cassandra",
     },
     Row {
         words: &["connection to the server", "refused"],
@@ -125,17 +125,17 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["Unable to connect to the server"],
-        cause: "the cluster's API server is not reached (LINE)",
+        cause: "kubectl cannot reach the cluster's API server (LINE)",
         hint: "check the server of that context: `kubectl cluster-info`",
     },
     Row {
         words: &["certificate"],
-        cause: "the certificate of the cluster or of the client is not accepted (LINE)",
+        cause: "the cluster or kubectl does not accept a certificate (LINE)",
         hint: "update the configuration of kubectl, as the cluster's provider describes",
     },
     Row {
         words: &["error dialing backend"],
-        cause: "the API server does not get through to its node (LINE)",
+        cause: "the API server cannot reach its node (LINE)",
         hint: "see `kubectl get nodes`, and check that the kubelet there answers",
     },
 ];
@@ -160,44 +160,44 @@ pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["sudo: ", "password is required"],
         cause: "sudo requires a password there, and cassay enters none (LINE)",
-        hint: "do without `sudo`; or let its user run the program without a password: NOPASSWD in \
-               its sudoers",
+        hint: "remove `sudo`; or let its user run the program without a password: NOPASSWD in its \
+             sudoers",
     },
     Row {
         words: &["sudo: ", "a terminal is required"],
         cause: "sudo requires a password there, and cassay enters none (LINE)",
-        hint: "do without `sudo`; or let its user run the program without a password: NOPASSWD in \
-               its sudoers",
+        hint: "remove `sudo`; or let its user run the program without a password: NOPASSWD in its \
+             sudoers",
     },
     Row {
         words: &["sudo: ", "must have a tty"],
         cause: "sudo requires a terminal there, which cassay does not provide (LINE)",
-        hint: "remove `requiretty` from its sudoers, or do without `sudo`",
+        hint: "remove `requiretty` from its sudoers, or remove `sudo`",
     },
     Row {
         words: &["sudo", "not found"],
-        cause: "there is no sudo (LINE)",
-        hint: "name root as its user, root@HOST, or do without `sudo`",
+        cause: "the machine has no sudo (LINE)",
+        hint: "name root as its user, root@HOST, or remove `sudo`",
     },
     Row {
         words: &["not allowed to execute"],
         cause: "sudo does not let its user run the program (LINE)",
-        hint: "do without `sudo`, or allow it in its sudoers",
+        hint: "remove `sudo`, or allow it in its sudoers",
     },
     Row {
         words: &["not in the sudoers"],
         cause: "sudo does not let its user run the program (LINE)",
-        hint: "do without `sudo`, or allow it in its sudoers",
+        hint: "remove `sudo`, or allow it in its sudoers",
     },
     Row {
         words: &["xec format error"],
         cause: "its kernel does not run the program (LINE)",
-        hint: "the programs of releases are for 64 bits: see `THERE getconf LONG_BIT`",
+        hint: "released programs are for 64 bits: see `THERE getconf LONG_BIT`",
     },
     Row {
         words: &["GLIBC"],
-        cause: "its C library is older than the one that this program was built with (LINE)",
-        hint: "use the static program of a release, which needs none; from source, `cargo xtask \
-               dist` builds it",
+        cause: "its C library is older than the C library of this program's build (LINE)",
+        hint: "use the static program of a release, which needs no C library; from source, `cargo \
+             xtask dist` builds it",
     },
 ];

@@ -38,7 +38,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["Received disconnect from ::1 port 22:2: Too many authentication failures"],
-        "offered more keys than it accepts",
+        "offered more keys than the machine accepts",
     ),
     (
         &["ssh: connect to host db3 port 2222: Connection refused"],
@@ -46,7 +46,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     ),
     (
         &["ssh: connect to host db3 port 22: No route to host"],
-        "there is no route to it (ssh: connect to host db3 port 22: No route to host)",
+        "this machine has no route to it (ssh: connect to host db3 port 22: No route to host)",
     ),
     (
         &["ssh: connect to host db3 port 22: Network is unreachable"],
@@ -73,7 +73,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "stdio forwarding failed",
             "kex_exchange_identification: Connection closed by remote host",
         ],
-        "its jump host does not get through to it",
+        "its jump host cannot reach it",
     ),
     (
         &[
@@ -150,7 +150,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         127,
         &["sh: 1: exec: sudo: not found"],
-        "there is no sudo (sh: 1: exec: sudo: not found)",
+        "the machine has no sudo (sh: 1: exec: sudo: not found)",
     ),
     (
         Stage::Program,
@@ -168,19 +168,19 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         126,
         &["sh: 1: exec: /x/agent-0: Permission denied"],
-        "name another folder for it (`folder`)",
+        "name another folder for the program (`folder`)",
     ),
     (
         Stage::Program,
         127,
         &["sh: 1: exec: /x/agent-0: not found"],
-        "the C library that this program needs does not exist there",
+        "the C library that this program needs",
     ),
     (
         Stage::Program,
         1,
         &["/x/agent-0: libc.so.6: version `GLIBC_2.38' not found (required by /x/agent-0)"],
-        "older than the one that this program was built with",
+        "older than the C library of this program's build",
     ),
     (
         Stage::Program,
@@ -255,7 +255,7 @@ fn a_failure_of_the_script_quotes_the_program_that_it_tried() {
     );
     assert!(said.contains("(`folder`)"), "{said}");
     let said = told("else", &[]);
-    assert!(said.contains("has another form than expected"), "{said}");
+    assert!(said.contains("has an unexpected form"), "{said}");
 }
 
 #[test]
@@ -268,8 +268,8 @@ fn all_that_are_not_reached_are_named() {
     };
     assert_eq!(
         unreached.to_string(),
-        "2 of 5 machines are not reached\ndb2: it is off\nhint: go there\ndb4: it burns\nhint: go \
-         there"
+        "cassay did not reach 2 of 5 machines\ndb2: it is off\nhint: go there\ndb4: it \
+         burns\nhint: go there"
     );
     let alone = UnreachedMachines {
         count_wanted: 1,

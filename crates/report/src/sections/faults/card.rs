@@ -52,7 +52,7 @@ fn times(fault: &FaultRecord) -> String {
         since(
             injected_s,
             fault.seen_s,
-            ["seen broken", "later", "not seen broken"],
+            ["seen broken", "later", "not observed broken"],
         ),
         since(
             injected_s,
@@ -62,7 +62,7 @@ fn times(fault: &FaultRecord) -> String {
         since(
             healing_s,
             fault.whole_s,
-            ["seen whole", "after that", "not seen whole"],
+            ["seen whole", "after that", "not observed intact"],
         ),
     ]
     .map(|said| said.trim_end().to_owned())
@@ -97,7 +97,7 @@ fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, St
         None => None,
         Some(RepairNeed::Needed) => Some("needed"),
         Some(RepairNeed::NotNeeded) => Some("not needed"),
-        Some(RepairNeed::Untold) => Some("cannot be told"),
+        Some(RepairNeed::Untold) => Some("unknown"),
     };
     facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
     if !found.beside.is_empty() {
@@ -108,7 +108,7 @@ fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, St
         facts.push(("Also on", also));
     }
     if !found.unseen.is_empty() {
-        facts.push(("Cannot be told", found.unseen.join("; ")));
+        facts.push(("Unknown", found.unseen.join("; ")));
     }
     facts.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
@@ -135,7 +135,7 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     });
     let injected_and_seen = fault.injected_s.zip(fault.seen_s);
     let ours = injected_and_seen
-        .map(|(from_s, at_s)| format!("by us after {}", number::duration(at_s - from_s)));
+        .map(|(from_s, at_s)| format!("by cassay after {}", number::duration(at_s - from_s)));
     let all: Vec<String> = [Some(client), gossip, ours].into_iter().flatten().collect();
     all.join(" · ")
 }
@@ -147,8 +147,8 @@ fn dip_of(dip: &DipRecord) -> String {
         return "never below normal".to_owned();
     }
     format!(
-        "{} less at worst ({} op/s, {} after the injection), below normal for {}, {} requests \
-         short",
+        "{} less at worst ({} op/s, {} after the injection), below normal for {}, {} missing \
+         requests",
         number::percent(dip.depth),
         number::rate(dip.lowest_ops_per_s),
         number::duration(dip.lowest_at_s),
@@ -178,7 +178,7 @@ fn normal(found: &RecoveryRecord) -> String {
     let said: Vec<String> = [rate, p99].into_iter().flatten().collect();
     match seconds {
         Some(seconds) if !said.is_empty() => {
-            format!("{}, by the {seconds} s before it", said.join(", "))
+            format!("{}, from the {seconds} s before it", said.join(", "))
         }
         _ => said.join(", "),
     }
@@ -197,7 +197,7 @@ fn both(
     }
     if let Some(left_s) = injected.left_s.filter(|left_s| *left_s >= 1.0) {
         let left = number::duration(left_s);
-        said.push(format!("it left {left} after the injection"));
+        said.push(format!("abnormal from {left} after the injection"));
     }
     said.retain(|part| !part.is_empty());
     said.join(" · ")
@@ -212,12 +212,12 @@ fn hints_of(hints: &HintsRecord) -> String {
             "the last one {} after the healing",
             number::duration(drained_s)
         ),
-        None => "some were left".to_owned(),
+        None => "some remained".to_owned(),
     };
     let again = match hints.undelivered {
         0.0 => String::new(),
         tries => format!(
-            " · {} attempts failed, and are retried",
+            " · {} attempts failed, and Cassandra retries them",
             number::rate(tries)
         ),
     };

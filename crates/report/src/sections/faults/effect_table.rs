@@ -27,9 +27,9 @@ impl<'a> Subject<'a> {
 }
 
 /// Explanation of the columns.
-const FOOT: &str = "Before: the median of the seconds before it. Lowest: the worst second, from \
-                    the injection until throughput was back to normal. After: the mean of all \
-                    seconds since the target was whole again. Errors: from the injection on.";
+const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: the worst second, \
+     from the injection until throughput was back to normal. After: the mean of all seconds since \
+     the target was intact again. Errors: from the injection on.";
 
 /// Returns the table. Claims without a matching fault have their own rows.
 pub fn table(view: &RunView) -> Table {
@@ -41,11 +41,11 @@ pub fn table(view: &RunView) -> Table {
     let alone = claims.iter().filter(is_alone).map(Subject::Claim);
     let title = published.filter(|_| !claims.is_empty()).map_or(String::new(), |published| {
         format!(
-            " Published: {}, on {}. It is quoted for comparison, and not judged.",
+            " Published: {}, on {}. The report quotes it for comparison, and does not judge it.",
             published.title, published.system
         )
     });
-    let caption = "What each fault did";
+    let caption = "Effects of each fault";
     Table::from_records(caption, faults.iter().map(Subject::Fault).chain(alone))
         .text("Fault", |of| match of {
             Subject::Fault(fault) => Cell::new(fault.name()).detail(trial(view, fault)),
@@ -134,7 +134,7 @@ fn service(found: &RecoveryRecord) -> Cell {
         (0.0, _, 0) => Cell::new("as before, no error").tone(Tone::Good),
         (0.0, ..) => Cell::new("as fast as before, errors").tone(Tone::Warn),
         (_, 0.0, _) => {
-            let stopped = format!("stopped, below the usual for {for_long}, {errors}");
+            let stopped = format!("stopped, below normal for {for_long}, {errors}");
             Cell::new(stopped).tone(Tone::Bad)
         }
         _ => Cell::new(format!("slower for {for_long}, {errors}")).tone(Tone::Warn),

@@ -21,21 +21,21 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V21", "Nodes had uncaught exceptions"),
     ("V9", "The data was not at rest"),
     ("V10", "Compactions fell behind"),
-    ("V19", "The target did not answer for a while"),
+    ("V19", "The target did not answer for some time"),
     ("V12", "The window was not steady, or too short"),
-    ("V1", "Requests left late"),
+    ("V1", "The client sent requests late"),
     ("V7", "The counts of server and client differ"),
     ("V17", "Probes cost too much"),
     ("V5", "Clients did not start together"),
     ("V2", "Latency and service time disagree"),
     ("V6", "Histograms lack some operations"),
-    ("V15", "The run cannot be repeated from its record"),
-    ("V16", "The ratio of data to memory is not stated"),
+    ("V15", "The record is not enough to repeat the run"),
+    ("V16", "The record lacks the ratio of data to memory"),
 ];
 
 /// Description of V14 if no read returned other data. In this case the rule mostly judges reads
-/// without a row, so the description must not say that data was lost.
-const NOTHING_READ: &str = "Reads found no row, or could not be compared";
+/// without a row, so the description must not report lost data.
+const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them";
 
 /// Description of V14 if acknowledged data is missing, or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";

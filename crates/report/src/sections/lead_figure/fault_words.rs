@@ -44,9 +44,9 @@ fn throughput(found: &RecoveryRecord) -> Option<String> {
         return Some("Throughput stayed as before.".into());
     }
     let worst = if dip.lowest_ops_per_s == 0.0 {
-        "No throughput at worst".to_owned()
+        "At worst, no throughput".to_owned()
     } else {
-        format!("{:.0} % less throughput at worst", dip.depth * 100.0)
+        format!("At worst, {:.0} % less throughput", dip.depth * 100.0)
     };
     let short = match dip.lost_ops.round() as u64 {
         0 => String::new(),
@@ -109,12 +109,12 @@ pub(super) fn losses(view: &RunView) -> String {
     let missed: u64 = broken.iter().map(|trial| trial.verify.lost).sum();
     let not_found = (missed > 0).then(|| {
         let reads = measure::number::counted(missed, "read");
-        format!("{reads} did not find a row whose write was acknowledged.")
+        format!("{reads} did not find a row whose write the server had acknowledged.")
     });
     let unread = match (read_broken, broken.len()) {
-        (0, _) => Some("Acknowledged writes were not read back.".to_owned()),
+        (0, _) => Some("Reads did not return acknowledged writes.".to_owned()),
         (some, all) if some < all => Some(format!(
-            "Acknowledged writes were read back after {some} of {all} trials with faults."
+            "After {some} of {all} trials with faults, cassay read back the acknowledged writes."
         )),
         _ => None,
     };

@@ -51,7 +51,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         plots,
         legend: vec![
             (ColorRole::Bad, "broken".into()),
-            (ColorRole::Warn, "whole, but not yet back to normal".into()),
+            (ColorRole::Warn, "intact, but not yet back to normal".into()),
         ],
         says: fault_words::losses(view),
     })

@@ -1,4 +1,4 @@
-//! Plots published ratios and the measured ones.
+//! Plots published and measured ratios.
 
 use crate::number;
 use crate::page::{ColorRole, RowsPlot, ValueRow};
@@ -27,7 +27,7 @@ pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
         })
         .collect();
     (!rows.is_empty()).then(|| RowsPlot {
-        title: "times: ours (point, 95 %), published (diamond)".into(),
+        title: "ratio: this run (point, 95 %), published (diamond)".into(),
         baseline: Some(1.0),
         is_log: true,
         rows,

@@ -54,20 +54,14 @@ fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> 
     let meanings = if is_band {
         [
             (ColorRole::Good, "between the limits"),
-            (
-                ColorRole::GoodHollow,
-                "between them in spite of other programs",
-            ),
+            (ColorRole::GoodHollow, "between them despite other programs"),
             (ColorRole::Bad, "not between them"),
             (ColorRole::Muted, "no answer"),
         ]
     } else {
         [
             (ColorRole::Good, "within the limit"),
-            (
-                ColorRole::GoodHollow,
-                "within it in spite of other programs",
-            ),
+            (ColorRole::GoodHollow, "within it despite other programs"),
             (ColorRole::Bad, "beyond it"),
             (ColorRole::Muted, "no answer"),
         ]

@@ -156,7 +156,7 @@ impl Drawing<'_> {
         let os = self.seen.record.packages.get(at).map(|one| one.os);
         let label = match os {
             Some(os) => format!("Package {}", os.unwrap_or(at as u32)),
-            None => "Package not told".to_owned(),
+            None => "Package unknown".to_owned(),
         };
         BoxGroup {
             label,
@@ -331,7 +331,7 @@ impl Drawing<'_> {
             legend.push((Style::Free, "free".into()));
         }
         if looks().any(|looks| looks.contains(&Style::Closed)) {
-            legend.push((Style::Closed, "may not be used".into()));
+            legend.push((Style::Closed, "excluded".into()));
         }
         legend
     }

@@ -56,10 +56,10 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
         )];
     }
     let sentence = if seen.l3.is_empty() {
-        "The client shares no core with a node: that was avoided. The machine does not report if \
-         they share an L3."
+        "The client shares no core with a node: the placement avoided that. The machine does not \
+         report whether they share an L3."
     } else {
-        "The client shares neither a core nor an L3 with a node: that was avoided."
+        "The client shares neither a core nor an L3 with a node: the placement avoided that."
     };
     vec![sentence.to_owned()]
 }
@@ -81,14 +81,14 @@ fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(
-            "It could have been avoided: no node may run on any {what} of {}.",
+            "Another placement could have avoided that: no node may run on any {what} of {}.",
             describe_cpus(free)
         );
     }
     match count {
-        0 | 1 => format!("It could not be avoided: the machine has one {what}."),
+        0 | 1 => format!("No placement could have avoided that: the machine has only one {what}."),
         _ => format!(
-            "It could not be avoided without moving nodes: they may run on every {what} that the \
+            "Only moving nodes could have avoided that: they may run on every {what} that the \
              client may use."
         ),
     }
@@ -111,26 +111,32 @@ fn names(all: &[&str]) -> String {
 pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
-        said.push("It has one NUMA node, so the cost of access to another is unknown.".to_owned());
+        said.push(
+            "The machine has one NUMA node, so the cost of access to another is unknown."
+                .to_owned(),
+        );
     } else if seen.packages.len() == 1 {
         said.push(
-            "It has one package, so the cost of access to another socket is unknown.".to_owned(),
+            "The machine has one package, so the cost of access to another socket is unknown."
+                .to_owned(),
         );
     }
     match seen.l3.len() {
         0 => said.push(
-            "It does not report which cores share an L3, so there is no result about L3 groups."
+            "The machine does not report which cores share an L3, so the run shows nothing about \
+             L3 groups."
                 .to_owned(),
         ),
         1 => said.push(
-            "It has one L3, so the advantage of keeping a node within an L3 group is unknown."
+            "The machine has one L3, so the advantage of keeping a node within an L3 group is \
+             unknown."
                 .to_owned(),
         ),
         _ => {}
     }
     if seen.threads_per_core() == 1 {
         said.push(
-            "Each core has one thread, so there is no result about threads that share a core."
+            "Each core has one thread, so the run shows nothing about threads that share a core."
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! Groups trials with equal machines and places, and makes the table of a group.
+//! Groups trials with equal machines and places, and creates the table of a group.
 
 use super::machine_records::machine_of;
 use crate::number;
@@ -13,7 +13,7 @@ pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials grouped by machines and places; those without either are left out.
+/// Returns the trials grouped by machines and places; those without either are omitted.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -120,7 +120,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
         .text("Who", |one| Cell::new(&one.who).tone(Tone::Strong))
         .text("Host", |one| {
             let is_known = machine_of(one, group.first()).is_some();
-            let why = "Its machine is not described.";
+            let why = "The run has no description of this machine.";
             Cell::new(&one.host).hint(if is_known { "" } else { why })
         })
         .text("CPUs", |one| text_or_absent(&one.cpus))
@@ -130,7 +130,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // NUMA nodes that never had resident memory are left out.
+            // NUMA nodes that never had resident memory are omitted.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)

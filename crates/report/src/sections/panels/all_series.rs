@@ -56,12 +56,12 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     let mut blocks = vec![Block::Choice("Trial and group".into(), charts)];
     if left_out > 0 {
         blocks.push(Block::Text(format!(
-            "{} more series, of this or of other trials, are only on disk: trials/*/probes.",
+            "trials/*/probes contains {} more series, of this or of other trials.",
             number::count(left_out as u64)
         )));
     }
     Some(Block::Details(
-        "Every series that was recorded, by group".into(),
+        "Every recorded series, by group".into(),
         blocks,
     ))
 }

@@ -1,7 +1,7 @@
 //! The rows of one trial before they are drawn: every line with all its values.
 //!
-//! They are made twice for a figure: once to count its traces, because the page has a limit, and
-//! once to draw.
+//! The page creates them twice for a figure: once to count its traces, because the page has a
+//! limit, and once to draw.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -186,7 +186,7 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
     });
     let row = |title: &str, scale, lines: Vec<Line>| {
         if lines.iter().all(|line| line.values.is_empty()) {
-            return DraftRow::missing(title, "no intervals were recorded.".into());
+            return DraftRow::missing(title, "the run recorded no intervals.".into());
         }
         DraftRow {
             title: title.into(),
@@ -366,7 +366,7 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free differently, and the available ones are enough.
+        // Tools define used, cached and free memory differently, and available memory is enough.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }
@@ -461,8 +461,8 @@ fn why_missing(
         return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
             None => format!(
-                "no value: the probe {probe} ran and read none. There was no event of this kind, \
-                 or this version does not have the figure."
+                "no value: the probe {probe} ran, but read no value. Either no event of this kind \
+                 occurred, or this version lacks the figure."
             ),
         };
     }

@@ -61,16 +61,14 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     blocks.extend(all_series::block(view, &probed, unread));
     blocks.extend(costs);
-    let mut lead = "Series of hosts, JVMs and the database, on one time axis with the load. A \
-                    colour is a host or a node, in every row; phases outside the measured window \
-                    are shaded. Zoom into any row, and all rows follow; the buttons show whole \
-                    phases again."
-        .to_string();
+    let mut lead =
+        "Series of hosts, JVMs and the database, on one time axis with the load. A colour is the \
+         same host or node in every row. Phases outside the measured window are shaded. If you \
+         zoom into a row, all rows follow. The buttons show whole phases again."
+            .to_string();
     let left_out = with_series().count() - shown;
     if left_out > 0 {
-        lead = format!(
-            "{lead} {left_out} more trials have their series only on disk (trials/*/probes)."
-        );
+        lead = format!("{lead} trials/*/probes contains the series of {left_out} more trials.");
     }
     Some(Section {
         id: "panels",
@@ -142,19 +140,19 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     let mut stretches = trial.probes.iter().filter(|series| !series.means.is_empty());
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
         format!(
-            "Drawn from the trial's overview: the smallest and the largest value of each stretch \
-             of {:.0} s or more, so that peaks are whole. Areas are means. Sums reached at least \
-             their drawn extremes. All values are in trials/*/probes.",
+            "Drawn from the trial's overview: the smallest and the largest value of each period of \
+             {:.0} s or more, so that no peak is lost. Areas are means. Sums reached at least \
+             their drawn extremes. trials/*/probes contains all values.",
             2.0 * (second.0 - first.0)
         )
     } else if thinned {
         format!(
             "Of long series, the page draws the smallest and the largest value of each of \
-             {buckets} stretches of time, so that peaks are whole. The measured window has most \
-             of the stretches. All values are in trials/*/probes."
+             {buckets} periods, so that no peak is lost. The measured window has most of these \
+             periods. trials/*/probes contains all values."
         )
     } else {
-        "Every value that was read is drawn.".into()
+        "The page draws every value.".into()
     }
 }
 

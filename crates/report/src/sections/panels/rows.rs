@@ -1,7 +1,7 @@
 //! The rows of the panels, and the series that they show: a table.
 //!
 //! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives
-//! for missing tools. A row without series says that they are missing.
+//! for missing tools. A row without series states that they are missing.
 
 use crate::page::{Dash, Shape};
 
@@ -127,7 +127,7 @@ pub const HOSTS: &[RowSpec] = &[
 /// Rows of the JVMs and of the database.
 pub const NODES: &[RowSpec] = &[
     RowSpec {
-        title: "JVM heap in use, and pauses (marks, ms at the right)",
+        title: "JVM heap in use, and pauses (marks, ms on the right)",
         probe: "jvm",
         height_px: 90,
         quiet: false,

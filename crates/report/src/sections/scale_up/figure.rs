@@ -16,8 +16,8 @@ pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         title: format!("Throughput by {unit} in use{}", under(arms)),
         what: "Marks: measured points, with 95 % intervals. Dotted: N times one unit. Lines: the \
-             curve with the best fit for its number of coefficients; if none is clearly best, the \
-             one that predicts left-out points best."
+             curve with the best fit for its number of coefficients. If none is clearly best: the \
+             curve that predicts omitted points best."
             .into(),
         height_px: 380,
         x: Axis::new(format!("{unit} in use"), Scale::Linear),
@@ -147,7 +147,7 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // If sockets are filled one after the other, they scale differently from full ones.
+            // If sockets are filled one after the other, they scale differently from full sockets.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };

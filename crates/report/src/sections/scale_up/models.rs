@@ -33,9 +33,9 @@ pub fn table(arms: &[&ScaleUpRecord]) -> Table {
         .foot(
             "N units in use, n on each of s sockets. Amdahl's law: x1 N ÷ (1 + σ (N − 1)). The \
              Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: x1 s \
-             n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Left out: the distance of a \
+             n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Omitted: the distance of a \
              point from the curve through the others. AICc weighs the fit of a curve against its \
-             number of coefficients; a difference within 2 is not decisive.",
+             number of coefficients. A difference within 2 is not decisive.",
         )
         .build()
 }
@@ -65,7 +65,7 @@ fn says(fit: &ScaleFitRecord) -> Cell {
         said.push("the best".to_owned());
     }
     if fit.near_best {
-        said.push("not distinguishable from the best".to_owned());
+        said.push("not distinguishable from the best curve".to_owned());
     }
     match (&fit.peak, fit.without_peak) {
         (Some(peak), _) => {
@@ -78,7 +78,7 @@ fn says(fit: &ScaleFitRecord) -> Cell {
             ));
         }
         (None, Some(WithoutPeak::Untold)) => said.push("no peak: κ may be 0".to_owned()),
-        (None, Some(WithoutPeak::First)) => said.push("falls from the first point on".to_owned()),
+        (None, Some(WithoutPeak::First)) => said.push("falls from the first point".to_owned()),
         (None, Some(WithoutPeak::Beyond)) => said.push("peak beyond twice the last".to_owned()),
         _ => {}
     }

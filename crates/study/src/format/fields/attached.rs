@@ -10,7 +10,7 @@ pub(super) const ADDRESSES: &[Field] = &[
         "target.attach.secure_connect_bundle",
         Type::Text(|d, text| d.attach.secure_connect_bundle = Some(text.into())),
         "Secure connect bundle of an Astra database, a zip archive, instead of `contact_points` \
-         and `tls`. Also needs `user: token` with a password, or a client id and secret.",
+         and `tls`. Also requires `user: token` with a password, or a client id and secret.",
     ),
     optional(
         "target.attach.addresses",
@@ -20,11 +20,11 @@ pub(super) const ADDRESSES: &[Field] = &[
             }
         })),
         "Reachable addresses of nodes that have other addresses in the cluster, as in containers \
-         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the \
-         node at any port. A value with a port is the address of its CQL. Other ports, such as \
-         those of agents, remain the same at that address unless they have their own entries. \
-         Nodes without an entry are reached at their own addresses. With TLS, a certificate must \
-         contain the cluster's address of the node.",
+         or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port is the node \
+         at any port. A value with a port is the node's CQL address. Other ports, such as those of \
+         agents, stay the same unless they have their own entries. cassay contacts nodes without \
+         an entry at their own addresses. With TLS, a certificate must contain the cluster's \
+         address of the node.",
     ),
 ];
 
@@ -35,9 +35,9 @@ macro_rules! rows {
             optional(
                 concat!($at, ".folder"),
                 Type::Text(|$d, text| $host.folder = Some(text.into())),
-                "Folder on the machine that this program is copied to and run from, and that holds \
-                 its undo records. Default: the user's cache, and `~/.local/state/cassay` \
-                 (`/var/lib/cassay` as root).",
+                "Folder on the machine to which cassay copies this program, and from which it \
+                 runs. The folder also contains its undo records. Default: the user's cache, and \
+                 `~/.local/state/cassay` (`/var/lib/cassay` as root).",
             ),
             optional(
                 concat!($at, ".sudo"),
@@ -49,8 +49,8 @@ macro_rules! rows {
                 concat!($at, ".control"),
                 SECTION,
                 "Method of stopping and starting a node there. If several nodes run on one \
-                 machine, `{node}` in an argument is the node's address. Use must be allowed on \
-                 the command line: `--allow restart`.",
+                 machine, `{node}` in an argument is the node's address. The command line must \
+                 allow it: `--allow restart`.",
             ),
             optional(
                 concat!($at, ".control.systemd"),
@@ -71,13 +71,13 @@ macro_rules! rows {
             required(
                 concat!($at, ".control.command.stop"),
                 Type::List(&Type::Text(|$d, text| $host.stop.push(text.into()))),
-                "Program that stops it. It exits with 0 when done, within two minutes.",
+                "Program that stops the node. It exits with 0 when done, within two minutes.",
             ),
             required(
                 concat!($at, ".control.command.start"),
                 Type::List(&Type::Text(|$d, text| $host.start.push(text.into()))),
-                "Program that starts it, and does nothing if it runs. It exits with 0 within one \
-                 minute, and the node keeps running.",
+                "Program that starts the node, and does nothing if the node runs. It exits with 0 \
+                 within one minute, and the node keeps running.",
             ),
             optional(
                 concat!($at, ".logs"),
@@ -115,7 +115,7 @@ pub(super) const HEAD: &[Field] = &[
     required(
         "target.attach.hosts.ssh.ssh",
         Type::Text(|d, text| d.attached.one().ssh = text.into()),
-        "Destination as above.",
+        "Destination, in the same form as in the list.",
     ),
     optional(
         "target.attach.hosts.ssh.address",

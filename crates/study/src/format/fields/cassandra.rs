@@ -34,7 +34,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.cassandra.build",
         SECTION,
-        "Folder that a command builds. It runs once, before the first node of this build starts.",
+        "Folder that a command builds. The command runs once, before the first node of this build \
+         starts.",
     ),
     required(
         "target.local.cassandra.build.command",
@@ -44,7 +45,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "target.local.cassandra.build.home",
         Type::Text(|d, text| d.own.build_home = Some(text.into())),
-        "Folder that the command runs in and that nodes are started from: a source tree, or a \
+        "Folder in which the command runs, and from which cassay starts nodes: a source tree, or a \
          folder that then contains an unpacked distribution.",
     ),
     optional(

@@ -21,7 +21,7 @@ fn index(number: u64) -> usize {
     (number as usize).saturating_sub(1)
 }
 
-/// The rows.
+/// The rows for faults in a study.
 pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults",
@@ -29,14 +29,14 @@ pub(super) const FIELDS: &[Field] = &[
         "Faults to inject while load is measured: a list. An independent observer must see each \
          fault and its end, or the trial is not valid. On nodes that cassay did not start, the \
          programs of `target.attach.faults` inject faults. On machines of `target.attach.hosts`, \
-         cassay can also stop, kill and pause nodes. The command `cassay fault list` shows the \
-         faults and the support of a target.",
+         cassay can also stop, kill and pause nodes. The command `cassay fault list` shows which \
+         faults a target supports.",
     ),
     required(
         "faults.kind",
         Type::List(&Type::Fault(|d, kind| d.fault().kinds.push(kind))),
-        "Kind of the fault; of several kinds, a random one each time. For nodes that cassay did \
-         not start, also a name in `target.attach.faults`.",
+        "Kind of the fault. With several kinds, cassay chooses one at random each time. For nodes \
+         that cassay did not start, also a name in `target.attach.faults`.",
     ),
     with(
         "faults.where",
@@ -65,15 +65,15 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().host(index(n))
         })),
-        "Numbers of the hosts to cut off, for kinds that cut hosts off from others; for other \
-         kinds, candidates for a random choice.",
+        "Numbers of hosts. Kinds that cut hosts off from others cut off all of them. For other \
+         kinds, they are candidates for a random choice.",
     ),
     optional(
         "faults.where.from",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().from.push(index(n));
         })),
-        "Hosts to cut them off from. Default: all others.",
+        "Hosts from which to cut them off. Default: all other hosts.",
     ),
     optional(
         "faults.where.role",
@@ -91,10 +91,10 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.for",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
-        "Duration, after which the fault is healed. Instantaneous kinds have none. For kinds that \
-         perform a task, it is the time limit: cassay stops a task that takes longer. Kinds that \
-         take time to inject (a rolling change, a snapshot, a clock, a new node, an upgrade with a \
-         rollback) count it from when they are in effect.",
+        "Duration, after which cassay heals the fault. Instantaneous kinds have no duration. For \
+         kinds that perform a task, it is the time limit: cassay stops a task that takes longer. \
+         Some kinds take time to inject: a rolling change, a snapshot, a clock, a new node, an \
+         upgrade with a rollback. Their duration begins when they are in effect.",
     ),
     optional(
         "faults.until",
@@ -104,8 +104,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.every",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().every_ns = Some(ns)),
-        "Repeat the fault at this interval, counted from `at`, until the window ends. Each starts \
-         after the previous one is over. Default: once.",
+        "Repeat the fault at this interval, counted from `at`, until the window ends. Each \
+         repetition starts after the previous one has ended. Default: once.",
     ),
     optional(
         "faults.seed",
@@ -196,8 +196,8 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.drain",
         Type::Bool(|d, on| d.fault().options.drain = Some(on)),
         "true",
-        "Flush each node's memtables before it stops (`nodetool drain`), so that it replays no \
-         commit log when it starts again.",
+        "Flush each node's memtables before it stops (`nodetool drain`), so that the node replays \
+         no commit log at its next start.",
     ),
     with(
         "faults.upgrade_sstables",
@@ -212,19 +212,20 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().options.nodes.push(index(n))
         })),
-        "Numbers of the nodes to upgrade, in this order; a single one is a canary. Default: all.",
+        "Numbers of the nodes to upgrade, in this order; a single node is a canary. Default: all.",
     ),
     with(
         "faults.back",
         choice!(|d| d.fault().options.back;
             "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
         "never",
-        "Rollback of an upgrade. `never`: none. `snapshot`: each node gets its earlier files \
-         back, which cassay kept as hard links after the node drained and stopped. The upgrade \
-         then lasts for `for` after its end. Then each node drains, stops, gets its files and \
-         starts as its old release, the last one first. Afterwards each node is repaired (all \
-         client keyspaces), because its files lack the writes since the upgrade. Refused if the \
-         number of nodes that go back is at least the number that acknowledge a write.",
+        "Rollback of an upgrade. `never`: none. `snapshot`: each node gets its earlier files back, \
+         which cassay saved as hard links after the node drained and stopped. After the upgrade, \
+         cassay waits for the time `for`. Then each node drains, stops, gets its files and starts \
+         as its old release, the last upgraded node first. Afterwards, cassay repairs all client \
+         keyspaces on each node, because its files lack the writes since the upgrade. cassay \
+         refuses a rollback if the number of nodes that go back is at least the number that \
+         acknowledge a write.",
     ),
     optional(
         "faults.ha",
@@ -240,7 +241,7 @@ pub(super) const FIELDS: &[Field] = &[
                 d.fault().options.ha_on = Some(index(n));
             }),
         ),
-        "Number of that host, from 1. Default: `other-host`, the next one.",
+        "Number of that host, from 1. Default: `other-host`, the next host.",
     ),
     required(
         "faults.ha.after",

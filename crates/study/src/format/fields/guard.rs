@@ -7,7 +7,7 @@ use crate::settings::GuardedClusters;
 /// Maximum length of a rise, ns. A rise of an hour would need its own study.
 const RISE_MAX: u64 = 3600 * S;
 
-/// The rows.
+/// The rows for the guard.
 pub const FIELDS: &[Field] = &[
     optional(
         "guard",
@@ -28,9 +28,9 @@ pub const FIELDS: &[Field] = &[
         "guard.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.guard.limits.p99_ms = n),
         "500",
-        "Upper limit of a second's p99 service time, ms; at least two operations must exceed it. \
-         The load also ends if more operations are in flight than the target answered within this \
-         time.",
+        "Upper limit of a second's p99 service time, ms; at least two operations must exceed this \
+         limit. The load also ends if more operations are in flight than the target answered \
+         within this time.",
     ),
     with(
         "guard.error_rate",

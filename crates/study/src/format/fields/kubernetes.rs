@@ -9,8 +9,8 @@ pub(super) const FIELDS: &[Field] = &[
         "target.attach.kubernetes",
         SECTION,
         "Cluster in Kubernetes. Your own `kubectl` reads its nodes, data center and login from its \
-         operator, which needs `--trust` in a study. Set one of `k8ssandra`, `cass_operator` and \
-         `service`.",
+         operator, which requires `--trust` in a study. Set one of `k8ssandra`, `cass_operator` \
+         and `service`.",
     ),
     optional(
         "target.attach.kubernetes.context",
@@ -64,8 +64,8 @@ pub(super) const FIELDS: &[Field] = &[
             }),
         ),
         "Start this program in the nodes' containers with `exec`. It reads processes, container \
-         usage and garbage collection logs, and pauses nodes if `--allow signal` permits it. It \
-         ends with the run. Default: cassay starts no program there and uses only CQL.",
+         usage and garbage collection logs, and pauses nodes if `--allow signal` permits it. The \
+         program ends with the run. Default: cassay starts no program there and uses only CQL.",
     ),
     optional(
         "target.attach.kubernetes.agents.container",
@@ -75,8 +75,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.agents.folder",
         Type::Text(|d, text| d.pod_agents().folder = Some(text.into())),
-        "Folder in the container that programs can be copied to and started from. Default: \
-         /tmp/cassay.",
+        "Folder in the container to which cassay can copy programs, and from which it can start \
+         them. Default: /tmp/cassay.",
     ),
     optional(
         "target.attach.kubernetes.agents.logs",

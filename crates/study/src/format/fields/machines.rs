@@ -15,8 +15,8 @@ pub(super) const FIELDS: &[Field] = &[
                 d.machine_prices.push(None);
             }),
         )),
-        "Machines to use as hosts, reached over ssh, which needs `--trust` in a study. Uses the \
-         first `hosts` of them, or all if `hosts` is absent. A list, or a file with such a list \
+        "Machines to use as hosts, over ssh, which requires `--trust` in a study. cassay uses the \
+         first `hosts` machines, or all if `hosts` is absent. A list, or a file with such a list \
          under the key `machines`, in the study's folder or named on the command line. The file's \
          key `clients` may also name the `client.machines`. Default: hosts are simulated.",
     ),
@@ -52,7 +52,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.machines.sudo",
         Type::Bool(|d, is| d.host().sudo = is),
         "false",
-        "Become root there with `sudo -n`. Limits, volumes and most faults need it.",
+        "Become root there with `sudo -n`. Limits, volumes and most faults require this.",
     ),
     optional(
         "target.local.machines.address",

@@ -11,7 +11,7 @@ pub(super) const FIELDS: &[Field] = &[
         }),
         "Run the hosts as pods of a Kubernetes cluster, one per host. Your own `kubectl` creates a \
          StatefulSet and deletes it with the nodes. Its containers wait for this program, which \
-         starts Cassandra in them. Needs `--trust` in a study, and the role that `cassay \
+         starts Cassandra in them. Requires `--trust` in a study, and the role that `cassay \
          kubernetes rbac --for nodes` prints.",
     ),
     optional(
@@ -28,7 +28,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.pods.image",
         Type::Text(|d, text| d.node_pods().image = text.into()),
         "Image of the pods. It needs `sh`, `head`, `chmod` and a Java that Cassandra supports; \
-         Cassandra's own image has them.",
+         Cassandra's own image contains them.",
     ),
     with(
         "target.local.pods.cpus",

@@ -152,9 +152,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| d.procedure = Some(Draft::peak)),
         "Searches for the highest load within a latency limit, for each variant, in each block. \
          Doubles the load until it exceeds the limit, then bisects to 2 %. Then verifies the \
-         result twice with a window three times as long, and lowers it by 3 % if it does not hold. \
-         A load is also too high if its trial is invalid, achieves less than 99 % of the offered \
-         rate, or increases pending compactions. Either `rate` or `threads`.",
+         result twice with a window three times as long, and lowers it by 3 % if the verification \
+         fails. A load is also too high if its trial is invalid, achieves less than 99 % of the \
+         offered rate, or increases pending compactions. Either `rate` or `threads`.",
     ),
     optional(
         "procedure.peak.rate",
@@ -210,7 +210,8 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.peak.errors",
         Type::Number(0.0, 0.01, |d, n| d.bound.errors = n),
         "0.001",
-        "Upper limit of failed operations, as a share. Above 0.01 a trial is invalid in any case.",
+        "Upper limit of failed operations, as a share. A trial with a share above 0.01 is always \
+         invalid.",
     ),
     optional(
         "procedure.peak.expected",
@@ -269,7 +270,8 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.latency_target.errors",
         Type::Number(0.0, 0.01, |d, n| d.bound.errors = n),
         "0.001",
-        "Upper limit of failed operations, as a share. Above 0.01 a trial is invalid in any case.",
+        "Upper limit of failed operations, as a share. A trial with a share above 0.01 is always \
+         invalid.",
     ),
     optional(
         "procedure.latency_target.expected",
@@ -280,8 +282,8 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.endurance",
         Type::Section(|d| d.procedure = Some(Draft::endurance)),
         "One load for hours, for each variant, in each block. Shows drift and changes of \
-         throughput and latency, periodic effects of compaction, and resources that grow towards \
-         a limit. Also shows if shorter windows of the same load give the same results. Either \
+         throughput and latency, periodic effects of compaction, and resources that grow towards a \
+         limit. Also shows whether shorter windows of the same load have the same results. Either \
          `threads` or `rate`.",
     ),
     optional(
@@ -306,24 +308,25 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.endurance.beside",
         Type::List(&Type::Duration(S, 30 * DAY, |d, ns| d.beside_ns.push(ns))),
         "Lengths of up to eight shorter windows, such as `[1h, 1h]`: separate trials, measured \
-         before the long one in this order.",
+         before the long window in this order.",
     ),
     with(
         "procedure.endurance.within",
         Type::Share(0.001, 0.5, |d, share| d.within = share),
         "4%",
-        "Difference of throughput, as a share, that counts as none: from the start to the end of \
-         the long window, and between windows of the load. For latency, at least 10 %.",
+        "Maximum difference of throughput, as a share, that cassay ignores: from the start to the \
+         end of the long window, and between windows of the load. For latency, it is at least 10 \
+         %.",
     ),
     optional(
         "procedure.scale_up",
         Type::Section(|d| {
             d.scale_up();
         }),
-        "The same load on more and more of the machine: a variant for each number of units, with \
-         another procedure such as `sweep` or `peak`. The report shows the efficiency within a \
-         socket, across sockets and of the system, with scaling curves. Combines with the study's \
-         `variants` or `matrix`, whose topologies are then arms. Local nodes only.",
+        "The same load on an increasing part of the machine: a variant for each number of units, \
+         with another procedure such as `sweep` or `peak`. The report shows the efficiency within \
+         a socket, across sockets and of the system, with scaling curves. Combines with the \
+         study's `variants` or `matrix`, whose topologies are then arms. Local nodes only.",
     ),
     required(
         "procedure.scale_up.units",
@@ -361,8 +364,8 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.grid",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
         "Every combination of the values of declared axes. `threads` or `rate` are the points of \
-         each. Every other axis is an axis of a `matrix`, whose values are named after their \
-         settings. Combines with the study's `matrix` or `variants`, if any.",
+         each combination. Every other axis is an axis of a `matrix`, whose values are named after \
+         their settings. Combines with the study's `matrix` or `variants`, if any.",
     ),
     optional(
         "procedure.grid.threads",

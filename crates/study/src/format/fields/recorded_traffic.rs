@@ -17,14 +17,15 @@ pub(super) const FIELDS: &[Field] = &[
         "workload.recorded.files",
         Type::List(&Type::Text(|d, text| d.recorded().files.push(text.into()))),
         "Folders or log files in the study's folder or below it, one per node. cassay merges them \
-         by time. A folder of folders has the logs of several nodes.",
+         by time. A folder of folders contains the logs of several nodes.",
     ),
     optional(
         "workload.recorded.speed",
         Type::Number(0.001, 1000.0, |d, n| d.recorded().speed = Some(n)),
         "Replay operations at their recorded times, this many times as fast: 1 is the recorded \
-         rate over time. The whole recording is measured; `procedure` and `window` do not apply. \
-         Without it, `procedure` sets the load, and only the order and shares come from the log.",
+         rate over time. cassay measures the whole recording; `procedure` and `window` do not \
+         apply. Without `speed`, `procedure` sets the load, and only the order and shares come \
+         from the log.",
     ),
     with(
         "workload.recorded.only",
@@ -39,8 +40,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.recorded().keyspaces.push(text.into())
         })),
-        "Replay only operations on these keyspaces. Default: all except the server's own. Writes \
-         to more than one need `--trust`.",
+        "Replay only operations on these keyspaces. Default: all keyspaces except the server's \
+         own. Writes to more than one keyspace require `--trust`.",
     ),
     with(
         "workload.recorded.from",
@@ -59,13 +60,13 @@ pub(super) const FIELDS: &[Field] = &[
             d.recorded().memory_bytes = bytes
         }),
         "2GiB",
-        "Memory for operations and values. Operations at the end that do not fit are left out, and \
-         counted.",
+        "Memory for operations and values. cassay omits and counts operations at the end that do \
+         not fit.",
     ),
     optional(
         "workload.recorded.schema",
         Type::Text(|d, text| d.recorded().schema = Some(text.into())),
         "File in the study's folder, or below it, with the statements that create keyspace and \
-         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: they exist already.",
+         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: they already exist.",
     ),
 ];

@@ -57,16 +57,16 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
         "interleaved",
         "`interleaved`: variants take turns in every block, in a counterbalanced order. \
-         `sequential`: one variant after the other; a difference may then be due to a change of \
-         the machine. Steps of an imported command line always run in their own order in every \
+         `sequential`: one variant after the other; a change of the machine can then cause a \
+         difference. Steps of an imported command line always run in their own order in every \
          block.",
     ),
     with(
         "repeat.without_faults",
         Type::Bool(|d, on| d.repeat.without_faults = on),
         "false",
-        "Measure variants with `faults` also without them, in the same blocks. Each part of a \
-         trial, during and after a fault, is compared with the same part of the trial without \
+        "Measure variants with `faults` also without them, in the same blocks. cassay compares \
+         each part of a trial, during and after a fault, with the same part of the trial without \
          faults. Uses an existing variant that differs only in its faults, or adds one.",
     ),
     // The primary comparison.
@@ -74,8 +74,8 @@ pub(super) const FIELDS: &[Field] = &[
         "primary",
         SECTION,
         "{}",
-        "The one comparison that answers the question. All others are corrected for multiple \
-         testing.",
+        "The one comparison that answers the question. cassay corrects all other comparisons for \
+         multiple testing.",
     ),
     with(
         "primary.metric",

@@ -7,12 +7,12 @@ use crate::settings::{IfInconclusive, Where};
 /// Range of latencies, ms: up to an hour.
 const MS: (f64, f64) = (0.001, 3_600_000.0);
 
-/// The rows.
+/// The rows for requirements.
 pub const FIELDS: &[Field] = &[
     optional(
         "require",
         SECTION,
-        "Requirements of all variants; a variant may override them. Each is judged by its 95 % \
+        "Requirements of all variants; a variant may override them. cassay judges each by its 95 % \
          interval: missed (the run exits with 4), met, or untold if the interval contains the \
          limit.",
     ),
@@ -58,7 +58,7 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require.not_worse_than",
         Type::Text(|d, text| d.require.not_worse_than = Some(text.into())),
-        "Earlier run that this one must not be worse than: `latest`, a tag (`cassay tag`), or \
+        "Earlier run: the new run must not be worse. Write `latest`, a tag (`cassay tag`), or \
          `study/stamp`. The word `latest` means the last run of this study that was not invalid \
          and met its requirements. Without such a run, cassay compares nothing. Otherwise it \
          compares the points of both runs: throughput unless a rate was offered; p99 if the rate \
@@ -78,9 +78,9 @@ pub const FIELDS: &[Field] = &[
             ],
             &Type::List(&Type::Count(1, RATE_MAX, |d, n| d.require.at_value(n))),
         ),
-        "Points that the requirements apply to: `every`, `best` (the one in the answer), or values \
-         of the axis. Default: `every` if all points are known in advance, else `best`. Does not \
-         apply to `ratio`.",
+        "Points that the requirements apply to: `every`, `best` (the point in the answer), or \
+         values of the axis. Default: `every` if all points are known in advance, else `best`. \
+         Does not apply to `ratio`.",
     ),
     with(
         "require.untold",

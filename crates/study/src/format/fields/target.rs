@@ -23,8 +23,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.nodes",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.local.nodes = n as usize),
-        "Number of nodes, on loopback addresses. With `hosts`: of all hosts together. Default: 1, \
-         or `hosts` times `nodes_per_host`.",
+        "Number of nodes, on loopback addresses. With `hosts`: the number of nodes on all hosts \
+         together. Default: 1, or `hosts` times `nodes_per_host`.",
     ),
     optional(
         "target.local.hosts",
@@ -56,21 +56,21 @@ pub(super) const FIELDS: &[Field] = &[
             "loopback" => Isolation::Loopback
         ),
         "auto",
-        "Isolation of hosts. With `hosts`, each has a network, limits and a volume, which needs \
-         root. With `loopback`, each only has its own addresses. With `auto`: `hosts` if this \
-         machine supports it, else `loopback`.",
+        "Isolation of hosts. With `hosts`, each host has a network, limits and a volume, which \
+         requires root. With `loopback`, each host only has its own addresses. With `auto`: \
+         `hosts` if this machine supports it, else `loopback`.",
     ),
     optional(
         "target.local.host",
         SECTION,
-        "Resources of each host. Omitted ones are not limited. Needs `hosts`.",
+        "Resources of each host. cassay does not limit omitted resources. Requires `hosts`.",
     ),
     optional(
         "target.local.host.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.hosts.host.cpus.get_or_insert_default().push(n as usize)
         })),
-        "Numbers of the CPUs that it may use.",
+        "Numbers of the CPUs that the host may use.",
     ),
     optional(
         "target.local.host.cpu_quota",
@@ -183,8 +183,8 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.class_sharing",
         Type::Bool(|d, on| d.local.class_sharing = on),
         "false",
-        "Map the server's classes from an archive instead of loading each. The archive is created \
-         once per Java and set of jars. A node then starts with 80 % of the CPU time.",
+        "Map the server's classes from an archive instead of loading each. cassay creates the \
+         archive once for each Java and set of jars. A node then starts with 80 % of the CPU time.",
     ),
     with(
         "target.local.start_timeout",
@@ -201,10 +201,10 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "none",
         "Authentication of clients. `none`: every user of this machine can connect. `password`: \
-         cassay generates a password, and only its readers can connect. Roles and permissions are \
-         Cassandra's (`PasswordAuthenticator`, `CassandraAuthorizer`). The load logs in as an \
-         ordinary user (`cassay_load`), so that guardrails apply. The port between nodes remains \
-         open to all users of this machine.",
+         cassay generates a password, and only users who can read it can connect. Roles and \
+         permissions are Cassandra's (`PasswordAuthenticator`, `CassandraAuthorizer`). The load \
+         logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port between \
+         nodes remains open to all users of this machine.",
     ),
     // An attached target.
     optional(
@@ -236,7 +236,7 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Bool(|d, on| d.attach.tls = on.then(TlsSpec::default)),
             &Type::Section(|d| d.attach.tls = Some(TlsSpec::default())),
         ),
-        "Encrypt the connections. `true`: with default settings.",
+        "Encrypt the connections. `true`: use default settings.",
     ),
     optional(
         "target.attach.tls.ca",
@@ -298,7 +298,7 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Bool(|d, on| d.jolokia().tls = on.then(TlsSpec::default)),
             &Type::Section(|d| d.jolokia().tls = Some(TlsSpec::default())),
         ),
-        "Use HTTPS. `true`: with default settings.",
+        "Use HTTPS. `true`: use default settings.",
     ),
     optional(
         "target.attach.jolokia.tls.ca",
@@ -354,7 +354,7 @@ pub(super) const FIELDS: &[Field] = &[
         })),
         "Program that checks the fault, called repeatedly. It exits with 0 if the fault is present \
          and with 1 if it is absent. Any other code, or more than 5 s, means that it could not \
-         check. The fault is only injected after this program reported it absent.",
+         check. cassay injects the fault only after this program reported it absent.",
     ),
     required(
         "target.attach.faults.heal",
@@ -370,7 +370,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.command().within = Duration::from_nanos(ns)
         }),
         "1m",
-        "Time limit after healing until the fault is absent.",
+        "Maximum time after healing until the fault is absent.",
     ),
     with(
         "target.attach.faults.loses",
@@ -380,8 +380,8 @@ pub(super) const FIELDS: &[Field] = &[
             "unsynced" => DataLoss::Unsynced
         ),
         "nothing",
-        "Data that the node may lose by the fault: data in the memory of its process, or data that \
-         was not synced to its disk.",
+        "Data that the fault may destroy: data in the memory of the node's process, or data that \
+         the node had not synced to disk.",
     ),
     // The null target.
     optional(
@@ -455,8 +455,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.capacity",
         Type::Count(1, RATE_MAX, |d, n| d.null.capacity_per_s = Some(n)),
-        "Operations that it answers per second, one after the other. Faster arrivals wait in a \
-         growing queue. This is a known limit for testing searches.",
+        "Operations that the server answers per second, one after the other. Faster arrivals wait \
+         in a growing queue. This is a known limit for testing searches.",
     ),
     optional(
         "target.null.drift",
@@ -476,7 +476,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(S, 30 * DAY, |d, ns| {
             d.null.drift.get_or_insert_default().over = Duration::from_nanos(ns)
         }),
-        "Time until then.",
+        "Time until the capacity reaches that share.",
     ),
     optional(
         "target.null.errors",

@@ -6,7 +6,7 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of which only one half is given yet. The rules require both halves.
+/// Default for a part of which only one half is set yet. The rules require both halves.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -25,10 +25,10 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "Placement of the nodes on the machine. With `none` (default), the kernel decides. With \
          `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
-         anywhere, memory is interleaved over all NUMA nodes, and the JVM counts the CPUs that it \
-         was given. With `auto`, each node runs on the NUMA nodes that the planner assigns, with \
-         local memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the \
-         last two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
+         anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
+         CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
+         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With the last \
+         two, the client gets the remaining CPUs, in a separate L3 group if possible. cassay \
          verifies the placement of every thread.",
     ),
     with(
@@ -75,15 +75,15 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.topology.housekeeping",
         Type::Count(0, 64, |d, n| d.local.topology.housekeeping = n as u32),
         "0",
-        "Cores of each NUMA node that no node gets: for interrupts and the system. With `auto` and \
-         `pinned`.",
+        "Number of cores in each NUMA node to leave free of nodes, for interrupts and the system. \
+         With `auto` and `pinned`.",
     ),
     optional(
         "target.local.topology.client",
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
-        "CPUs reserved for the client, in whole cores, before nodes are placed. Unplaced nodes do \
-         not use them either. Default: with `cpus` or `count`, the remaining CPUs. Otherwise an L3 \
-         group if the machine has four, or a quarter of its cores; none with `none` and \
-         `one-socket-per-vcpu`.",
+        "CPUs reserved for the client, in whole cores, before nodes are placed. Nodes without a \
+         placement do not use them either. Default: with `cpus` or `count`, the remaining CPUs. \
+         Otherwise an L3 group if the machine has four, or a quarter of its cores; none with \
+         `none` and `one-socket-per-vcpu`.",
     ),
 ];

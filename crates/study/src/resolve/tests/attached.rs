@@ -195,14 +195,14 @@ fn a_bundle_says_all_of_how_nodes_are_reached() {
             ", contact_points: [a]",
             "has both `contact_points` and `secure_connect_bundle`",
         ),
-        (", tls: true", "`target.attach.tls` cannot be combined with"),
+        (", tls: true", "you cannot combine `target.attach.tls` with"),
         (
             ", addresses: {10.0.0.5: 10.0.0.6}",
-            "`target.attach.addresses` cannot be combined with",
+            "you cannot combine `target.attach.addresses` with",
         ),
         (
             ", jolokia: {}",
-            "`target.attach.jolokia` cannot be combined with",
+            "you cannot combine `target.attach.jolokia` with",
         ),
     ] {
         let said = with(more).expect_err(more);

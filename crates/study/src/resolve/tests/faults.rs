@@ -105,25 +105,25 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
             s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 40 values
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 nodes
-              hint: they are counted from 1
+              hint: numbers start at 1
             s.yaml:10:46: `faults.where.host` is 1, but the target has 0 hosts
-              hint: they are counted from 1
+              hint: numbers start at 1
             s.yaml:10:55: `faults.for` is `10ms`: the minimum is 1s
             s.yaml:10:61: `faults` has both `for` and `until`
-              hint: keep one of `for`, `until`
+              hint: use one of `for`, `until`
             s.yaml:10:79: `faults.loss` does not apply to node-slow
               hint: remove it
             s.yaml:11:52: `faults.where` has both `node` and `role`
-              hint: keep one of `node`, `host`, `hosts`, `role`
+              hint: use one of `node`, `host`, `hosts`, `role`
             s.yaml:11:69: node-restart is instantaneous and has no duration
               hint: remove `for`
-            s.yaml:12:21: node-kill lasts until it is healed: `faults.for` is missing
+            s.yaml:12:21: node-kill lasts until cassay heals it: `faults.for` is missing
               hint: add it, or `until: end`
             s.yaml:12:38: `faults.cpus` does not apply to node-kill
               hint: remove it
             s.yaml:13:5: `faults.at` is missing
               hint: it means: Start, counted from the start of the measured window.
-            s.yaml:13:12: node-pause lasts until it is healed: `faults.for` is missing
+            s.yaml:13:12: node-pause lasts until cassay heals it: `faults.for` is missing
               hint: add it, or `until: end`
         "#]],
     );
@@ -140,12 +140,12 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         expect![[r#"
             s.yaml:8:56: this fault ends at 65s, but `window.measure` is 1m
               hint: use a longer window, which also covers the recovery
-            s.yaml:9:10: at 50s it overlaps node-pause of node1, 55s to 65s
-              hint: end one before the other starts
+            s.yaml:9:10: overlap at 50s with node-pause of node1, 55s to 65s
+              hint: end one fault before the other starts
             s.yaml:10:5: this fault ends at 1m, but `window.measure` is 1m
               hint: use a longer window, which also covers the recovery
             s.yaml:11:10: at 13s it overlaps node-pause of node3, 5s to 14s
-              hint: end one before the other starts
+              hint: end one fault before the other starts
         "#]],
     );
 }
@@ -166,7 +166,7 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 hosts
-              hint: they are counted from 1
+              hint: numbers start at 1
             s.yaml:9:34: `faults.ha.after` is 24h, but the host is up again after 9s
               hint: raise `for`, or lower `after`
             s.yaml:10:81: host 2 is off and cannot start its own nodes
@@ -254,7 +254,7 @@ fn fault_programs_of_an_owner_need_trust_first() {
         expect![[r#"
         s.yaml:8:7: `target.attach.faults.node-kill`: a built-in fault has this name
         s.yaml:13:47: `faults.where.node` is 3, but the target has 2 nodes
-          hint: they are counted from 1
+          hint: numbers start at 1
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
     "#]],
     );
@@ -295,8 +295,8 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
         &other,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:9:10: at 25s it overlaps node-kill of a replica of the hottest partition, 20s to 30s
-          hint: end one before the other starts
+        s.yaml:9:10: overlap at 25s with node-kill of a replica of the hottest partition, 20s to 30s
+          hint: end one fault before the other starts
     "#]],
     );
 }
@@ -311,7 +311,8 @@ fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
             .replace("node-pause", kind);
         let refused = resolve("s.yaml", &text, &Overrides::default());
         let said = refused.unwrap_err().to_string();
-        let expected = format!("s.yaml:8:21: {kind} needs another node to stream the data from");
+        let expected =
+            format!("s.yaml:8:21: {kind} needs another node from which to stream the data");
         assert!(said.contains(&expected), "{said}");
     }
 }
@@ -335,7 +336,7 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
     let said: Vec<String> =
         conditions.filter(|one| one.about == "faults").map(|one| one.what).collect();
     let expected = "rolling-change of all nodes, yaml concurrent_reads 64 at 5s for 20s, \
-                    node-repair of node2 at 30s for 10s at the most";
+         node-repair of node2 at 30s for at most 10s";
     assert_eq!(said.join(", "), expected);
 
     let text = broken(
@@ -356,7 +357,7 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
           hint: add it, or `until: end`
         s.yaml:10:65: `faults.yaml` does not apply to node-pause
           hint: remove it
-        s.yaml:11:64: num_tokens cannot be changed: the nodes already have tokens
+        s.yaml:11:64: cassay cannot change num_tokens: the nodes already have tokens
           hint: remove it
         s.yaml:12:21: `faults.yaml` is missing, which rolling-change needs
     "#]],
@@ -370,8 +371,8 @@ fn a_fault_of_all_nodes_has_a_limit_and_settings_but_no_place() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:9:10: at 20s it overlaps rolling-restart of all nodes, 5s to 25s
-              hint: end one before the other starts
+            s.yaml:9:10: overlap at 20s with rolling-restart of all nodes, 5s to 25s
+              hint: end one fault before the other starts
         "#]],
     );
 }
@@ -392,7 +393,7 @@ fn only_nodes_of_our_own_are_broken() {
     };
     let study = resolve("s.yaml", BROKEN, &overrides).unwrap();
     assert!(study.variants[0].settings.faults.is_empty());
-    assert!(study.notes.iter().any(|note| note.contains("faults are omitted")));
+    assert!(study.notes.iter().any(|note| note.contains("so cassay omits faults")));
 }
 
 /// The machines of an attached cluster are hosts, but their nodes are still unknown.
@@ -440,9 +441,9 @@ fn machines_of_others_lose_packets() {
         &trusted,
         expect![[r#"
             s.yaml:8:44: `faults.where.host` is 4, but the target has 3 hosts
-              hint: they are counted from 1
-            s.yaml:10:10: at 17s it overlaps net-down of the host of node2, 15s to 20s
-              hint: end one before the other starts
+              hint: numbers start at 1
+            s.yaml:10:10: overlap at 17s with net-down of the host of node2, 15s to 20s
+              hint: end one fault before the other starts
         "#]],
     );
 }

@@ -109,7 +109,7 @@ fn keys_that_do_not_go_together_are_refused() {
         (
             "{local: {nodes: 3, pods: {image: c}}}",
             "{}",
-            "`target.local.nodes` cannot be combined with `target.local.pods`",
+            "you cannot combine `target.local.nodes` with `target.local.pods`",
         ),
         (
             "{local: {pods: {image: c, storage_class: fast}}}",

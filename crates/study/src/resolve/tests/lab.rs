@@ -131,17 +131,17 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {nodes: 3, host: {memory: 3GiB}}",
             "",
-            "`target.local.host` applies to hosts, but the target has none",
+            "`target.local.host` applies to hosts, but the target has no hosts",
         ),
         (
             "local: {isolation: hosts}",
             "",
-            "`target.local.isolation` applies to hosts, but the target has none",
+            "`target.local.isolation` applies to hosts, but the target has no hosts",
         ),
         (
             "local: {nodes_per_host: 2}",
             "",
-            "`target.local.nodes_per_host` applies to hosts, but the target has none",
+            "`target.local.nodes_per_host` applies to hosts, but the target has no hosts",
         ),
         (
             "local: {racks: per-host}",
@@ -200,8 +200,8 @@ fn settings_that_no_machine_can_start_are_a_mistake() {
     check(&[(
         "local: {gc: zgc, class_sharing: true}",
         "",
-        "class data sharing is requested, but not possible with ZGC: objects, or pointers to \
-         them, have another form than in the archive",
+        "the study requests class data sharing, which is impossible with ZGC: objects, or pointers \
+         to them, differ from the archive",
     )]);
 }
 
@@ -329,8 +329,8 @@ fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
         (
             "local: {yaml: {listen_address: 1.2.3.4}}",
             "",
-            "listen_address of cassandra.yaml cannot be set: every node has a separate address, \
-             chosen by cassay",
+            "you cannot set listen_address of cassandra.yaml: cassay chooses a separate address \
+             for every node",
         ),
         (
             "local: {yaml: {num_tokens: 0}}",
@@ -372,7 +372,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     }
 }
 
-/// The plan used to say "about 1 rows", and the first round loaded one.
+/// The plan used to show "about 1 rows", and the first round loaded one.
 #[test]
 fn a_share_of_a_small_volume_is_more_than_a_row() {
     let target = "local: {hosts: 1, host: {volume: 1GiB}}";

@@ -79,8 +79,8 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
             s.yaml:3:39: `target.local.isolation: loopback` only applies to nodes on this machine
               hint: remove it, or `target.local.machines`: machines are isolated already
             s.yaml:3:62: `target.local.host.link` is not available with `isolation: loopback`
-              hint: loopback only gives a host an address; use `isolation: hosts`, as root
-            s.yaml:3:62: `target.local.host.link` is for simulated hosts: machines have their own
+              hint: loopback gives a host only an address: use `isolation: hosts`, as root
+            s.yaml:3:62: `target.local.host.link` is for simulated hosts, not for machines
               hint: remove it, or `target.local.machines`
             --set:1:23: `target.local.hosts` is 4, but `target.local.machines` names 3 machines
               hint: name more machines, or lower target.local.hosts
@@ -97,7 +97,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
         --set:1:66: `target.local.machines.folder`: "data" is not a valid folder
           hint: write an absolute path, such as /data/cassay, of letters, digits, `-`, `_` and `.`
         --set:1:79: `target.local.machines.ssh`: db1 is duplicated
-          hint: name each machine once; `nodes_per_host: 2` puts two nodes on each
+          hint: name each machine once; `nodes_per_host: 2` puts two nodes on each machine
         --set:1:108: `target.local.machines.address`: "db1" is not an IPv4 address
           hint: write the address at which this machine and the others reach it: 10.0.0.7
     "#]],
@@ -166,7 +166,7 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
     let refused = |target: &str| resolve("s.yaml", &study(target), &named).unwrap_err().to_string();
     let said = refused("{local: {hosts: 1, nodes_per_host: 2}}");
     assert!(
-        said.contains("machines without `nodes`, but all have it"),
+        said.contains("machines without `nodes`, but all machines have `nodes`"),
         "{said}"
     );
     let said = refused("{local: {hosts: 2, nodes: 2}}");

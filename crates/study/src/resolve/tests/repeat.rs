@@ -47,10 +47,10 @@ fn blocks_added_until_answered_are_refused_without_a_question() {
     }
     let repeat = "repeat: {until: answered, primary: p99}\n";
     for (rest, expected) in [
-        ("procedure: {fixed: {threads: 4}}\n", "has one side"),
+        ("procedure: {fixed: {threads: 4}}\n", "has only one variant"),
         (
             "variants: {a: {}}\nprocedure: {fixed: {threads: 4}}\n",
-            "has one side",
+            "has only one variant",
         ),
         (
             "variants: {a: {}, b: {}}\nprocedure: {endurance: {threads: 4, for: 1h}}\n",

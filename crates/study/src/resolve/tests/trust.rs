@@ -28,11 +28,11 @@ fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
 const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
-        "`-XX:OnOutOfMemoryError` is not known",
+        "cassay does not know `-XX:OnOutOfMemoryError`",
     ),
     (
         "target: {local: {jvm: '-javaagent:x.jar'}}",
-        "`-javaagent:x.jar` is not known",
+        "cassay does not know `-javaagent:x.jar`",
     ),
     (
         "target: {local: {yaml: {audit_logging_options: {archive_command: sh}}}}",
@@ -40,11 +40,11 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {local: {}}\nphases: {measure: {target: {local: {jvm: [-Xrunjdwp]}}}}",
-        "`-Xrunjdwp` is not known",
+        "cassay does not know `-Xrunjdwp`",
     ),
     (
         "target: {local: {}}\nvariants: {a: {}, b: {target: {local: {jvm: ['@args']}}}}",
-        "`@args` is not known",
+        "cassay does not know `@args`",
     ),
     (
         "target: {local: {}}\nscales: {big: {target.local.yaml: {role_manager: x.Y}}}",
@@ -200,7 +200,7 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
     // For a resumed run, only the record exists.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
-        why.contains("the study's folder only from its record"),
+        why.contains("the study's folder only from the record of the run"),
         "{why}"
     );
 }

@@ -35,11 +35,11 @@ fn rollback_leaves_one_copy_of_every_acknowledged_write() {
     let (one, two, all) = (back("nodes: [1], "), back("nodes: [1, 3], "), back(""));
     for (copies, level, fault, most) in [
         (3, "QUORUM", &one, None),
-        (3, "QUORUM", &two, Some("name 1 node at the most")),
+        (3, "QUORUM", &two, Some("name at most 1 node")),
         (3, "ONE", &one, Some("require more replicas")),
         (3, "ANY", &one, Some("require more replicas")),
         (3, "ALL", &two, None),
-        (3, "ALL", &all, Some("name 2 nodes at the most")),
+        (3, "ALL", &all, Some("name at most 2 nodes")),
         (2, "ALL", &one, None),
         (2, "QUORUM", &one, None),
         (1, "ALL", &one, Some("use `keyspace: {replication: 3}`")),
@@ -57,8 +57,8 @@ fn rollback_leaves_one_copy_of_every_acknowledged_write() {
     let said = refused(read(3, 3, "ONE", &one));
     for words in [
         "`faults.back: snapshot` restores the earlier files of 1 node",
-        "at ONE a write is acknowledged by 1 of 3 replicas: writes that no other node has would \
-         be lost",
+        "at ONE, 1 of 3 replicas acknowledge a write: the cluster would lose writes that no other \
+         node has",
         "hint: require more replicas, `workload: {consistency: QUORUM}`, and name one node",
     ] {
         assert!(said.contains(words), "{said}");
@@ -93,7 +93,7 @@ fn a_canary_is_said_of_the_nodes_that_it_is_done_to() {
     let both = "rolling-upgrade, to: 5.0, nodes: [1], for: 1m}, \
                 {at: 90s, kind: node-pause, where: {node: 3}";
     let said = refused(read(3, 3, "QUORUM", both));
-    let overlaps = "at 90s it overlaps rolling-upgrade of node1, 1m to 2m";
+    let overlaps = "overlap at 90s with rolling-upgrade of node1, 1m to 2m";
     assert!(said.contains(overlaps), "{said}");
 }
 
@@ -113,12 +113,12 @@ fn counters_do_not_go_back() {
     assert!(read_with(3, 3, counts, ("4.1", &fault(""))).is_ok());
 }
 
-/// `4.0` was once left out of the check.
+/// `4.0` was once omitted of the check.
 #[test]
 fn an_upgrade_names_nodes_that_exist_in_any_form() {
     let to = |nodes: &str| format!("rolling-upgrade, to: 5.0, nodes: {nodes}");
     let said = refused(read(3, 3, "ALL", &to("[1, 4.0]")));
-    assert!(said.contains("has 4, but there are 3 nodes"), "{said}");
+    assert!(said.contains("has 4, but the target has 3 nodes"), "{said}");
     let said = refused(read(3, 3, "ALL", &to("[2, 2.0]")));
     assert!(said.contains("has 2 twice"), "{said}");
 }
@@ -140,7 +140,7 @@ fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let kv = "{use: kv, consistency: QUORUM}";
     let fault = "rolling-upgrade, to: 6.0-beta1, nodes: [1], back: snapshot";
     let said = refused(read_with(3, 3, kv, ("6.0-alpha2", fault)));
-    let why = "a node cannot fall behind the entries that others have read";
+    let why = "a node cannot go back to a state before entries that other have read";
     assert!(said.contains(why), "{said}");
 }
 
@@ -170,7 +170,7 @@ fn files_are_kept_of_drained_nodes_and_no_other_kind_goes_back() {
         "QUORUM",
         "rolling-upgrade, to: 4.0, back: snapshot",
     ));
-    assert!(said.contains("downgrades are not possible"), "{said}");
+    assert!(said.contains("Cassandra cannot downgrade"), "{said}");
 }
 
 /// Without a rollback, the maximum time for the upgrade is the length of the fault.

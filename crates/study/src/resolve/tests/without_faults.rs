@@ -105,7 +105,7 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
                 "{PAUSE}\n{FIXED}{ASKED}variants: {{without-faults: {{workload: \
                  {{consistency: ALL}}}}}}\n"
             ),
-            "would be named `without-faults`",
+            "would have the name `without-faults`",
         ),
         (
             format!("{PAUSE}\n{FIXED}repeat: {{without_faults: sometimes}}\n"),

@@ -31,8 +31,8 @@ fn points_come_from_lists_steps_and_factors() {
     assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
 }
 
-/// Returns values that a type accepts. A mapping by names has one name that exists on the null
-/// target, and an address as another name.
+/// Returns values that a type accepts. A mapping by node name has two keys: a name that exists on
+/// the null target, and an address.
 fn samples(typ: &Type) -> Vec<Tree> {
     let words = |typ: &Type| typ.words().into_iter().map(|word| Tree::Text(word.to_owned()));
     let text = Tree::Text("some".to_owned());

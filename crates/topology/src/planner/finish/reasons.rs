@@ -20,21 +20,21 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
     said.push(match (cells.len(), attempt.memory_cells) {
         (_, Some(parts)) => format!(
-            "each instance is in {parts} parts, since its memory exceeds the memory of one node"
+            "each instance is in {parts} parts, because its memory exceeds the memory of one node"
         ),
         (1, _) => format!(
             "{} vCPUs fit on one NUMA node, so each instance is in one part",
             wish.vcpus
         ),
         (count, _) => format!(
-            "{} vCPUs are more than the {} that a node holds, so each instance is in {count} parts \
-             of {cells:?}",
+            "{} vCPUs are more than the {} of a node, so each instance is in {count} parts of \
+             {cells:?}",
             wish.vcpus, attempt.sizes.node
         ),
     });
     said.push(match wish.smt {
         Smt::Pack if attempt.shares_cores => {
-            "whole cores do not suffice, so threads are assigned one by one".to_owned()
+            "whole cores do not suffice, so the plan assigns threads one by one".to_owned()
         }
         Smt::Pack => format!(
             "the plan assigns whole cores, so that no core serves two instances: {} cores for {} \
@@ -42,7 +42,9 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             first.cores.len(),
             wish.vcpus
         ),
-        Smt::OnePerCore => "one thread of each core is assigned; the others are idle".to_owned(),
+        Smt::OnePerCore => {
+            "the plan assigns one thread of each core; the other threads are idle".to_owned()
+        }
     });
     for instance in &plan.instances {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
@@ -94,16 +96,16 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     }
     if let Some(heap) = first.jvm.heap_bytes {
         said.push(format!(
-            "the heap is {} MiB: half the memory and at most 31 GiB, as from 32 to 38 GB pointers \
-             are wide and less fits; the rest is page cache",
+            "the heap is {} MiB: half the memory, and at most 31 GiB, because a heap of 32 to 38 \
+             GB has wider pointers and holds less. The rest is page cache",
             heap >> 20
         ));
     }
     let threads = first.jvm.parallel_gc_threads * wish.instances;
     let unbound = crate::parallel_gc_threads(machine.pus.len() as u32) * wish.instances;
     said.push(format!(
-        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; otherwise \
-         they would start {unbound}"
+        "ActiveProcessorCount limits the JVMs to {threads} parallel GC threads together; without \
+         it, they would start {unbound}"
     ));
     said.push(first.jvm.numa_reason.clone());
     said.push(format!(
@@ -118,8 +120,9 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let wish = &plan.wish;
     let mut said = Vec::new();
     if attempt.gave_up_housekeeping {
-        let mut text = "one core in 16 for interrupts does not fit next to the instances and was \
-                        given up"
+        let mut text =
+            "one core in 16 for interrupts does not fit next to the instances, so the plan omits \
+             it"
             .to_owned();
         if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
             text += &format!("; with V={vcpus} it fits");
@@ -136,19 +139,21 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         said.push(format!("{} {SHARED_CORES}", plan.costs.shared_cores));
     }
     if attempt.mixes_kinds {
-        said.push("the fast cores do not suffice, so slower ones are also used".to_owned());
+        said.push("the fast cores do not suffice, so the plan also uses slower cores".to_owned());
     }
     if wish.vcpus > wish.max_cpus_per_instance {
         said.push(format!(
-            "{} CPUs are beyond the {} that one Cassandra scales to; several smaller instances do \
-             more",
+            "{} CPUs are more than the {} to which one Cassandra scales; several smaller instances \
+             achieve more",
             wish.vcpus, wish.max_cpus_per_instance
         ));
     }
     said.extend(warnings_of_memory(attempt, plan));
     for name in &wish.near {
         if machine.devices.iter().all(|device| device.name != *name) {
-            said.push(format!("there is no device {name} to be near to"));
+            said.push(format!(
+                "device {name}, near which to place instances, does not exist"
+            ));
         }
     }
     said.extend(machine.notes.iter().map(|note| format!("of the machine: {note}")));
@@ -164,8 +169,8 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
     {
         said.push(
             "ESXi does not consider memory: the guest has a node larger than any real node, and \
-             does not detect that a part of its memory is remote. Remedy: cores per socket and \
-             virtual NUMA nodes set by hand (vSphere 8), numa.consolidate=FALSE (7)"
+             does not detect that a part of its memory is remote. Remedy: set cores per socket and \
+             virtual NUMA nodes yourself (vSphere 8), numa.consolidate=FALSE (7)"
                 .to_owned(),
         );
     }
@@ -230,7 +235,7 @@ fn advise(attempt: &Attempt, plan: &mut Plan) {
     if shown > 1 && fits_threads && wish.unit != Some(Unit::Threads) && vcpus >= VNUMA_VCPUS_MIN {
         plan.reasons.push(format!(
             "ESXi counts cores, not threads: V={vcpus} becomes {shown} virtual NUMA nodes of up to \
-             {cores} vCPUs, unless numa.vcpu.preferHT=TRUE, which makes it one"
+             {cores} vCPUs, unless numa.vcpu.preferHT=TRUE, which results in one"
         ));
     }
 }

@@ -94,11 +94,11 @@ fn a_refusal_stands_at_its_statement_and_a_type_at_its_marker() {
     assert_eq!(places, [(4, 5), (11, 7), (14, 26), (11, 7)], "{out}");
     assert_eq!(
         out.list[2].message,
-        "the server requires text here, but `b` is generated as int"
+        "the server requires text here, but the workload generates `b` as int"
     );
     assert_eq!(
         out.list[3].message,
-        "the server requires 0 values here, but 1 are generated"
+        "the server requires 0 values here, but the workload generates 1"
     );
     let mut none = checked.no_mistakes();
     checked.compare(2, &[CqlType::Bigint, CqlType::Int], &mut none);

@@ -74,7 +74,7 @@ fn a_mistake_in_a_csv_is_reported_with_its_line() {
             "",
             "",
             "id,the place\n",
-            "no record below the line with the names",
+            "no record below the line of column names",
         ),
         (
             "",
@@ -87,9 +87,14 @@ fn a_mistake_in_a_csv_is_reported_with_its_line() {
             "csv: keys.csv\n",
             "",
             CSV,
-            "column reads its values from a CSV, but the file names none",
+            "column reads its values from a CSV file, but the workload file names none",
         ),
-        ("(id)", "(a, b)", CSV, "column needs the name of one column"),
+        (
+            "(id)",
+            "(a, b)",
+            CSV,
+            "column requires the name of one column",
+        ),
     ] {
         let wrong = made(&KEYED.replacen(from, to, 1), csv).unwrap_err().to_string();
         assert!(wrong.contains(said), "{said} is not in\n{wrong}");

@@ -191,7 +191,7 @@ fn a_mistake_of_the_schema_is_not_said_again_by_each_statement() {
     assert!(!found.contains("no table"), "{found}");
     let found = mistakes("(a, b, v) VALUES (:a, :b, :v)", "(a, b, v) VALUES (:a, :b)");
     assert!(
-        found.contains("there are 3 columns here, but 2 values"),
+        found.contains("this statement has 3 columns, but 2 values"),
         "{found}"
     );
 }

@@ -80,8 +80,7 @@ const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
 const PRESENT: &str = "{present: 30}";
 const LOAD: &str = "{load: {operations: 30}}";
 
-/// Studies that would do something that is not allowed: by the kind of operation, or the whole
-/// workload.
+/// Studies that cassay must refuse, by kind of operation or by whole workload.
 const REFUSED: [Study; 27] = [
     ("write", PRESENT, ""),
     ("put", PRESENT, ""),
@@ -358,5 +357,5 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
     ]);
     let limit = ["--set", "guard.p99_ms=0.001"];
     let run = lab.cassay(&[&["run", "study.yaml"][..], &limit].concat());
-    run.ended_with(3).says(&["the guard ended the load"]);
+    run.ended_with(3).says(&["the guard stopped the load"]);
 }

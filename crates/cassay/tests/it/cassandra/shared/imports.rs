@@ -182,7 +182,7 @@ fn every_type_of_column_is_read_back() {
             assert_rows_are_right(&trial, PARTITIONS);
         }
     }
-    // Would an error be visible? Partitions beyond the written ones have no rows.
+    // Would an error be visible? Partitions beyond the written partitions have no rows.
     let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {
@@ -255,7 +255,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
                 --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
     let words: Vec<&str> = line.split_whitespace().collect();
-    // In the tool's own keyspace, which need not be named.
+    // The statement names no keyspace, so it applies to the tool's own keyspace.
     let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
     let trials = trials(lab, node, &[&words[..], &more].concat());
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
@@ -359,7 +359,8 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
     if is_there {
         // A column of the existing table differs from the file.
         let other = check("worker int)", "worker bigint)", 2);
-        other.says(&["the server requires int here, but `worker` is generated as bigint"]);
+        other
+            .says(&["the server requires int here, but the workload generates `worker` as bigint"]);
         return;
     }
     let option = "CREATE TABLE claims (id uuid PRIMARY KEY, worker int) WITH no_such_thing = 1";

@@ -126,10 +126,10 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
         "twin.yaml",
     ];
     lab.cassay(&twin).ended_with(0);
-    lab.cassay(&twin).ended_with(1).says(&["exists already"]);
+    lab.cassay(&twin).ended_with(1).says(&["already exists"]);
     // The node prepares all its statements.
     let check = ["workload", "check", "twin.yaml", "--target", &target];
-    lab.cassay(&check).ended_with(0).says(&["has prepared all "]);
+    lab.cassay(&check).ended_with(0).says(&["prepared all "]);
     let wrong = ["workload", "twin", "\"Shop\".orders", "--target", &target];
     lab.cassay(&wrong).ended_with(1).says(&["no table orders", "Orders"]);
 }

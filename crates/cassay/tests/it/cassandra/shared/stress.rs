@@ -63,8 +63,8 @@ fn unpacked() -> PathBuf {
     folder
 }
 
-/// Runs cassandra-stress. Its own script insists on Java 8, so java is called as the script would
-/// call it.
+/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts java like the
+/// script.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let folder = distribution();
     let home = folder.display();

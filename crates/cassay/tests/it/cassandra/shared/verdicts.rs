@@ -1,5 +1,5 @@
-//! Tests verdicts on existing tables: reads are compared if possible, and requested columns are
-//! looked for.
+//! Tests verdicts on existing tables: reads are compared if possible, and cassay checks that
+//! requested columns exist.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
@@ -75,7 +75,7 @@ fn only_what_a_read_binds_and_the_definition_has_is_compared() {
         let read = stress(&lab, ops, &[]).measured(&lab);
         let (result, detail) = compared(&read);
         assert_eq!(result, "unknown", "{ops}: {detail}");
-        let why = "does not state the whole partition key by `= ?`";
+        let why = "does not restrict the whole partition key by `= ?`";
         assert!(read.stderr.contains(why), "{read}");
     }
     let (result, detail) = compared(&stress(&lab, "key=1", &[]).measured(&lab));
@@ -161,7 +161,7 @@ fn rows_of_another_tool_are_named_and_empty_reads_do_not_count() {
     );
     let words: Vec<&str> = line.split(' ').collect();
     let (result, detail) = compared(&lab.cassay(&words).ended_with(3));
-    let nothing = "3000 of 3000 reads found no row although the study says that rows exist";
+    let nothing = "3000 of 3000 reads found no row although the study states that rows exist";
     assert!(result == "fail" && detail.contains(nothing), "{detail}");
     for row in 0..ROWS {
         let value = format!("{row}").repeat(100);
@@ -173,7 +173,7 @@ fn rows_of_another_tool_are_named_and_empty_reads_do_not_count() {
     }
     let (result, detail) = compared(&lab.cassay(&words).measured(&lab));
     assert_eq!(result, "warn", "{detail}");
-    let hint = "may have written the rows that were there";
+    let hint = "may have written the existing rows";
     assert!(
         detail.contains(hint) && detail.contains("verify.reads=none"),
         "{detail}"
@@ -210,7 +210,7 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
     let line = crate::program::line().expect("6.0");
     let set = format!("target.local.cassandra={line}");
     lab.cassay(&["run", "study.yaml", "--json", "--set", &set]).measured(&lab);
-    let findings = lab.run().findings.expect("it has ended");
+    let findings = lab.run().findings.expect("it ended");
     let mut rules = findings.trials.iter().flat_map(|trial| &trial.rules);
     let counts = rules.find(|rule| rule.rule == "V7").expect("it is judged");
     assert_eq!(

@@ -64,17 +64,17 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `auto`"), "{error}");
 }
 
-/// If the machine reports no L3 caches, NUMA nodes replace them. They were called L3.
+/// If the machine reports no L3 caches, NUMA nodes replace them. They had the name L3.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
-        (1, true, "under an L3 that no node has"),
-        (1, false, "on a NUMA node that no node has"),
-        (2, true, "every L3 that may be used has a node under it"),
+        (1, true, "under an L3 that no node uses"),
+        (1, false, "on a NUMA node that no Cassandra node uses"),
+        (2, true, "nodes use every available L3"),
         (
             2,
             false,
-            "on cores that no node has; this machine does not report",
+            "on cores that no node uses; this machine does not report",
         ),
     ] {
         let mut machine = xeon();

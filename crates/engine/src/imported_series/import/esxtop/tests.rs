@@ -179,7 +179,7 @@ fn a_broken_file_is_refused_with_the_line_and_the_cell() {
         ("time,a\n".to_string(), "is not the output of `esxtop -b`"),
         (
             "\"(PDH-CSV 4.0) (UTC)\",\"x\"\n".to_string(),
-            "minutes that UTC is ahead",
+            "the offset from UTC in minutes",
         ),
         (
             format!("{HEADER}\"x\"\n{good}"),

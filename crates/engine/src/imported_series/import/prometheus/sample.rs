@@ -54,7 +54,7 @@ impl Sample {
             Some(rest) => labels(rest, &mut name)?,
             None => (Vec::new(), rest),
         };
-        ensure!(is_name(&name), "{name:?} is not a name of a metric");
+        ensure!(is_name(&name), "{name:?} is not a valid metric name");
         // OpenMetrics may append an exemplar after a mark.
         let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
         let mut words = rest.split_ascii_whitespace();
@@ -120,7 +120,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         if let Some(after) = rest.strip_prefix('"') {
             (label, rest) = quoted(after)?;
         } else {
-            let end = rest.find(['=', ',', '}']).context("its labels have no end")?;
+            let end = rest.find(['=', ',', '}']).context("its labels are unterminated")?;
             label = rest[..end].trim().to_string();
             rest = &rest[end..];
         }
@@ -142,7 +142,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         rest = rest.trim_start();
         match rest.strip_prefix(',') {
             Some(after) => rest = after,
-            None => ensure!(rest.starts_with('}'), "its labels have no end"),
+            None => ensure!(rest.starts_with('}'), "its labels are unterminated"),
         }
     }
 }
@@ -158,14 +158,14 @@ fn quoted(rest: &str) -> Result<(String, &str)> {
                 Some((_, 'n')) => text.push('\n'),
                 Some((_, other @ ('"' | '\\'))) => text.push(other),
                 other => bail!(
-                    "\\{} is not an escape",
+                    "\\{} is not a valid escape",
                     other.map_or(' ', |(_, other)| other)
                 ),
             },
             other => text.push(other),
         }
     }
-    bail!("a quoted text has no end")
+    bail!("a quoted text is unterminated")
 }
 
 #[cfg(test)]

@@ -68,56 +68,56 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             small(),
             "0-1",
             &["0-1"][..],
-            "The client may run on CPUs 0-1 on which node1 may run too. It could not be avoided \
-             without moving nodes: they may run on every core that the client may use.",
+            "The client may run on CPUs 0-1 on which node1 may run too. Only moving nodes could \
+             have avoided that: they may run on every core that the client may use.",
         ),
         (
             small(),
             "1",
             &["0"],
-            "The client shares no core with a node, but an L3 with node1. It could not be \
-             avoided: the machine has one L3.",
+            "The client shares no core with a node, but an L3 with node1. No placement could have \
+             avoided that: the machine has only one L3.",
         ),
         (
             machine(&["0-1"], &["0-1"], "0-1"),
             "1",
             &["0"],
-            "The client shares cores with node1, on other threads of them. It could not be \
-             avoided: the machine has one core.",
+            "The client shares cores with node1, on other threads of them. No placement could have \
+             avoided that: the machine has only one core.",
         ),
         (
             large(),
             "1",
             &["0", "2"],
-            "The client shares cores with node1, on other threads of them. It could have been \
-             avoided: no node may run on any core of CPUs 4-7.",
+            "The client shares cores with node1, on other threads of them. Another placement could \
+             have avoided that: no node may run on any core of CPUs 4-7.",
         ),
         (
             large(),
             "2-3",
             &["0-1"],
-            "The client shares no core with a node, but an L3 with node1. It could have been \
-             avoided: no node may run on any L3 of CPUs 4-7.",
+            "The client shares no core with a node, but an L3 with node1. Another placement could \
+             have avoided that: no node may run on any L3 of CPUs 4-7.",
         ),
         (
             large(),
             "2-3",
             &["0-1", "4-5"],
-            "The client shares no core with a node, but an L3 with node1. It could not be \
-             avoided without moving nodes: they may run on every L3 that the client may use.",
+            "The client shares no core with a node, but an L3 with node1. Only moving nodes could \
+             have avoided that: they may run on every L3 that the client may use.",
         ),
         (
             large(),
             "4-7",
             &["0-3"],
-            "The client shares neither a core nor an L3 with a node: that was avoided.",
+            "The client shares neither a core nor an L3 with a node: the placement avoided that.",
         ),
         (
             machine(&[], &["0", "1"], "0-1"),
             "1",
             &["0"],
-            "The client shares no core with a node: that was avoided. The machine does not report \
-             if they share an L3.",
+            "The client shares no core with a node: the placement avoided that. The machine does \
+             not report whether they share an L3.",
         ),
         (small(), "", &["0"], ""),
         (small(), "0", &[], ""),
@@ -156,7 +156,7 @@ fn sentences_name_the_effects_that_a_machine_cannot_show() {
         ..NumaNodeRecord::default()
     });
     let said = about_size(&MachineView::new(&two));
-    assert!(said[0].starts_with("It has one package") && said.len() == 1);
+    assert!(said[0].starts_with("The machine has one package") && said.len() == 1);
     two.packages.push(PackageRecord::default());
     assert!(about_size(&MachineView::new(&two)).is_empty());
 }

@@ -56,13 +56,13 @@ fn mistakes_about_data_are_said() {
         (
             "local: {}",
             "data: {load: {}}",
-            "`data.load` needs one of `operations`, `bytes_per_node`, `fraction`",
+            "`data.load` requires one of `operations`, `bytes_per_node`, `fraction`",
         ),
         (
             "local: {hosts: 1}",
             "data: {load: {fraction: 0.3}}",
-            "`data.load.fraction` is a share of the data volume, but the hosts have none: it \
-             would fill this machine's own disk",
+            "`data.load.fraction` is a share of the data volume, but the hosts have no volumes: \
+             the load would fill this machine's own disk",
         ),
         (
             volume,
@@ -97,7 +97,7 @@ fn mistakes_about_data_are_said() {
         (
             "local: {}",
             "data: {load: {operations: 5}, reset: truncate, restore: online}",
-            "`data.restore` sets how a snapshot is restored, but the study has none",
+            "`data.restore` selects how to restore a snapshot, but the study has no snapshot",
         ),
         (
             attach,
@@ -199,12 +199,12 @@ fn mistakes_about_phases_are_said() {
         (
             "local: {}",
             with("keyspace: {compaction: {class: LeveledCompactionStrategy}}"),
-            "`phases.load.keyspace.compaction` is set, but its value outside of the phase is not",
+            "`phases.load.keyspace.compaction` is set, but its value outside the phase is not",
         ),
         (
             "local: {}",
             with("keyspace: {options: {gc_grace_seconds: 0}}"),
-            "`phases.load.keyspace.options.gc_grace_seconds` is set, but its value outside of the \
+            "`phases.load.keyspace.options.gc_grace_seconds` is set, but its value outside the \
              phase is not",
         ),
         (
@@ -215,12 +215,12 @@ fn mistakes_about_phases_are_said() {
         (
             "local: {}",
             "phases: {load: {target: {local: {heap: 512MiB}}}}".to_owned(),
-            "`phases.load` has no effect: no rows are loaded",
+            "`phases.load` has no effect: the study loads no rows",
         ),
         (
             "local: {}",
             with("target: {local: {host: {memory: 2GiB}}}"),
-            "`target.local.host` applies to hosts, but the target has none",
+            "`target.local.host` applies to hosts, but the target has no hosts",
         ),
     ];
     for (target, rest, expected) in cases {
@@ -239,9 +239,9 @@ fn probes_are_on_unless_something_is_said() {
     assert_eq!(probes("null: {}", ""), None);
     assert_eq!(probes("local: {}", "probes: none"), None);
     assert_eq!(probes("local: {}", "probes: {}"), Some(Probes::default()));
-    let rest = "probes: {period: 2s, hosts: 10s, jvm: false, import: [\
-                {esxtop: a.csv, columns: [CPU]}, {prometheus: b.prom}, \
-                {prometheus: 'http://localhost:9100/metrics'}, {prometheus: 'https://localhost/', period: 5s}]}";
+    let rest = "probes: {period: 2s, hosts: 10s, jvm: false, import: [{esxtop: a.csv, columns: \
+         [CPU]}, {prometheus: b.prom}, {prometheus: 'http://localhost:9100/metrics'}, {prometheus: \
+         'https://localhost/', period: 5s}]}";
     let probes = probes("local: {}", rest).unwrap();
     let periods: Vec<_> =
         probes.periods().iter().map(|(_, ns)| ns.map(|ns| ns / SECOND_NS)).collect();
@@ -280,7 +280,7 @@ fn mistakes_about_probes_are_said() {
         (
             "local: {}",
             "probes: {import: [{}]}",
-            "`probes.import` needs one of `esxtop`, `prometheus`",
+            "`probes.import` requires one of `esxtop`, `prometheus`",
         ),
         (
             "local: {}",

@@ -1,0 +1,110 @@
+//! Compares two trials, and ranks the rows that may have limited the load.
+
+use super::kind::{Confidence, LimitKind, LimitRole};
+use super::observation::{LimitReading, Observation};
+
+/// Number of candidates that are reported at most.
+const CANDIDATES_MAX: usize = 3;
+/// Ratio by which a value must have risen, if it does not depend on the load, or if it was full
+/// before.
+const RISE_MIN: f64 = 1.25;
+/// Fullness above which more does not rank higher: a queue of 40 is as full as one of 20.
+const FULLNESS_MAX: f64 = 3.0;
+
+/// The observation with which another one is compared.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// There is none.
+    Nothing,
+    /// A lower load. A resource that is full at both loads may be the limit of the higher one.
+    LowerLoad(&'a Observation),
+    /// The other side of a comparison, or the time before a change. A resource that is as full there
+    /// explains no difference.
+    OtherSide(&'a Observation),
+}
+
+impl<'a> Before<'a> {
+    fn observation(self) -> Option<&'a Observation> {
+        match self {
+            Before::Nothing => None,
+            Before::LowerLoad(seen) | Before::OtherSide(seen) => Some(seen),
+        }
+    }
+
+    /// Returns true if a value that was `was` before cannot explain `reading`.
+    fn excludes(self, reading: &LimitReading, was: f64) -> bool {
+        match self {
+            Before::Nothing => false,
+            Before::LowerLoad(_) => reading.kind.must_rise() && reading.value < was * RISE_MIN,
+            Before::OtherSide(_) => was >= reading.limit && reading.value < was * RISE_MIN,
+        }
+    }
+}
+
+/// A row that may have limited the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Reading at the limit of the load.
+    pub reading: LimitReading,
+    /// Value of the row before it, or on the other side. `None` if there is none.
+    pub before: Option<f64>,
+    /// Confidence of the statement.
+    pub confidence: Confidence,
+}
+
+/// Returns at most three full rows, the most likely first.
+///
+/// What is outside of the cluster comes first, because the number is then not the cluster's.
+/// Resources come before waits, and waits before queues. Within a role the higher confidence comes
+/// first, then the fuller row, then the order of the rows.
+pub fn candidates(at: &Observation, before: Before<'_>) -> Vec<Candidate> {
+    let earlier = |kind: LimitKind| {
+        let readings = before.observation()?.readings.iter();
+        readings.into_iter().find(|one| one.kind == kind).map(|one| one.value)
+    };
+    let mut found: Vec<Candidate> = Vec::new();
+    for reading in at.readings.iter().filter(|one| one.is_full) {
+        let was = earlier(reading.kind);
+        if was.is_some_and(|was| before.excludes(reading, was)) {
+            continue;
+        }
+        let is_alone = reading.kind.must_rise() && was.is_none();
+        found.push(Candidate {
+            reading: reading.clone(),
+            before: was,
+            confidence: if is_alone {
+                Confidence::Low
+            } else {
+                reading.kind.row().confidence
+            },
+        });
+    }
+    found.sort_by(|one, other| {
+        let key = |candidate: &Candidate| {
+            let kind = candidate.reading.kind;
+            (kind.role(), candidate.confidence)
+        };
+        let fullness = |candidate: &Candidate| candidate.reading.fullness().min(FULLNESS_MAX);
+        key(one)
+            .cmp(&key(other))
+            .then(fullness(other).total_cmp(&fullness(one)))
+            .then(one.reading.kind.cmp(&other.reading.kind))
+    });
+    found.truncate(CANDIDATES_MAX);
+    found
+}
+
+/// Returns the resource nearest its limit, of those that are not full. `None` if there is none.
+pub fn nearest(at: &Observation) -> Option<Candidate> {
+    let has_room = |one: &&LimitReading| {
+        let is_resource = matches!(one.kind.role(), LimitRole::Outside | LimitRole::Resource);
+        is_resource && !one.is_full
+    };
+    let resources = at.readings.iter().filter(has_room);
+    let reading = resources.max_by(|one, other| one.fullness().total_cmp(&other.fullness()))?;
+    Some(Candidate {
+        reading: reading.clone(),
+        before: None,
+        confidence: reading.kind.row().confidence,
+    })
+}

@@ -1,0 +1,281 @@
+//! The rows of the decision table.
+
+measure::word_enum! {
+    /// A row of the decision table. The order is that of the ranking between equals: resources
+    /// first, then waits, which a full resource may cause, then queues, which name no cause.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum LimitKind {
+        /// The client: its CPU, or its ceiling on the null target.
+        Client = "client",
+        /// CPU time of programs that belong to neither the nodes nor cassay, on a full host.
+        OtherPrograms = "other_programs",
+        /// CPU time that a quota refused to a host.
+        CpuQuota = "cpu_quota",
+        /// Time in which collections stopped a node.
+        GarbageCollection = "garbage_collection",
+        /// Use of a disk, of its known limits.
+        DiskRate = "disk_rate",
+        /// Requests in the queue of a disk.
+        DiskQueue = "disk_queue",
+        /// Bytes on a link, of its rate.
+        Network = "network",
+        /// Compaction at its configured throughput.
+        CompactionThroughput = "compaction_throughput",
+        /// One thread that uses a whole CPU while the host has idle CPUs.
+        Thread = "thread",
+        /// CPU time of a host.
+        Cpu = "cpu",
+        /// Writes that waited for the sync of the commit log.
+        CommitLogSync = "commit_log_sync",
+        /// Writes that waited for a free segment of the commit log.
+        CommitLogSegments = "commit_log_segments",
+        /// Writes that waited for space in memtables.
+        MemtableSpace = "memtable_space",
+        /// Flush writers that were all busy while flushes waited.
+        FlushWriters = "flush_writers",
+        /// Compactors that were all busy while compactions waited.
+        Compactors = "compactors",
+        /// Threads that were slow to reach a safepoint.
+        Safepoints = "safepoints",
+        /// The longest pause of a node, of the trial's p99.9.
+        Pause = "pause",
+        /// Segments that a network lost.
+        PacketLoss = "packet_loss",
+        /// Time of requests between coordinator and replicas.
+        BetweenNodes = "between_nodes",
+        /// Time of requests between client and coordinator.
+        ClientLink = "client_link",
+        /// Reads that repaired replicas.
+        ReadRepair = "read_repair",
+        /// SSTables that one read touched.
+        SstablesPerRead = "sstables_per_read",
+        /// Tombstones that one read scanned.
+        Tombstones = "tombstones",
+        /// Requests that the caches could not answer.
+        Caches = "caches",
+        /// Requests that waited for a thread of a read or write stage.
+        Stage = "stage",
+        /// Requests that waited before a coordinator's thread.
+        TransportQueue = "transport_queue",
+        /// Requests that a node dropped.
+        Shedding = "shedding",
+    }
+}
+
+measure::word_enum! {
+    /// How far the signal alone supports the statement that the resource was the limit.
+    #[derive(PartialOrd, Ord)]
+    pub enum Confidence {
+        /// The signal has few other explanations.
+        High = "high",
+        /// Another resource may explain the signal.
+        Medium = "medium",
+        /// The signal is common without a limit.
+        Low = "low",
+    }
+}
+
+/// Facts about a row.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitRow {
+    /// Value from which the resource counts as full, in the unit.
+    pub limit: f64,
+    /// Unit of value and limit: `ratio`, `count` or `/s`.
+    pub unit: &'static str,
+    /// Confidence of the row alone.
+    pub confidence: Confidence,
+    /// Series that it needs. A name that ends with `*` stands for all with this prefix.
+    pub series: &'static [&'static str],
+}
+
+impl LimitKind {
+    /// Returns the facts about the row.
+    pub fn row(self) -> LimitRow {
+        use Confidence::{High, Low, Medium};
+        let row = |limit, unit, confidence, series| LimitRow {
+            limit,
+            unit,
+            confidence,
+            series,
+        };
+        match self {
+            LimitKind::Client => row(0.9, "ratio", High, &[]),
+            LimitKind::OtherPrograms => row(0.1, "ratio", High, &["cpu.others"]),
+            LimitKind::Cpu => row(
+                0.9,
+                "ratio",
+                High,
+                &["mpstat.%idle", "mpstat.%iowait", "psi.cpu.some"],
+            ),
+            LimitKind::CpuQuota => row(0.05, "ratio", High, &["cgroup.throttled"]),
+            LimitKind::Thread => row(0.9, "ratio", Medium, &["threads.%CPU"]),
+            LimitKind::GarbageCollection => row(0.05, "ratio", High, &["gc.pause.*", "jvm.gc.*"]),
+            LimitKind::Pause => row(0.5, "ratio", High, &["gc.pause.*"]),
+            LimitKind::Safepoints => row(
+                0.1,
+                "ratio",
+                Medium,
+                &["safepoint.reach", "safepoint.stopped"],
+            ),
+            LimitKind::Stage => row(
+                0.5,
+                "ratio",
+                Low,
+                &[
+                    "thread_pools.ReadStage.pending",
+                    "thread_pools.MutationStage.pending",
+                ],
+            ),
+            LimitKind::TransportQueue => row(
+                0.5,
+                "ratio",
+                Low,
+                &["thread_pools.Native-Transport-Requests.pending"],
+            ),
+            LimitKind::MemtableSpace => row(1.0, "/s", High, &["memtable_pool.blocked/s"]),
+            LimitKind::FlushWriters => row(
+                0.5,
+                "ratio",
+                Medium,
+                &[
+                    "thread_pools.MemtableFlushWriter.pending",
+                    "memtable_pool.pending_flushes",
+                ],
+            ),
+            LimitKind::CommitLogSegments => {
+                row(1.0, "/s", High, &["commit_log.waiting_on_segment/s"])
+            }
+            LimitKind::CommitLogSync => row(
+                0.5,
+                "ratio",
+                High,
+                &[
+                    "commit_log.waiting_on_commit.p99",
+                    "commit_log.waiting_on_commit/s",
+                    "client_request.Write.p99",
+                ],
+            ),
+            LimitKind::CompactionThroughput => row(
+                0.9,
+                "ratio",
+                Medium,
+                &[
+                    "compactions.bytes/s",
+                    "compactions.pending",
+                    "compactions.running_done",
+                ],
+            ),
+            LimitKind::Compactors => row(
+                0.9,
+                "ratio",
+                Medium,
+                &["compactions.running", "compactions.pending"],
+            ),
+            LimitKind::DiskQueue => row(4.0, "count", Medium, &["iostat.aqu-sz"]),
+            LimitKind::DiskRate => row(
+                0.9,
+                "ratio",
+                High,
+                &[
+                    "iostat.aqu-sz",
+                    "iostat.r/s",
+                    "iostat.w/s",
+                    "iostat.rkB/s",
+                    "iostat.wkB/s",
+                ],
+            ),
+            LimitKind::Network => row(0.9, "ratio", Medium, &["sar.rxkB/s", "sar.txkB/s"]),
+            LimitKind::PacketLoss => row(
+                0.001,
+                "ratio",
+                Medium,
+                &["netstat.retransmitted", "netstat.segments_sent"],
+            ),
+            LimitKind::BetweenNodes => row(
+                0.5,
+                "ratio",
+                Medium,
+                &["client_request.Read.*", "client_request.Write.*", "table.*"],
+            ),
+            LimitKind::ClientLink => row(
+                0.5,
+                "ratio",
+                Low,
+                &["client_request.Read.*", "client_request.Write.*"],
+            ),
+            LimitKind::ReadRepair => row(0.001, "ratio", High, &["read_repair.blocking/s"]),
+            LimitKind::SstablesPerRead => row(4.0, "count", Medium, &["sstables_per_read.p99"]),
+            LimitKind::Tombstones => row(1000.0, "count", High, &["tombstones_per_read.p99"]),
+            LimitKind::Caches => row(
+                0.5,
+                "ratio",
+                Low,
+                &["cache.keys.hit_ratio", "cache.chunks.hit_ratio"],
+            ),
+            LimitKind::Shedding => row(
+                1.0,
+                "/s",
+                Low,
+                &[
+                    "dropped.*",
+                    "clients.timed_out_in_queue/s",
+                    "clients.discarded/s",
+                ],
+            ),
+        }
+    }
+
+    /// Returns true if the value does not depend on the load by itself. A limit of the load must
+    /// then have risen with the load.
+    pub(super) fn must_rise(self) -> bool {
+        matches!(
+            self,
+            LimitKind::PacketLoss
+                | LimitKind::BetweenNodes
+                | LimitKind::ClientLink
+                | LimitKind::ReadRepair
+                | LimitKind::SstablesPerRead
+                | LimitKind::Tombstones
+                | LimitKind::Caches
+        )
+    }
+
+    /// Returns the role of the row in an explanation.
+    pub fn role(self) -> LimitRole {
+        match self {
+            LimitKind::Client | LimitKind::OtherPrograms => LimitRole::Outside,
+            LimitKind::CpuQuota
+            | LimitKind::GarbageCollection
+            | LimitKind::DiskRate
+            | LimitKind::DiskQueue
+            | LimitKind::Network
+            | LimitKind::CompactionThroughput
+            | LimitKind::Thread
+            | LimitKind::Cpu => LimitRole::Resource,
+            LimitKind::Stage | LimitKind::TransportQueue | LimitKind::Shedding => LimitRole::Queue,
+            _ => LimitRole::Wait,
+        }
+    }
+}
+
+/// Role of a row in an explanation, in the order of the ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LimitRole {
+    /// The client or other programs: the limit is none of the cluster.
+    Outside,
+    /// Something that is used up.
+    Resource,
+    /// A wait or extra work, which a full resource may cause.
+    Wait,
+    /// A queue or a refusal, which names no cause.
+    Queue,
+}
+
+/// Returns true if a row needs a series.
+pub fn is_needed(name: &str) -> bool {
+    let fits = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == *pattern,
+    };
+    name == "pidstat.%CPU" || LimitKind::ALL.iter().any(|kind| kind.row().series.iter().any(&fits))
+}

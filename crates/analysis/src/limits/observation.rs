@@ -1,0 +1,500 @@
+//! Reads every row of the table for one trial.
+
+use super::kind::LimitKind;
+use super::series_view::{View, WindowSeries};
+
+/// Place of the series of the machine that cassay runs on.
+const MACHINE: &str = "machine";
+/// Share of time in which a task waited for a CPU, from which a busy CPU has a queue.
+const CPU_PRESSURE_MIN: f64 = 0.20;
+/// Shortest time between client and coordinator, or between nodes, that can be a limit, ms: below it
+/// is the work of the processes and the kernel.
+const LINK_MS_MIN: f64 = 1.0;
+/// Share of the window that collections or safepoints must take to be judged by their parts.
+const STOPPED_MIN: f64 = 0.01;
+
+/// Facts about a node, with which readings are compared. An unknown value is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeFacts {
+    /// Name of the node.
+    pub name: String,
+    /// Name of its host.
+    pub host: String,
+    /// CPUs that it may use: the quota of its host, or the number of its CPUs.
+    pub cpus: Option<f64>,
+    /// Numbers of the CPUs that it may use. Empty if it may use all.
+    pub cpu_numbers: Vec<usize>,
+    /// True if a quota limits its CPU time.
+    pub has_quota: bool,
+    /// Bytes per second that compaction may read. 0 if it has no limit.
+    pub compaction_bytes_per_s: Option<f64>,
+    /// Number of compactors.
+    pub compactors: Option<f64>,
+    /// Rate of its link in one direction, bytes per second.
+    pub link_bytes_per_s: Option<f64>,
+    /// Limits of its disk: reads and writes per second, bytes read and written per second.
+    pub disk: [Option<f64>; 4],
+}
+
+/// A load of the client, with the value from which the client counts as full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClientLoad {
+    /// Measured value.
+    pub value: f64,
+    /// Its limit in the validity rules.
+    pub limit: f64,
+}
+
+/// Facts about the trial, beside the readings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrialFacts {
+    /// Nodes of the target.
+    pub nodes: Vec<NodeFacts>,
+    /// CPU of the client, and its throughput of the ceiling.
+    pub client: Vec<ClientLoad>,
+    /// Length of the measured window, s.
+    pub window_s: f64,
+    /// Mean service time at the client, ms.
+    pub service_mean_ms: Option<f64>,
+    /// p99.9 of latency, ms. `None` if it is not known.
+    pub p999_ms: Option<f64>,
+}
+
+/// Value of a row at the place where it is nearest its limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitReading {
+    /// Row.
+    pub kind: LimitKind,
+    /// Node, host, device or thread. Empty for the client.
+    pub place: String,
+    /// Value, in the unit of the row.
+    pub value: f64,
+    /// Value from which it counts as full.
+    pub limit: f64,
+    /// True if it counts as full.
+    pub is_full: bool,
+}
+
+impl LimitReading {
+    /// Returns the value as a share of its limit.
+    pub fn fullness(&self) -> f64 {
+        self.value / self.limit
+    }
+}
+
+/// CPU of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeUse {
+    /// Name of the node.
+    pub node: String,
+    /// CPUs that its process kept busy.
+    pub used: f64,
+    /// CPUs that it may use.
+    pub available: f64,
+}
+
+/// Observation of one trial.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observation {
+    /// One reading for each row that could be observed, in the order of the rows.
+    pub readings: Vec<LimitReading>,
+    /// Rows that could not be observed.
+    pub unobserved: Vec<LimitKind>,
+    /// Use of CPU by each node that is known.
+    pub nodes: Vec<NodeUse>,
+}
+
+/// Reads every row of the table. Of several places, a row keeps the one nearest its limit.
+pub fn observe(series: &[WindowSeries<'_>], facts: &TrialFacts) -> Observation {
+    let table = Table {
+        view: View(series),
+        facts,
+    };
+    let mut seen = Observation::default();
+    for kind in LimitKind::ALL {
+        let all = table.read(kind).into_iter().filter(|one| one.value.is_finite());
+        let nearest = all.max_by(|one, other| {
+            let order = one.is_full.cmp(&other.is_full);
+            order.then(one.fullness().total_cmp(&other.fullness()))
+        });
+        match nearest {
+            Some(reading) => seen.readings.push(reading),
+            None => seen.unobserved.push(kind),
+        }
+    }
+    seen.nodes = facts.nodes.iter().filter_map(|node| table.use_of(node)).collect();
+    seen
+}
+
+struct Table<'a> {
+    view: View<'a>,
+    facts: &'a TrialFacts,
+}
+
+impl<'a> Table<'a> {
+    fn use_of(&self, node: &NodeFacts) -> Option<NodeUse> {
+        Some(NodeUse {
+            node: node.name.clone(),
+            used: self.view.mean("pidstat.%CPU", &node.name)? / 100.0,
+            available: node.cpus?,
+        })
+    }
+
+    /// Returns the readings of a row at all places.
+    fn read(&self, kind: LimitKind) -> Vec<LimitReading> {
+        match kind {
+            LimitKind::Client => self.client(),
+            LimitKind::Cpu => self.per_host(kind, Self::cpu),
+            LimitKind::OtherPrograms => self.per_host(kind, Self::other_programs),
+            LimitKind::CpuQuota => self.per_node(kind, |node| self.quota(node)),
+            LimitKind::Thread => self.thread(),
+            LimitKind::DiskQueue => self.disk_queue(),
+            LimitKind::DiskRate => self.disk_rate(),
+            LimitKind::PacketLoss => self.packet_loss(),
+            _ => self.per_node(kind, |node| self.value_of(kind, node)),
+        }
+    }
+
+    fn value_of(&self, kind: LimitKind, node: &NodeFacts) -> Option<f64> {
+        let (view, name) = (&self.view, node.name.as_str());
+        match kind {
+            LimitKind::GarbageCollection => self.stopped_share(name),
+            LimitKind::Pause => {
+                let share = self.longest_pause_ms(name)? / self.facts.p999_ms?;
+                // One pause in a long window is a matter of fewer than one request in a thousand.
+                let is_rare = self.stopped_share(name).is_none_or(|share| share < STOPPED_MIN);
+                Some(if is_rare { 0.0 } else { share })
+            }
+            LimitKind::Safepoints => {
+                let stopped = view.at("safepoint.stopped", name)?.sum();
+                let reach = view.at("safepoint.reach", name)?.sum();
+                let is_little = stopped < STOPPED_MIN * 1e3 * self.facts.window_s;
+                Some(if is_little { 0.0 } else { reach / stopped })
+            }
+            LimitKind::Stage => {
+                let stages = ["ReadStage", "MutationStage"];
+                let waits = stages.iter().filter_map(|stage| self.waiting_share(stage, name));
+                waits.reduce(f64::max)
+            }
+            LimitKind::TransportQueue => self.waiting_share("Native-Transport-Requests", name),
+            LimitKind::FlushWriters => self.waiting_share("MemtableFlushWriter", name),
+            LimitKind::MemtableSpace => view.mean("memtable_pool.blocked/s", name),
+            LimitKind::CommitLogSegments => view.mean("commit_log.waiting_on_segment/s", name),
+            LimitKind::CommitLogSync => self.commit_log_sync(name),
+            LimitKind::CompactionThroughput => self.compaction_throughput(node),
+            LimitKind::Compactors => self.compactors(node),
+            LimitKind::Network => self.network(node),
+            LimitKind::BetweenNodes => self.between_nodes(name),
+            LimitKind::ClientLink => self.client_link(name),
+            LimitKind::ReadRepair => {
+                let reads = view.mean("client_request.Read.ops/s", name)?;
+                let repairs = view.mean("read_repair.blocking/s", name)?;
+                (reads > 0.0).then(|| repairs / reads)
+            }
+            LimitKind::SstablesPerRead => view.mean("sstables_per_read.p99", name),
+            LimitKind::Tombstones => view.mean("tombstones_per_read.p99", name),
+            LimitKind::Caches => {
+                let caches = ["cache.keys.hit_ratio", "cache.chunks.hit_ratio"];
+                let misses = caches.iter().filter_map(|cache| view.mean(cache, name));
+                misses.map(|hits| 1.0 - hits).reduce(f64::max)
+            }
+            LimitKind::Shedding => {
+                let clients = ["clients.timed_out_in_queue/s", "clients.discarded/s"];
+                let refused = clients.iter().filter_map(|series| view.mean(series, name));
+                let dropped =
+                    view.like(["dropped.", "/s"], name).into_iter().map(WindowSeries::mean);
+                refused.chain(dropped).reduce(|sum, rate| sum + rate)
+            }
+            _ => None,
+        }
+    }
+
+    fn per_node(
+        &self,
+        kind: LimitKind,
+        value: impl Fn(&NodeFacts) -> Option<f64>,
+    ) -> Vec<LimitReading> {
+        let nodes = self.facts.nodes.iter();
+        nodes.filter_map(|node| Some(reading(kind, &node.name, value(node)?))).collect()
+    }
+
+    fn per_host(
+        &self,
+        kind: LimitKind,
+        value: impl Fn(&Self, &NodeFacts) -> Option<(f64, bool)>,
+    ) -> Vec<LimitReading> {
+        let of = |node: &NodeFacts| {
+            let (value, has_queue) = value(self, node)?;
+            let reading = reading(kind, &node.host, value);
+            let is_full = reading.is_full && has_queue;
+            Some(LimitReading { is_full, ..reading })
+        };
+        self.facts.nodes.iter().filter_map(of).collect()
+    }
+
+    fn client(&self) -> Vec<LimitReading> {
+        let loads = self.facts.client.iter();
+        loads
+            .map(|load| LimitReading {
+                limit: load.limit,
+                is_full: load.value >= load.limit,
+                ..reading(LimitKind::Client, "", load.value)
+            })
+            .collect()
+    }
+
+    /// Returns the share of a host's CPUs that was used, and true if tasks waited for a CPU. Without
+    /// a reading of the pressure, a busy CPU counts as one with a queue.
+    fn cpu(&self, node: &NodeFacts) -> Option<(f64, bool)> {
+        let view = &self.view;
+        // Time of waiting for I/O is time in which a CPU is idle.
+        let idle_at = |place: &str| {
+            let waits = view.mean("mpstat.%iowait", place).unwrap_or_default();
+            Some(view.mean("mpstat.%idle", place)? + waits)
+        };
+        let at = |device: &str| {
+            let here = idle_at(&format!("{}{device}", node.host));
+            here.or_else(|| idle_at(&format!("{MACHINE}{device}")))
+        };
+        let idle = if node.cpu_numbers.is_empty() {
+            at("")?
+        } else {
+            let cpus = node.cpu_numbers.iter();
+            let idle: Vec<f64> = cpus.filter_map(|cpu| at(&format!("/cpu{cpu}"))).collect();
+            (!idle.is_empty()).then(|| idle.iter().sum::<f64>() / idle.len() as f64)?
+        };
+        let pressure = view.mean("psi.cpu.some", &node.host);
+        let pressure = pressure.or_else(|| view.mean("psi.cpu.some", MACHINE));
+        let has_queue = pressure.is_none_or(|percent| percent / 100.0 >= CPU_PRESSURE_MIN);
+        Some((1.0 - idle / 100.0, has_queue))
+    }
+
+    /// Returns the share of the machine's CPUs that other programs used, and true if its CPUs were
+    /// full.
+    fn other_programs(&self, node: &NodeFacts) -> Option<(f64, bool)> {
+        let others = self.view.mean("cpu.others", MACHINE)? / 100.0;
+        let limit = LimitKind::Cpu.row().limit;
+        let is_full = self.cpu(node).is_some_and(|(used, waits)| used >= limit && waits);
+        Some((others, is_full))
+    }
+
+    fn quota(&self, node: &NodeFacts) -> Option<f64> {
+        let share = self.view.mean("cgroup.throttled", &node.host).map(|percent| percent / 100.0);
+        share.filter(|_| node.has_quota)
+    }
+
+    /// Returns the busiest thread of each node. It limits the load only while its host has idle
+    /// CPUs.
+    fn thread(&self) -> Vec<LimitReading> {
+        let mut found = Vec::new();
+        for node in &self.facts.nodes {
+            let is_full =
+                self.cpu(node).is_some_and(|(used, _)| used >= LimitKind::Cpu.row().limit);
+            // Each reading names the thread that was busiest, so all of them count.
+            let threads = self.view.below("threads.%CPU", &node.name);
+            let count: u64 = threads.iter().map(|thread| thread.count()).sum();
+            found.extend(threads.into_iter().map(|thread| {
+                let share = thread.sum() / count as f64 / 100.0;
+                let reading = reading(LimitKind::Thread, thread.place, share);
+                LimitReading {
+                    is_full: reading.is_full && !is_full,
+                    ..reading
+                }
+            }));
+        }
+        found
+    }
+
+    /// Returns the share of the window in which collections stopped a node.
+    fn stopped_share(&self, node: &str) -> Option<f64> {
+        let counted = self
+            .view
+            .like(["jvm.gc.", ".paused_ms/s"], node)
+            .into_iter()
+            .map(WindowSeries::mean);
+        let counted = counted.reduce(|sum, ms| sum + ms).map(|ms_per_s| ms_per_s / 1e3);
+        let log = self.view.like(["gc.pause", ""], node).into_iter().map(WindowSeries::sum);
+        let log = log.reduce(|sum, ms| sum + ms).map(|ms| ms / 1e3 / self.facts.window_s);
+        counted.into_iter().chain(log).reduce(f64::max)
+    }
+
+    fn longest_pause_ms(&self, node: &str) -> Option<f64> {
+        let log = self
+            .view
+            .like(["gc.pause", ""], node)
+            .into_iter()
+            .map(WindowSeries::max)
+            .reduce(f64::max);
+        // A log without a pause in the window is an observation, too.
+        let has_log = || self.view.at("safepoint.stopped", node).map(|_| 0.0);
+        log.or_else(has_log)
+    }
+
+    /// Returns the share of time in which requests waited for a thread of a pool.
+    fn waiting_share(&self, pool: &str, node: &str) -> Option<f64> {
+        let pending = self.view.at(&format!("thread_pools.{pool}.pending"), node)?;
+        Some(pending.share(|count| count >= 1.0))
+    }
+
+    /// Returns p99 of the wait for a sync ÷ p99 of writes. It has no reading while nothing waits.
+    fn commit_log_sync(&self, node: &str) -> Option<f64> {
+        let waits = self.view.mean("commit_log.waiting_on_commit/s", node)?;
+        let Some(wait_ms) = self.view.mean("commit_log.waiting_on_commit.p99", node) else {
+            return Some(0.0).filter(|_| waits == 0.0);
+        };
+        Some(wait_ms / self.view.mean("client_request.Write.p99", node)?)
+    }
+
+    /// Returns the throughput of compaction ÷ its limit, while compactions wait. A limit of 0 is
+    /// none. Cassandra counts the bytes of a compaction when it ends, so those of the running ones are
+    /// added.
+    fn compaction_throughput(&self, node: &NodeFacts) -> Option<f64> {
+        let limit = node.compaction_bytes_per_s?;
+        let pending = self.view.at("compactions.pending", &node.name)?;
+        let ended = self.view.mean("compactions.bytes/s", &node.name)?;
+        if limit == 0.0 || pending.share(|count| count >= 1.0) < 0.9 || !pending.is_not_falling() {
+            return Some(0.0);
+        }
+        let running = self.view.at("compactions.running_done", &node.name)?;
+        let more = running.last() - running.first();
+        Some((ended + more / self.facts.window_s) / limit)
+    }
+
+    /// Returns the running compactions ÷ compactors, while compactions wait.
+    fn compactors(&self, node: &NodeFacts) -> Option<f64> {
+        let pending = self.view.at("compactions.pending", &node.name)?;
+        let running = self.view.mean("compactions.running", &node.name)?;
+        let compactors = node.compactors?;
+        let waits = pending.share(|count| count > running).min(1.0) >= 0.9;
+        Some(if waits && pending.is_not_falling() {
+            running / compactors
+        } else {
+            0.0
+        })
+    }
+
+    /// Returns the queues of a node's disks: its own, or those of its machine.
+    fn disk_queue(&self) -> Vec<LimitReading> {
+        let disks = self.facts.nodes.iter().flat_map(|node| self.disks(node));
+        disks
+            .map(|disk| reading(LimitKind::DiskQueue, disk.place, disk.mean()))
+            .collect()
+    }
+
+    /// Returns the use of each disk with known limits ÷ the nearest of them.
+    fn disk_rate(&self) -> Vec<LimitReading> {
+        let of = |node: &NodeFacts| {
+            let disks = self.disks(node).into_iter();
+            let shares = disks.filter_map(|disk| {
+                let share = self.share_of_disk_limit(node, disk.place)?;
+                Some(reading(LimitKind::DiskRate, disk.place, share))
+            });
+            shares.collect::<Vec<_>>()
+        };
+        self.facts.nodes.iter().flat_map(of).collect()
+    }
+
+    fn disks(&self, node: &NodeFacts) -> Vec<&'a WindowSeries<'a>> {
+        let own = self.view.below("iostat.aqu-sz", &node.host);
+        if own.is_empty() {
+            self.view.below("iostat.aqu-sz", MACHINE)
+        } else {
+            own
+        }
+    }
+
+    fn share_of_disk_limit(&self, node: &NodeFacts, device: &str) -> Option<f64> {
+        const SERIES: [(&str, f64); 4] = [
+            ("iostat.r/s", 1.0),
+            ("iostat.w/s", 1.0),
+            ("iostat.rkB/s", 1024.0),
+            ("iostat.wkB/s", 1024.0),
+        ];
+        let uses = SERIES.iter().zip(node.disk);
+        let shares = uses.filter_map(|((series, factor), limit)| {
+            Some(self.view.mean(series, device)? * factor / limit?)
+        });
+        shares.reduce(f64::max)
+    }
+
+    /// Returns the bytes on a node's link ÷ its rate, in the busier direction.
+    fn network(&self, node: &NodeFacts) -> Option<f64> {
+        let rate = node.link_bytes_per_s?;
+        let directions = ["sar.rxkB/s", "sar.txkB/s"].map(|name| {
+            let links = self.view.below(name, &node.host).into_iter();
+            let outside = links.filter(|link| !link.place.ends_with("/lo"));
+            outside.map(WindowSeries::mean).reduce(|sum, kib| sum + kib)
+        });
+        let busiest = directions.into_iter().flatten().reduce(f64::max)?;
+        Some(busiest * 1024.0 / rate)
+    }
+
+    fn packet_loss(&self) -> Vec<LimitReading> {
+        let lost = self.view.named("netstat.retransmitted").into_iter();
+        lost.filter_map(|lost| {
+            let sent = self.view.mean("netstat.segments_sent", lost.place)?;
+            (sent > 0.0).then(|| reading(LimitKind::PacketLoss, lost.place, lost.mean() / sent))
+        })
+        .collect()
+    }
+
+    /// Returns the requests per second of a node as coordinator, and their mean time, ms.
+    fn coordinated(&self, node: &str, kind: &str) -> Option<(f64, f64)> {
+        let rate = self.view.mean(&format!("client_request.{kind}.ops/s"), node)?;
+        let mean = self.view.mean(&format!("client_request.{kind}.mean"), node)?;
+        (rate > 0.0).then_some((rate, mean))
+    }
+
+    /// Returns the share of a coordinator's time that is not the time of a local read or write.
+    fn between_nodes(&self, node: &str) -> Option<f64> {
+        // A single node has no others.
+        (self.facts.nodes.len() > 1).then_some(())?;
+        let kinds = [("Read", ".local_read"), ("Write", ".local_write")];
+        let (mut requests, mut whole, mut local) = (0.0, 0.0, 0.0);
+        for (request, table) in kinds {
+            let Some((rate, mean)) = self.coordinated(node, request) else {
+                continue;
+            };
+            let tables = self.view.like(["table.", ".mean"], node).into_iter();
+            let means = tables.filter(|one| one.name.contains(table)).map(WindowSeries::mean);
+            requests += rate;
+            whole += rate * mean;
+            local += rate * means.reduce(f64::max)?;
+        }
+        let between_ms = (whole - local) / requests;
+        (whole > 0.0).then(|| {
+            if between_ms < LINK_MS_MIN {
+                0.0
+            } else {
+                1.0 - local / whole
+            }
+        })
+    }
+
+    /// Returns the share of the client's service time that passed outside of the coordinator.
+    fn client_link(&self, node: &str) -> Option<f64> {
+        let kinds = ["Read", "Write"].iter().filter_map(|kind| self.coordinated(node, kind));
+        let add = |sum: (f64, f64), (rate, mean): (f64, f64)| (sum.0 + rate, sum.1 + rate * mean);
+        let (rate, time) = kinds.fold((0.0, 0.0), add);
+        let service = self.facts.service_mean_ms?;
+        let outside = service - time / rate;
+        (rate > 0.0).then(|| {
+            if outside < LINK_MS_MIN {
+                0.0
+            } else {
+                outside / service
+            }
+        })
+    }
+}
+
+fn reading(kind: LimitKind, place: &str, value: f64) -> LimitReading {
+    let limit = kind.row().limit;
+    LimitReading {
+        kind,
+        place: place.to_owned(),
+        value,
+        limit,
+        is_full: value >= limit,
+    }
+}

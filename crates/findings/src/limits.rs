@@ -1,0 +1,318 @@
+//! Explains each knee, peak, difference, fault and drift by the resources that were full at it.
+//!
+//! Several blocks of one point count together: a value is their median, and a resource is full if
+//! it was in more than half of them.
+
+use super::comparisons::{Comparisons, is_search};
+use super::points::{load_of, places_of};
+use analysis::VariantName;
+use analysis::limits::{Before, Candidate, LimitKind, LimitReading, NodeUse, Observation};
+use analysis::limits::{candidates, nearest};
+use analysis::procedure::Point;
+use store::record::{
+    ComparisonRecord, Finding, LimitCandidateRecord, LimitEvent, LimitRecord, LimitSpan,
+    NodeCpuRecord, SearchRecord, SweepRecord, TrialFinding, TrialLimitsRecord,
+};
+use study::settings::Study;
+
+/// Returns an explanation for each event, those of the run's answer first. Trials without readings
+/// of their resources have none.
+pub fn limits(
+    study: &Study,
+    trials: &[TrialFinding],
+    sweeps: &[SweepRecord],
+    searches: &[SearchRecord],
+    compared: &Comparisons,
+) -> Vec<LimitRecord> {
+    let mut found: Vec<LimitRecord> = Vec::new();
+    found.extend(differences(trials, &compared.records));
+    for variant in &study.variants {
+        let name = &variant.name;
+        if is_search(variant) {
+            found.extend(peak(trials, name, searches));
+        } else {
+            found.extend(knee(trials, name, sweeps));
+        }
+    }
+    found.extend(trials.iter().flat_map(faults));
+    found.extend(trials.iter().filter_map(drift));
+    for record in &mut found {
+        record.says = sentences::limit::sentences(record);
+    }
+    found
+}
+
+/// Returns the explanation that belongs to the answer; all of them are on the page. The highest load
+/// that a study offered is no limit, unless a resource was full or a closed loop offered what the
+/// target could take.
+pub fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
+    let is_limit = |record: &&LimitRecord| match record.event {
+        LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
+        LimitEvent::HighestLoad => {
+            !record.candidates.is_empty() || matches!(record.point, Some(Point::Threads(_)))
+        }
+        LimitEvent::Fault | LimitEvent::Drift => false,
+    };
+    limits.iter().find(is_limit)
+}
+
+/// The part of an observation that is the same for all events.
+fn explained(at: &Observation, before: Before<'_>) -> LimitRecord {
+    let full = candidates(at, before);
+    let nearest = if full.is_empty() { nearest(at) } else { None };
+    LimitRecord {
+        candidates: full.into_iter().map(candidate_record).collect(),
+        nearest: nearest.map(candidate_record),
+        unobserved: at.unobserved.clone(),
+        nodes: at.nodes.iter().map(node_record).collect(),
+        ..LimitRecord::default()
+    }
+}
+
+fn candidate_record(candidate: Candidate) -> LimitCandidateRecord {
+    LimitCandidateRecord {
+        kind: candidate.reading.kind,
+        place: candidate.reading.place,
+        value: candidate.reading.value,
+        limit: candidate.reading.limit,
+        before: candidate.before,
+        confidence: candidate.confidence,
+    }
+}
+
+fn node_record(node: &NodeUse) -> NodeCpuRecord {
+    NodeCpuRecord {
+        node: node.node.clone(),
+        used: node.used,
+        available: node.available,
+    }
+}
+
+/// Returns the explanation of a ladder: of its knee, or of its highest load if it has none. A single
+/// load has no sweep.
+fn knee(
+    trials: &[TrialFinding],
+    variant: &VariantName,
+    sweeps: &[SweepRecord],
+) -> Option<LimitRecord> {
+    let sweep = sweeps.iter().find(|sweep| sweep.variant == *variant);
+    let knee = sweep.and_then(|sweep| sweep.knee);
+    let saturated_from = sweep.and_then(|sweep| sweep.saturated_from);
+    let places = places_of(trials, variant);
+    let after = |load: Point| {
+        let mut above = places.iter().filter(|place| load_of(**place) > load.value());
+        above.next().copied().flatten()
+    };
+    let beyond = knee.and_then(after).or(saturated_from);
+    let (event, at) = match beyond {
+        Some(at) => (LimitEvent::Knee, Some(at)),
+        None => (LimitEvent::HighestLoad, places.last().copied()?),
+    };
+    let below = places.iter().rev().find(|place| load_of(**place) < load_of(at));
+    let before = below.and_then(|place| at_point(trials, variant, *place));
+    let at_it = at_point(trials, variant, at)?;
+    Some(LimitRecord {
+        event,
+        variant: variant.clone(),
+        // A knee is the last load before more of it brings only more latency.
+        point: knee.filter(|_| event == LimitEvent::Knee).or(at),
+        ..explained(
+            &at_it,
+            before.as_ref().map_or(Before::Nothing, Before::LowerLoad),
+        )
+    })
+}
+
+/// Returns the explanation of a search: the loads just above its results, beside the results.
+fn peak(
+    trials: &[TrialFinding],
+    variant: &VariantName,
+    searches: &[SearchRecord],
+) -> Option<LimitRecord> {
+    let of_variant = || searches.iter().filter(|search| search.variant == *variant);
+    let found: Vec<(usize, Point)> =
+        of_variant().filter_map(|search| Some((search.block, search.at?))).collect();
+    let (_, first) = found.first()?;
+    let in_block = |block: usize| {
+        trials.iter().filter(move |one| one.variant == *variant && one.block == block)
+    };
+    let above = found.iter().filter_map(|(block, at)| {
+        let higher = in_block(*block).filter(|one| load_of(one.point) > at.value());
+        higher.min_by(|one, other| load_of(one.point).total_cmp(&load_of(other.point)))
+    });
+    let at_peak = found
+        .iter()
+        .flat_map(|(block, at)| in_block(*block).filter(move |one| one.point == Some(*at)));
+    let (above, at_peak) = (merged(above), merged(at_peak));
+    let explained = match (&above, &at_peak) {
+        (Some(above), Some(at_peak)) => explained(above, Before::LowerLoad(at_peak)),
+        (Some(one), None) | (None, Some(one)) => explained(one, Before::Nothing),
+        (None, None) => return None,
+    };
+    Some(LimitRecord {
+        event: LimitEvent::Peak,
+        variant: variant.clone(),
+        point: Some(*first),
+        ..explained
+    })
+}
+
+/// Returns an explanation for each pair of variants that differ, at their first such point.
+fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<LimitRecord> {
+    let differs = |one: &&ComparisonRecord| one.verdict.is_difference();
+    let has_primary = compared.iter().any(|one| one.primary);
+    let mut found: Vec<LimitRecord> = Vec::new();
+    for one in compared.iter().filter(differs).filter(|one| one.primary || !has_primary) {
+        let (slower, faster) = match one.verdict {
+            Finding::Slower => (&one.contender, &one.baseline),
+            Finding::Faster => (&one.baseline, &one.contender),
+            // A run whose variants were not interleaved has no side to explain.
+            _ => continue,
+        };
+        let is_known =
+            |known: &LimitRecord| known.variant == *slower && known.other.as_ref() == Some(faster);
+        if found.iter().any(is_known) {
+            continue;
+        }
+        let side = |variant: &VariantName| match one.point {
+            Some(point) => at_point(trials, variant, Some(point)),
+            // The results of searches differ in their loads.
+            None => merged(trials.iter().filter(|trial| trial.variant == *variant)),
+        };
+        if let Some(at) = side(slower) {
+            found.push(LimitRecord {
+                event: LimitEvent::Difference,
+                variant: slower.clone(),
+                other: Some(faster.clone()),
+                point: one.point,
+                ..explained(
+                    &at,
+                    side(faster).as_ref().map_or(Before::Nothing, Before::OtherSide),
+                )
+            });
+        }
+    }
+    found
+}
+
+/// Returns the resources that were full while a fault was in effect. A fault that fills none has no
+/// explanation: its cause is the fault.
+fn faults(trial: &TrialFinding) -> Vec<LimitRecord> {
+    let before = part(trial, LimitSpan::BeforeFaults).map(observation);
+    let broken = trial.limits.iter().filter(|part| part.span == LimitSpan::Fault);
+    let explanation = |part: &TrialLimitsRecord| LimitRecord {
+        event: LimitEvent::Fault,
+        variant: trial.variant.clone(),
+        point: trial.point,
+        trial: Some(trial.index),
+        fault: part.fault,
+        ..explained(
+            &observation(part),
+            before.as_ref().map_or(Before::Nothing, Before::OtherSide),
+        )
+    };
+    let all = broken.map(explanation);
+    all.filter(|record| !record.candidates.is_empty()).collect()
+}
+
+/// Returns the explanation of a drift: the slower third of the window, beside the faster one.
+fn drift(trial: &TrialFinding) -> Option<LimitRecord> {
+    let [first, last] =
+        [LimitSpan::First, LimitSpan::Last].map(|span| part(trial, span).map(observation));
+    let (at, before) = if trial.drift? < 0.0 {
+        (last?, first)
+    } else {
+        (first?, last)
+    };
+    Some(LimitRecord {
+        event: LimitEvent::Drift,
+        variant: trial.variant.clone(),
+        point: trial.point,
+        trial: Some(trial.index),
+        ..explained(
+            &at,
+            before.as_ref().map_or(Before::Nothing, Before::OtherSide),
+        )
+    })
+}
+
+fn part(trial: &TrialFinding, span: LimitSpan) -> Option<&TrialLimitsRecord> {
+    trial.limits.iter().find(|part| part.span == span)
+}
+
+/// Returns the blocks of a point together. `None` if none of them has readings.
+fn at_point(
+    trials: &[TrialFinding],
+    variant: &VariantName,
+    point: Option<Point>,
+) -> Option<Observation> {
+    merged(trials.iter().filter(|one| one.variant == *variant && one.point == point))
+}
+
+fn merged<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> Option<Observation> {
+    let each: Vec<Observation> = trials
+        .filter_map(|trial| part(trial, LimitSpan::Window))
+        .map(observation)
+        .collect();
+    if each.is_empty() {
+        return None;
+    }
+    let mut whole = Observation::default();
+    for kind in LimitKind::ALL {
+        let of_kind =
+            |one: &Observation| one.readings.iter().find(|reading| reading.kind == kind).cloned();
+        match median(each.iter().filter_map(of_kind).collect()) {
+            Some(reading) => whole.readings.push(reading),
+            None if each.iter().any(|one| one.unobserved.contains(&kind)) => {
+                whole.unobserved.push(kind);
+            }
+            // Versions of cassay that do not know the row recorded the trials.
+            None => {}
+        }
+    }
+    whole.nodes.clone_from(&each[0].nodes);
+    for node in &mut whole.nodes {
+        let all = || each.iter().flat_map(|one| &one.nodes).filter(|one| one.node == node.node);
+        let (sum, count) = (all().map(|one| one.used).sum::<f64>(), all().count());
+        node.used = sum / count as f64;
+    }
+    Some(whole)
+}
+
+/// Returns the reading with the median value, as full as most of them are.
+fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
+    readings.sort_by(|one, other| one.value.total_cmp(&other.value));
+    let full = readings.iter().filter(|reading| reading.is_full).count();
+    let is_full = 2 * full > readings.len();
+    let middle = readings.get(readings.len() / 2)?;
+    // The place is one where the resource was as full as the whole is called.
+    let alike = readings.iter().rev().find(|one| one.is_full == is_full).unwrap_or(middle);
+    Some(LimitReading {
+        place: alike.place.clone(),
+        is_full,
+        ..middle.clone()
+    })
+}
+
+fn observation(part: &TrialLimitsRecord) -> Observation {
+    let reading = |one: &store::record::LimitReadingRecord| LimitReading {
+        kind: one.kind,
+        place: one.place.clone(),
+        value: one.value,
+        limit: one.limit,
+        is_full: one.full,
+    };
+    let node = |one: &NodeCpuRecord| NodeUse {
+        node: one.node.clone(),
+        used: one.used,
+        available: one.available,
+    };
+    Observation {
+        readings: part.readings.iter().map(reading).collect(),
+        unobserved: part.unobserved.clone(),
+        nodes: part.nodes.iter().map(node).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The resources that were nearest their limits: readings of each trial, and explanations of the
+//! run. Both are parts of [`crate::record`].
+
+use analysis::VariantName;
+use analysis::limits::{Confidence, LimitKind};
+use analysis::procedure::Point;
+use measure::number::{short, significant};
+use serde::{Deserialize, Serialize};
+
+measure::word_enum! {
+    /// Part of a trial for which the resources were read.
+    #[derive(Default)]
+    pub enum LimitSpan {
+        /// The measured window.
+        #[default]
+        Window = "window",
+        /// The window up to the first fault.
+        BeforeFaults = "before_faults",
+        /// The time in which a fault was in effect.
+        Fault = "fault",
+        /// The first third of a window whose throughput drifted.
+        First = "first_third",
+        /// The last third of that window.
+        Last = "last_third",
+    }
+}
+
+measure::word_enum! {
+    /// Event whose cause is sought.
+    #[derive(Default)]
+    pub enum LimitEvent {
+        /// The load above which more load brings only more latency.
+        #[default]
+        Knee = "knee",
+        /// The result of a search.
+        Peak = "peak",
+        /// The highest load of a ladder without a knee.
+        HighestLoad = "highest_load",
+        /// A difference between two variants.
+        Difference = "difference",
+        /// A fault.
+        Fault = "fault",
+        /// A drift of throughput within a window.
+        Drift = "drift",
+    }
+}
+
+impl LimitEvent {
+    /// Returns true if a resource must have become full to explain it.
+    pub fn is_change(self) -> bool {
+        matches!(
+            self,
+            LimitEvent::Difference | LimitEvent::Fault | LimitEvent::Drift
+        )
+    }
+}
+
+/// Value of a resource at the place where it was nearest its limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitReadingRecord {
+    /// Resource: a row of the decision table, such as `cpu` or `commit_log_sync`.
+    pub kind: LimitKind,
+    /// Node, host, device (`host1/vda`) or thread. Empty for the client.
+    #[serde(default)]
+    pub place: String,
+    /// Value: a share of 1, a number, or a rate per second. The resource says which.
+    pub value: f64,
+    /// Value from which the resource counts as full.
+    pub limit: f64,
+    /// True if it counts as full.
+    pub full: bool,
+}
+
+/// CPU of one node in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeCpuRecord {
+    /// Name of the node.
+    pub node: String,
+    /// CPUs that its process kept busy.
+    pub used: f64,
+    /// CPUs that it may use.
+    pub available: f64,
+}
+
+/// Resources in a part of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrialLimitsRecord {
+    /// `window`, `before_faults`, `fault`, `first_third` or `last_third`.
+    pub span: LimitSpan,
+    /// Number of the fault within the trial, from 1. Absent for other parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<usize>,
+    /// One reading for each resource that the probes observed.
+    pub readings: Vec<LimitReadingRecord>,
+    /// Resources that they did not observe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unobserved: Vec<LimitKind>,
+    /// CPU of each node, if it is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeCpuRecord>,
+}
+
+/// A resource that may have limited the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitCandidateRecord {
+    /// Resource: a row of the decision table.
+    pub kind: LimitKind,
+    /// Node, host, device or thread. Empty for the client.
+    #[serde(default)]
+    pub place: String,
+    /// Value at the event.
+    pub value: f64,
+    /// Value from which the resource counts as full.
+    pub limit: f64,
+    /// Value at the load below, or on the other side. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<f64>,
+    /// `high`, `medium` or `low`: support for the statement by the reading alone.
+    pub confidence: Confidence,
+}
+
+/// Explanation of one event: the resources that were full at it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitRecord {
+    /// `knee`, `peak`, `highest_load`, `difference`, `fault` or `drift`.
+    pub event: LimitEvent,
+    /// Variant at the event; of a difference, the slower one.
+    pub variant: VariantName,
+    /// Load at the event.
+    #[serde(default, with = "crate::point")]
+    pub point: Option<Point>,
+    /// Variant of the other side of a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<VariantName>,
+    /// Number of the trial of a fault or a drift.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<usize>,
+    /// Number of the fault within this trial, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<usize>,
+    /// Full resources, the most likely limit first. Empty if no observed resource was full.
+    pub candidates: Vec<LimitCandidateRecord>,
+    /// Resource nearest its limit, if none was full. Absent if none was observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<LimitCandidateRecord>,
+    /// Resources that could not be observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unobserved: Vec<LimitKind>,
+    /// CPU of each node at the event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeCpuRecord>,
+    /// Sentence that says it.
+    pub says: String,
+}
+
+/// Returns the name of a resource in a table.
+pub fn limit_name(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Client => "client",
+        LimitKind::OtherPrograms => "other programs: CPU in use",
+        LimitKind::CpuQuota => "CPU quota: throttled periods",
+        LimitKind::GarbageCollection => "garbage collection: time stopped",
+        LimitKind::DiskRate => "disk: share of its limit",
+        LimitKind::DiskQueue => "disk: requests in its queue",
+        LimitKind::Network => "network: share of the link's rate",
+        LimitKind::CompactionThroughput => "compaction: share of its throughput limit",
+        LimitKind::Thread => "busiest thread: share of a CPU",
+        LimitKind::Cpu => "CPU in use",
+        LimitKind::CommitLogSync => "commit log: wait for its sync",
+        LimitKind::CommitLogSegments => "commit log: waits for a segment",
+        LimitKind::MemtableSpace => "memtables: waits for space",
+        LimitKind::FlushWriters => "flushes that wait",
+        LimitKind::Compactors => "compactors at work while compactions wait",
+        LimitKind::Safepoints => "safepoints: time to reach them",
+        LimitKind::Pause => "longest pause ÷ p99.9",
+        LimitKind::PacketLoss => "network: retransmitted segments",
+        LimitKind::BetweenNodes => "time between nodes",
+        LimitKind::ClientLink => "time outside of the coordinator",
+        LimitKind::ReadRepair => "read repairs",
+        LimitKind::SstablesPerRead => "SSTables per read (p99)",
+        LimitKind::Tombstones => "tombstones per read (p99)",
+        LimitKind::Caches => "cache misses",
+        LimitKind::Stage => "requests that wait for a read or write thread",
+        LimitKind::TransportQueue => "requests that wait for a coordinator thread",
+        LimitKind::Shedding => "dropped requests",
+    }
+}
+
+/// Returns a value or a limit in the unit of its resource.
+pub fn limit_value(kind: LimitKind, value: f64) -> String {
+    match kind.row().unit {
+        "ratio" => format!("{} %", short(value * 100.0, 2)),
+        "/s" => format!("{}/s", significant(value, 2)),
+        _ => significant(value, 2),
+    }
+}
