@@ -5,8 +5,16 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 8] = [
-    "measure", "reach", "target", "topology", "kernel", "host", "cluster", "agent",
+const CRATES: [&str; 9] = [
+    "measure",
+    "remote",
+    "target_spec",
+    "topology",
+    "linux",
+    "host",
+    "cassandra",
+    "cluster",
+    "agent",
 ];
 
 fn main() {
@@ -15,6 +23,7 @@ fn main() {
         let sources = format!("../{name}/src");
         println!("cargo::rerun-if-changed={sources}");
         let mut files = files(Path::new(&sources));
+        assert!(!files.is_empty(), "there is no crate {name}");
         files.sort();
         for file in files {
             digest.write(file.to_string_lossy().as_bytes());

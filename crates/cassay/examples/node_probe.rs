@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
-use cluster::probe::{ProbeCost, ProbeSpec, Reading};
+use cassandra::probe::{ProbeCost, ProbeSpec, Reading};
 use cluster::{Cluster, Dirs};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;

@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = fleet::answer(&MAKER) {
         return code.into();
     }
-    if let Some(done) = cluster::answer() {
+    if let Some(done) = cassandra::answer() {
         let exit = done.map_or_else(|error| terminal::error(&error), |()| exit::Exit::Done);
         return terminal::end(exit).into();
     }

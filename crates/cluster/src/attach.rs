@@ -1,31 +1,21 @@
 //! Attaches to a cluster that cassay did not start. This starts and changes nothing, and requires
 //! only CQL. With Jolokia agents in the JVMs, cassay can read and do more.
 
-mod bundle;
-mod contact_point;
 mod faults;
-mod follow_address;
 pub(crate) mod from_kubernetes;
 pub(crate) mod hosts;
 pub(crate) mod machine_capabilities;
 mod machines;
 mod permitted_actions;
 pub(crate) mod pods;
-mod tls;
 
-use crate::address_map::NodeAddressMap;
 use crate::capability::{self, Sources};
 use crate::cluster::Cluster;
-use crate::credentials::{self, Access, Credentials};
-use crate::jolokia::Jolokia;
-use crate::metrics;
-use crate::node::NodeInfo;
-use crate::session::{NoPassword, QueryResult, ServerError, Session};
 use anyhow::{Context, Result, anyhow, bail};
-use bundle::BehindProxy;
-pub use bundle::bundle_host;
-use contact_point::addresses_of;
-use cql::value::Value;
+use cassandra::{
+    Access, BehindProxy, Credentials, Jolokia, NoPassword, NodeAddressMap, NodeInfo, Session,
+    addresses_of, credentials, joined_nodes, others_may_read, tls_of,
+};
 use faults::Agent;
 pub(crate) use faults::AttachedControl;
 use host::process;
@@ -38,7 +28,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::fault::STARTED_WITHIN;
 use target_spec::{AttachSpec, CapabilityStatus, JolokiaAccess};
-use tls::tls_of;
 
 /// Time limit of each discovery request.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -68,7 +57,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
             ..access_of(spec)?
         },
     };
-    if let Some(told) = spec.tls.as_ref().and_then(tls::others_may_read) {
+    if let Some(told) = spec.tls.as_ref().and_then(others_may_read) {
         say(&told);
     }
     mend_here(say);
@@ -228,7 +217,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
-        return ask(&mut session);
+        return joined_nodes(&mut session);
     }
     let (host, addresses) = addresses_of(point)?;
     let mut last = anyhow!("{host} has no address");
@@ -236,103 +225,12 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
         let known = access.moves.cluster_address(address);
         let opened = Session::open_named(known, name, access, LIMIT);
-        match opened.and_then(|mut session| ask(&mut session)) {
+        match opened.and_then(|mut session| joined_nodes(&mut session)) {
             Ok(nodes) => return Ok(nodes),
             Err(error) => last = error,
         }
     }
     Err(last)
-}
-
-/// Returns the nodes that have joined according to the queried node, which comes first.
-pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
-    if let Some(proxy) = session.moves().proxy().cloned() {
-        return bundle::nodes(session, &proxy);
-    }
-    let own = session.node();
-    let local = session
-        .query("SELECT data_center, rack, tokens, release_version FROM system.local")
-        .context("query the node's own row")?;
-    let mut nodes = nodes_of(&local, |_| Ok(own))?;
-    let columns = "data_center, rack, tokens, release_version";
-    let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
-    let peers = match session.query(&native) {
-        Ok(peers) => nodes_of(&peers, |row| {
-            let port = row.get(1).and_then(Value::as_i64);
-            let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
-            Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
-        })?,
-        // Nodes before 4.0 have no `peers_v2`, and all of them use the same port.
-        Err(error) if error.downcast_ref::<ServerError>().is_some() => {
-            let peers = session
-                .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
-                .context("query the rows of the other nodes")?;
-            nodes_of(&peers, |row| {
-                Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, own.port())))
-            })?
-        }
-        Err(error) => return Err(error.context("query the rows of the other nodes")),
-    };
-    nodes.extend(peers);
-    Ok(nodes)
-}
-
-fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
-    match value {
-        Some(Value::Inet(address)) => Ok(*address),
-        other => bail!("a node without an address: {other:?}"),
-    }
-}
-
-/// Returns the nodes of a result with the columns data_center, rack, tokens, release_version. Peers
-/// that are still joining have no tokens and are omitted.
-fn nodes_of(
-    result: &QueryResult,
-    address_of: impl Fn(&[Value]) -> Result<SocketAddr>,
-) -> Result<Vec<NodeInfo>> {
-    let columns = ["data_center", "rack", "tokens", "release_version"].map(|n| result.column(n));
-    let [datacenter, rack, tokens, version] = columns;
-    let (datacenter, rack, tokens, version) = (datacenter?, rack?, tokens?, version?);
-    let text = |row: &[Value], index: usize| row[index].as_str().unwrap_or_default().to_string();
-    let mut nodes = Vec::new();
-    for row in &result.rows {
-        let tokens = tokens_of(&row[tokens])?;
-        if tokens.is_empty() {
-            continue;
-        }
-        let address = address_of(row)?;
-        nodes.push(NodeInfo {
-            name: address.ip().to_string(),
-            host: address.ip().to_string(),
-            address,
-            datacenter: text(row, datacenter),
-            rack: text(row, rack),
-            tokens,
-            pid: None,
-            version: text(row, version),
-        });
-    }
-    Ok(nodes)
-}
-
-/// Parses a set of token texts. Only tokens of the Murmur3 partitioner are 64-bit integers.
-fn tokens_of(value: &Value) -> Result<Vec<i64>> {
-    let items = match value {
-        Value::Set(items) | Value::List(items) => items.as_slice(),
-        _ => &[],
-    };
-    let token = |item: &Value| -> Result<i64> {
-        let text = item.as_str().unwrap_or_default();
-        text.parse().with_context(|| {
-            format!(
-                "the token {text:?} does not belong to the Murmur3 partitioner, which is the \
-                     only supported one"
-            )
-        })
-    };
-    let mut tokens = items.iter().map(token).collect::<Result<Vec<i64>>>()?;
-    tokens.sort_unstable();
-    Ok(tokens)
 }
 
 fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<NodeInfo>> {
@@ -373,7 +271,7 @@ fn capabilities(
         _ => machine_capabilities::on_machines(hosts, nodes),
     };
     let in_pods = pods::every(nodes, pods);
-    let metrics = if nodes.iter().all(|node| metrics::has_tables(&node.version)) {
+    let metrics = if nodes.iter().all(|node| cassandra::has_metric_tables(&node.version)) {
         Ok(capability::BY_METRICS.to_owned())
     } else {
         Err(NO_METRICS.to_owned())
@@ -419,19 +317,6 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
 mod tests {
     use super::*;
     use target_spec::SecretSource;
-
-    #[test]
-    fn tokens_are_numbers_in_order() {
-        let text = |token: &str| Value::Text(token.to_string());
-        let set = Value::Set(vec![text("7"), text("-9223372036854775807")]);
-        assert_eq!(
-            tokens_of(&set).unwrap(),
-            vec![-9_223_372_036_854_775_807, 7]
-        );
-        assert_eq!(tokens_of(&Value::Null).unwrap(), Vec::<i64>::new());
-        let other = Value::Set(vec![text("ff00ab")]);
-        assert!(tokens_of(&other).unwrap_err().to_string().contains("ff00ab"));
-    }
 
     #[test]
     fn every_contact_point_that_fails_has_its_reason() {

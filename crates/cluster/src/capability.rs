@@ -6,12 +6,9 @@
 //! so cassay refuses nothing because of a guess.
 
 use crate::attach::pods;
+use cassandra::COUNTS_SOURCE;
 use std::collections::BTreeMap;
 use target_spec::{Capability, CapabilityStatus};
-
-/// Source of the server's operation counts, as capabilities and reports name it.
-pub(crate) const COUNTS_SOURCE: &str =
-    "system_views.coordinator_{write,read,scan}_latency, column count";
 
 /// Method by which an action is possible. Otherwise, the reason why it is impossible, and the way
 /// to enable it.

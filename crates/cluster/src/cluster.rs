@@ -9,24 +9,17 @@
 
 use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
-use crate::clean::statements_for;
-use crate::credentials::Access;
-use crate::fault_handle::Handles;
-use crate::jolokia::Jolokia;
-use crate::local::Nodes;
-use crate::node::{NodeDied, NodeInfo};
-use crate::permission_gate::{Permit, StatementGate, all_marked};
-use crate::session::Session;
-use crate::table_comment::MarkedTable;
+use crate::local::{NodeDied, Nodes};
 use anyhow::{Context, Result, bail};
+use cassandra::{
+    Access, Handles, Jolokia, MarkedTable, Node, NodeInfo, Permit, Session, StatementGate,
+    all_marked, follow, statements_for,
+};
 use host::Hosts;
 use host::process::Identity;
 use null_server::NullServer;
-use std::time::Duration;
+use std::net::SocketAddr;
 use target_spec::{Capability, CapabilityStatus, HostIndex, NodeIndex, Object, PerHost};
-
-/// Time limit of a control statement: schema changes on a busy laptop take seconds.
-pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running target.
 #[derive(Debug)]
@@ -153,7 +146,7 @@ impl Cluster {
     /// # Errors
     /// See [`Session::open`].
     pub fn session(&self) -> Result<Session> {
-        self.session_to(self.nodes.first().context("the cluster has no node")?)
+        self.first()?.session()
     }
 
     /// Opens a control session with `node`. If the node has moved, the other nodes give its current
@@ -162,11 +155,39 @@ impl Cluster {
     /// # Errors
     /// See [`Session::open`].
     pub fn session_to(&self, node: &NodeInfo) -> Result<Session> {
-        let open = || Session::open(node.address, &self.access, CONTROL_TIMEOUT);
-        match open() {
-            Err(_) if !self.follow().is_empty() => open(),
-            opened => opened,
+        self.node(node).session()
+    }
+
+    /// Returns one node of this cluster, with cassay's access to it.
+    pub fn node<'a>(&'a self, info: &'a NodeInfo) -> Node<'a> {
+        Node {
+            info,
+            members: &self.nodes,
+            access: &self.access,
+            mbeans: self.agent(&info.name),
         }
+    }
+
+    /// Returns all nodes of this cluster, with cassay's access to them.
+    pub(crate) fn all(&self) -> Vec<Node<'_>> {
+        self.nodes.iter().map(|info| self.node(info)).collect()
+    }
+
+    /// Returns the first node, which answers for the whole cluster.
+    pub(crate) fn first(&self) -> Result<Node<'_>> {
+        Ok(self.node(self.nodes.first().context("the cluster has no node")?))
+    }
+
+    /// Queries the first node that answers for the current addresses of attached nodes, and records
+    /// them. Returns a sentence for each node that has moved.
+    pub fn follow(&self) -> Vec<String> {
+        follow(&self.nodes, &self.access)
+    }
+
+    /// Returns the Prometheus endpoints of nodes in Kubernetes, as declared by their service: node
+    /// name and first address.
+    pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
+        self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
     /// Returns true if the first node is a null target of another process. It keeps no table
@@ -236,9 +257,9 @@ impl Cluster {
     ///
     /// # Errors
     /// The cluster has no such node.
-    pub fn node(&self, index: NodeIndex) -> Result<&NodeInfo> {
+    pub fn node_at(&self, index: NodeIndex) -> Result<&NodeInfo> {
         let found = self.nodes.get(index.0);
-        found.with_context(|| format!("there is no node {}", index.number()))
+        found.with_context(|| format!("node {} does not exist", index.number()))
     }
 
     /// Returns the host of a node. `None` if nodes share the machine, or if the host is out of

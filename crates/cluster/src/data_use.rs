@@ -1,12 +1,9 @@
 //! Amount of data: bytes in the tables of each node, and use of the volume that holds them.
 
 use crate::cluster::Cluster;
-use crate::metrics::Metrics;
-use crate::node::NodeInfo;
-use crate::session::ServerError;
-use crate::snapshot::table_definitions;
-use anyhow::{Context, Result, bail};
-use cql::tokens::literal;
+use anyhow::Result;
+use cassandra::NodeInfo;
+use cassandra::snapshot::table_definitions;
 use host::{Host, VolumeUse};
 
 /// Bytes of a keyspace on one node.
@@ -45,7 +42,7 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
             volume: host.map(Host::usage).transpose()?,
             node: node.name.clone(),
             host: node.host.clone(),
-            live_bytes: live_bytes(cluster, node, keyspace, &tables)?,
+            live_bytes: cluster.node(node).live_bytes(keyspace, &tables)?,
         })
     };
     cluster.nodes().iter().enumerate().map(of).collect()
@@ -54,54 +51,8 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
 /// Returns the bytes of the tables on the node with the most bytes. `None` if a node does not
 /// report them.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
-    let of = |node: &NodeInfo| live_bytes(cluster, node, keyspace, tables).ok();
-    let all: Option<Vec<u64>> = cluster.nodes().iter().map(of).collect();
+    let nodes = cluster.all();
+    let all: Option<Vec<u64>> =
+        nodes.iter().map(|node| node.live_bytes(keyspace, tables).ok()).collect();
     all?.into_iter().max()
-}
-
-fn live_bytes(cluster: &Cluster, node: &NodeInfo, keyspace: &str, tables: &[&str]) -> Result<u64> {
-    let bytes = match cluster.metrics(node) {
-        Ok(metrics) => by_metrics(&metrics, keyspace, tables),
-        Err(_) => by_virtual_table(cluster, node, keyspace, tables),
-    };
-    bytes.with_context(|| format!("request the size of {keyspace} from {}", node.name))
-}
-
-fn by_metrics(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<u64> {
-    let mut sum = 0;
-    for table in tables {
-        sum += metrics.live_sstables(keyspace, table)?.1;
-    }
-    Ok(sum)
-}
-
-/// Reads the virtual table of disk use, in MiB. It counts live memtables and SSTables.
-fn by_virtual_table(
-    cluster: &Cluster,
-    node: &NodeInfo,
-    keyspace: &str,
-    tables: &[&str],
-) -> Result<u64> {
-    let mut session = cluster.session_to(node)?;
-    let mut sum = 0;
-    for table in tables {
-        let found = session.query(&format!(
-            "SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = {} AND \
-             table_name = {}",
-            literal(keyspace),
-            literal(table)
-        ));
-        let found = match found {
-            Err(error) if error.downcast_ref::<ServerError>().is_some() => bail!(
-                "{} does not let this user read system_views.disk_usage, and cassay has no access \
-                 to MBeans",
-                node.name
-            ),
-            found => found?,
-        };
-        let cell = found.rows.first().and_then(|row| row.first());
-        let mebibytes = cell.and_then(cql::Value::as_i64).unwrap_or(0);
-        sum += u64::try_from(mebibytes).unwrap_or(0) << 20;
-    }
-    Ok(sum)
 }

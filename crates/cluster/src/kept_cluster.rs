@@ -3,12 +3,11 @@
 //! Their processes run in separate sessions, without a parent death signal, until [`down`] ends
 //! them.
 
-use crate::Access;
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
-use crate::local::{self, Nodes, persistent_state, process_tags, roles};
-use crate::session::Session;
+use crate::local::{self, Nodes, persistent_state, roles};
 use anyhow::{Result, bail};
+use cassandra::{Access, Session, process_tags};
 use host::HostsState;
 use host::process::Identity;
 use std::net::SocketAddr;

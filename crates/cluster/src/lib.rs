@@ -1,4 +1,4 @@
-//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control, probes;
+//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
 //! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started.
@@ -6,105 +6,45 @@
 //! that needs more before the start. This crate does not print, but reports progress to a `say`
 //! callback.
 
-mod address_map;
 mod attach;
-mod before_upgrade;
 mod capability;
-mod clean;
 mod cluster;
-mod credentials;
-mod data_file;
 mod data_use;
-mod decommission;
 mod dirs;
-mod exceptions_and_metadata;
 mod expected_capabilities;
-mod fault_handle;
-mod jolokia;
 pub mod kept_cluster;
 pub mod leftovers;
 mod local;
-mod log_position;
+mod log_causes;
 mod logs;
 pub mod machines;
-mod mbeans;
-mod metrics;
 mod missing_logs;
-mod node;
-mod node_files;
-mod node_queries;
-mod operation;
-mod other_clients;
-mod owner_commands;
+mod overview;
 mod page_cache;
-mod permission_gate;
-mod pod;
-pub mod probe;
-mod refused_requests;
-mod ring;
-mod ring_members;
-mod server_counts;
-mod service;
-mod session;
+mod probe;
+mod readings;
 mod settle;
 mod snapshot;
-mod statement_change;
-mod status;
-mod table_comment;
-mod table_storage;
-mod tls_file;
 
-pub use attach::bundle_host;
 pub use cluster::Cluster;
-pub use credentials::{Access, ClientIdentity, Credentials, SpokenVersion, Tls, TlsMaterial};
-pub use data_file::DataFile;
 pub use data_use::DataUse;
 pub use dirs::Dirs;
 pub use expected_capabilities::{capabilities_of, capabilities_there};
-pub use fault_handle::{
-    AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode,
-};
 pub use host::VolumeUse;
-pub use missing_logs::Gap;
-pub use other_clients::{Estimate, OtherClients, OtherConnection};
-pub use permission_gate::Permit;
-pub use refused_requests::LogMarks;
-pub use server_counts::OperationCounts;
-pub use table_comment::{Mark, MarkedTable, OwnRuns};
-// Types for faults that break pods.
-pub use address_map::{NodeAddressMap, RedirectingConnector};
-pub use exceptions_and_metadata::{ReportedChanges, SelfReport};
-pub use kubernetes::{Deletion, Isolation, PodSeen};
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, NodePlace, NodeReports, Proof, SchemaOption,
-    free_disk_bytes, not_startable, unplaceable,
+    HostInfo, NodeDied, NodePlace, NodeReports, free_disk_bytes, not_startable, unplaceable,
 };
 pub use logs::{LogsTaken, LogsUntil};
-pub use node::{NodeDied, NodeInfo};
-pub use node_queries::{Row, View};
-pub use operation::{Operation, UpgradeStep, is_own};
-pub use pod::{OperatorHandle, PodHandle};
-pub use ring::{Replication, Ring};
-pub use ring_members::{Member, MemberStatus, Members};
-pub use service::NodeService;
-pub use session::{DescribedRow, QueryResult, ServerError, Session};
+pub use missing_logs::Gap;
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
-    ComparedTable, Comparison, Export, ExportedNode, Fingerprint, ImportResult, NodeContents,
-    NodeSnapshot, RestoreHow, RestoreResult, Snapshot, SstableIdentity, TableContents, TableLayout,
+    ComparedTable, Comparison, Export, ExportedNode, ImportResult, NodeSnapshot, RestoreHow,
+    RestoreResult, Snapshot,
 };
-pub use status::{NodeState, Overview};
-pub use table_storage::TableStorage;
 use target_spec::{AttachSpec, Target};
 
 use anyhow::Context;
 use null_server::NullServer;
-
-/// Runs the MBean client if an agent started this program for this purpose. Returns `None`
-/// otherwise.
-pub fn answer() -> Option<anyhow::Result<()>> {
-    decommission::answer().or_else(owner_commands::answer)
-}
 
 /// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
 ///

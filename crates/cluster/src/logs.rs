@@ -2,9 +2,9 @@
 //! lines.
 
 use crate::cluster::Cluster;
-use crate::log_position::{Marks, is_log};
 use crate::missing_logs::{Gap, gap};
 use anyhow::{Context, Result};
+use cassandra::log_position::{Marks, is_log};
 use host::{Agent, Entry};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};

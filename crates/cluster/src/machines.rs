@@ -2,8 +2,8 @@
 //! removes leftovers of earlier commands.
 
 use crate::local::memory_and_disk;
-use crate::local::process_tags::mark;
 use anyhow::{Context, Result};
+use cassandra::process_tags::mark;
 use host::destination::destination;
 use host::inspect::{ClockSeen, LeftCluster, MachineProperties};
 use host::remote_host::ClearCluster;

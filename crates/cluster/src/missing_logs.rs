@@ -2,8 +2,8 @@
 
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
-use crate::log_position::Marks;
-use crate::node::NodeInfo;
+use cassandra::NodeInfo;
+use cassandra::log_position::Marks;
 use std::path::PathBuf;
 
 /// Data of a node that was lost, or was never reachable.

@@ -12,13 +12,10 @@
 
 use crate::cluster::Cluster;
 use crate::data_use;
-use crate::jolokia::Jolokia;
-use crate::mbeans::{self, METRICS};
-use crate::metrics::Metrics;
-use crate::snapshot::table_definitions;
 use anyhow::{Context, Result, ensure};
+use cassandra::snapshot::table_definitions;
+use cassandra::{CompactionSample, Jolokia, Node, mbeans};
 use measure::clock::{self, Deadline};
-use serde_json::Value;
 use std::time::Duration;
 
 /// Result of waiting for compactions.
@@ -98,21 +95,6 @@ impl Rule {
     }
 }
 
-/// One sample of one node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Sample {
-    /// Number of running compactions.
-    running: u64,
-    /// Bytes that the running compactions have compacted, and their total.
-    progress: (u64, u64),
-    /// Server's estimate of pending compactions. `None` if not visible.
-    pending: Option<u64>,
-    /// Bytes compacted since the node started.
-    bytes_compacted: Option<u64>,
-    /// Number of live SSTables of the tables.
-    sstables: Option<u64>,
-}
-
 impl Cluster {
     /// Flushes the tables of `keyspace`, triggers due compactions, and waits until they are idle,
     /// at most for `limit`.
@@ -138,14 +120,15 @@ fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<Settle> {
     let began_ns = clock::now_ns();
-    let agents = cluster.agents();
+    let nodes = cluster.all();
+    let have_agents = nodes.iter().all(|node| node.mbeans.is_ok());
     let mut kicks = Vec::new();
-    if let Some(agents) = &agents {
+    if have_agents {
         say(&format!("flushing {keyspace}"));
-        for (name, agent) in agents {
-            mbeans::flush(agent, keyspace, tables).with_context(|| name.to_string())?;
+        for node in &nodes {
+            node.flush(keyspace, tables).with_context(|| node.name().to_string())?;
         }
-        kicks = kicks_of(cluster, agents, keyspace, tables)?;
+        kicks = kicks_of(cluster, &nodes, keyspace, tables)?;
     }
     let kick = || -> Result<()> {
         for (name, agent, tables) in &kicks {
@@ -153,17 +136,16 @@ fn run(
         }
         Ok(())
     };
-    let look = || -> Result<Vec<Sample>> {
-        match &agents {
-            Some(agents) => agents
-                .iter()
-                .map(|(name, agent)| {
-                    look_by_agent(agent, keyspace, tables)
-                        .with_context(|| format!("query the compactions of {name}"))
-                })
-                .collect(),
-            None => look_by_tables(cluster, keyspace, tables),
-        }
+    let look = || -> Result<Vec<CompactionSample>> {
+        let of_node = |node: &Node<'_>| {
+            if have_agents {
+                let sample = node.compactions(keyspace, tables);
+                sample.with_context(|| format!("query the compactions of {}", node.name()))
+            } else {
+                node.compactions_by_tables(keyspace, tables)
+            }
+        };
+        nodes.iter().map(of_node).collect()
     };
     kick()?;
     let bytes = data_use::largest(cluster, keyspace, tables);
@@ -180,30 +162,31 @@ fn run(
 /// definition disables compaction, and those that an operator has disabled on an attached node.
 fn kicks_of<'a>(
     cluster: &Cluster,
-    agents: &[(&'a str, &'a Jolokia)],
+    nodes: &[Node<'a>],
     keyspace: &str,
     tables: &[&'a str],
 ) -> Result<Vec<(&'a str, &'a Jolokia, Vec<&'a str>)>> {
     let allowed = table_definitions::compacting(&mut cluster.session()?, keyspace, tables)?;
     let ours = cluster.local().is_some();
-    let of_node = |(name, agent): &(&'a str, &'a Jolokia)| {
+    let of_node = |node: &Node<'a>| {
+        let agent = node.agent()?;
         let mut kicked = tables.to_vec();
         kicked.retain(|table| allowed.iter().any(|one| one == table));
         if !ours {
             let disabled = mbeans::disabled(agent, keyspace, tables)?;
             kicked.retain(|table| !disabled.contains(table));
         }
-        Ok((*name, *agent, kicked))
+        Ok((node.name(), agent, kicked))
     };
-    agents.iter().map(of_node).collect()
+    nodes.iter().map(of_node).collect()
 }
 
 fn wait(
     rule: &Rule,
-    mut look: impl FnMut() -> Result<Vec<Sample>>,
+    mut look: impl FnMut() -> Result<Vec<CompactionSample>>,
     mut kick: impl FnMut() -> Result<()>,
     say: &mut dyn FnMut(&str),
-) -> Result<(SettleOutcome, Vec<Sample>)> {
+) -> Result<(SettleOutcome, Vec<CompactionSample>)> {
     let deadline = Deadline::after(rule.limit);
     let mut watch = Watch::default();
     let mut said = None;
@@ -223,7 +206,7 @@ fn wait(
             return Ok((SettleOutcome::Timeout, samples));
         }
         let state = summary(&samples);
-        if said.as_ref() != Some(&state) && samples.iter().any(Sample::is_busy) {
+        if said.as_ref() != Some(&state) && samples.iter().any(CompactionSample::is_busy) {
             say(&state);
             said = Some(state);
         }
@@ -236,7 +219,7 @@ fn wait(
 }
 
 /// Summarizes all nodes in one line for the terminal.
-fn summary(samples: &[Sample]) -> String {
+fn summary(samples: &[CompactionSample]) -> String {
     let running: u64 = samples.iter().map(|sample| sample.running).sum();
     let pending: u64 = samples.iter().filter_map(|sample| sample.pending).sum();
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
@@ -248,12 +231,6 @@ fn summary(samples: &[Sample]) -> String {
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
     };
     format!("compacting: {running} running{progress}, {pending} pending")
-}
-
-impl Sample {
-    fn is_busy(&self) -> bool {
-        self.running > 0 || self.pending.is_some_and(|pending| pending > 0)
-    }
 }
 
 /// Decision after a sample.
@@ -271,7 +248,7 @@ enum State {
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
-    last: Vec<Sample>,
+    last: Vec<CompactionSample>,
     /// Time since which the samples have not changed, ns.
     unchanged_since_ns: u64,
     /// True if compactions were triggered again because nothing changed.
@@ -280,7 +257,7 @@ struct Watch {
 
 impl Watch {
     /// Determines the next step after these samples.
-    fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> State {
+    fn judge(&mut self, samples: &[CompactionSample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
             self.unchanged_since_ns = now_ns;
@@ -312,75 +289,12 @@ impl Watch {
     }
 }
 
-fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sample> {
-    const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
-    let answers = agent.read(&[(RUNNING, "Compactions")])?;
-    let running = answers
-        .first()
-        .and_then(Option::as_ref)
-        .and_then(Value::as_array)
-        .context("the node does not report its compactions")?;
-    // The node sends these numbers as texts.
-    let sum = |key: &str| {
-        let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
-        running.iter().filter_map(number).sum()
-    };
-    Ok(Sample {
-        running: running.len() as u64,
-        progress: (sum("completed"), sum("total")),
-        ..counted(&agent.into(), keyspace, tables)?
-    })
-}
-
-/// Reads all values that metrics report, which are all except the running compactions.
-fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<Sample> {
-    let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
-    let (pending, bytes) = (
-        of_compactions("PendingTasks"),
-        of_compactions("BytesCompacted"),
-    );
-    let count = |table: &&str| mbeans::table_metric(keyspace, table, "LiveSSTableCount");
-    let counts: Vec<String> = tables.iter().map(count).collect();
-    let mut attributes = vec![(pending.as_str(), "Value"), (bytes.as_str(), "Count")];
-    attributes.extend(counts.iter().map(|mbean| (mbean.as_str(), "Value")));
-    let answers = metrics.read(&attributes)?;
-    let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
-    Ok(Sample {
-        pending: Some(number(0).context("the node does not report pending compactions")?),
-        bytes_compacted: number(1),
-        sstables: Some((2..answers.len()).filter_map(number).sum()),
-        ..Sample::default()
-    })
-}
-
-/// Takes samples only from virtual tables. In older releases, these show only running compactions.
-fn look_by_tables(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Result<Vec<Sample>> {
-    let look = |node| -> Result<Sample> {
-        let mut session = cluster.session_to(node)?;
-        let tasks = session.query("SELECT progress, total FROM system_views.sstable_tasks")?;
-        let sum = |column: usize| {
-            let number = |row: &Vec<cql::Value>| u64::try_from(row.get(column)?.as_i64()?).ok();
-            tasks.rows.iter().filter_map(number).sum()
-        };
-        let counted = match cluster.metrics(node) {
-            Ok(metrics) => counted(&metrics, keyspace, tables)?,
-            Err(_) => Sample::default(),
-        };
-        Ok(Sample {
-            running: tasks.rows.len() as u64,
-            progress: (sum(0), sum(1)),
-            ..counted
-        })
-    };
-    cluster.nodes().iter().map(look).collect()
-}
-
 /// Describes the outcome, and the last sample of each node.
 fn describe_all(
     cluster: &Cluster,
     outcome: SettleOutcome,
     rule: &Rule,
-    samples: &[Sample],
+    samples: &[CompactionSample],
 ) -> String {
     let quiet = rule.sample * rule.idle_samples;
     let how = match outcome {
@@ -396,18 +310,11 @@ fn describe_all(
         }
     };
     let names = cluster.nodes().iter().map(|node| node.name.as_str());
-    let nodes: Vec<String> = names.zip(samples).map(|(name, one)| describe(name, one)).collect();
+    let nodes: Vec<String> = names
+        .zip(samples)
+        .map(|(name, one)| format!("{name}: {}", one.describe()))
+        .collect();
     format!("{how}; {}", nodes.join("; "))
-}
-
-fn describe(name: &str, sample: &Sample) -> String {
-    let text = |number: Option<u64>| number.map_or("unknown".to_string(), |n| n.to_string());
-    format!(
-        "{name}: {} running, {} pending, {} SSTables",
-        sample.running,
-        text(sample.pending),
-        text(sample.sstables)
-    )
 }
 
 #[cfg(test)]

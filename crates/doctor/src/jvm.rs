@@ -1,7 +1,7 @@
 //! The settings of a node's JVM, from its own report or its command line, and the CPUs that it
 //! sees.
 
-use cluster::NodeConfiguration;
+use cassandra::NodeConfiguration;
 use host::settings::{FactResult, ProcessSettings};
 use std::collections::BTreeMap;
 use target_spec::java_major;

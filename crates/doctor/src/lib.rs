@@ -11,7 +11,7 @@ mod rules;
 pub use finding::{Finding, Severity};
 
 use anyhow::{Context, Result};
-use cluster::{Cluster, NodeConfiguration};
+use cassandra::{NodeConfiguration, NodeInfo};
 use host::Agent;
 use host::settings::{HostSettings, Question};
 use std::net::{IpAddr, UdpSocket};
@@ -55,19 +55,21 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
     Ok(examine(name, &settings, &[]))
 }
 
-/// Examines the hosts of a cluster, as their agents see them. `told` contains the nodes' reports on
-/// their JVMs. The hosts of an attached cluster cannot be reached, unless it is this machine.
+/// Examines the hosts of a cluster by their answers to [`question`]. `told` contains the nodes'
+/// reports on their JVMs. Without answers, the hosts of an attached cluster cannot be reached,
+/// unless it is this machine.
 ///
 /// # Errors
-/// An agent has ended, or no host can be reached.
+/// No host can be reached.
 pub fn examine_cluster(
-    cluster: &Cluster,
+    nodes: &[NodeInfo],
+    hosts: Option<&[(String, HostSettings)]>,
     told: &[NodeConfiguration],
 ) -> Result<Vec<HostExamination>> {
-    let Some(hosts) = cluster.host_settings(&question())? else {
+    let Some(hosts) = hosts else {
         // An address can be bound only on the machine to which it belongs.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
-        let mut all = cluster.nodes().iter();
+        let mut all = nodes.iter();
         anyhow::ensure!(
             all.any(|node| is_own(node.address.ip())),
             "cassay reaches the machines of an attached cluster only if `attach: {{hosts: …}}` \
@@ -81,7 +83,7 @@ pub fn examine_cluster(
 }
 
 /// Returns the query for every host.
-fn question() -> Question {
+pub fn question() -> Question {
     Question {
         arguments: jvm::ARGUMENTS.iter().map(|one| (*one).to_owned()).collect(),
         library: "jemalloc".to_owned(),

@@ -11,7 +11,7 @@ mod rule;
 
 use crate::finding::{Finding, Severity};
 use crate::jvm::Jvm;
-use cluster::NodeConfiguration;
+use cassandra::NodeConfiguration;
 use host::settings::HostSettings;
 use rule::{Bound, Check, Rule, SettingResult, View, unless};
 

@@ -5,7 +5,7 @@
 
 use super::running_target::Running;
 use anyhow::Result;
-use cluster::OtherClients;
+use cassandra::OtherClients;
 use measure::number::counted;
 use measure::{ClientCount, Outcome, SummedInterval, clock};
 use std::time::Duration;

@@ -14,7 +14,8 @@ use store::record::SettingVerdict;
 use super::probe_collector;
 use super::running_target::Running;
 use anyhow::Result;
-use cluster::{Effect, NodeConfiguration, Proof};
+use cassandra::{Effect, NodeConfiguration, Proof};
+use cluster::Cluster;
 use doctor::{HostExamination, Severity};
 use std::collections::BTreeMap;
 use store::record::{
@@ -58,7 +59,7 @@ pub fn record(
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
-    let examined = doctor::examine_cluster(cluster, &said);
+    let examined = examine_hosts(cluster, &said);
     note(
         "settings of the hosts",
         examined.map(|hosts| {
@@ -94,6 +95,12 @@ pub fn record(
     }
     record.unseen = unseen;
     record
+}
+
+/// Examines the hosts of a cluster. `told` contains the nodes' reports on their JVMs.
+fn examine_hosts(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
+    let hosts = cluster.host_settings(&doctor::question())?;
+    doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
 /// Returns the nodes in their state when the target is ready, with all settings that can be read.

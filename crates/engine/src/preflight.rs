@@ -10,7 +10,8 @@ use crate::load_guard;
 use crate::running_target::Running;
 use crate::trial::data;
 use anyhow::{Context, Result, bail};
-use cluster::{Cluster, Dirs, Estimate, MarkedTable, OwnRuns, Permit, Session};
+use cassandra::{Estimate, MarkedTable, OwnRuns, Permit, Session};
+use cluster::{Cluster, Dirs};
 use std::collections::BTreeSet;
 use std::path::Path;
 use study::compile_workload;
@@ -272,8 +273,8 @@ impl Rehearsal<'_> {
 }
 
 fn says_that_it_exists(error: &anyhow::Error) -> bool {
-    let refused = error.downcast_ref::<cluster::ServerError>();
-    refused.is_some_and(cluster::ServerError::says_that_it_exists)
+    let refused = error.downcast_ref::<cassandra::ServerError>();
+    refused.is_some_and(cassandra::ServerError::says_that_it_exists)
 }
 
 /// Describes the content of a keyspace.

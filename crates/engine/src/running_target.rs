@@ -127,7 +127,7 @@ impl Running {
 
     /// Returns the process of a node.
     pub fn process_of(&self, node: NodeIndex) -> Option<u32> {
-        self.cluster.node(node).ok()?.pid
+        self.cluster.node_at(node).ok()?.pid
     }
 
     /// Returns the nodes whose process differs from the one in `before`.

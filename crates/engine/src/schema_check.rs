@@ -6,7 +6,7 @@
 //! compared, and the check reports this.
 
 use anyhow::{Context, Result};
-use cluster::Session;
+use cassandra::Session;
 use cql::response::{ColumnSpec, PreparedStatement};
 use cql::value::CqlType;
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 
 use super::running_target::Running;
 use anyhow::{Context, Result};
-use cluster::{Dirs, ServerError};
+use cassandra::ServerError;
+use cluster::Dirs;
 use target_spec::Target;
 
 /// Table as its cluster describes it.

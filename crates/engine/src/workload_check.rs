@@ -6,7 +6,8 @@
 
 use super::running_target::Running;
 use anyhow::{Context, Error, Result, anyhow};
-use cluster::{Cluster, Dirs, OwnRuns, Permit, ServerError, Session};
+use cassandra::{OwnRuns, Permit, ServerError, Session};
+use cluster::{Cluster, Dirs};
 use cql::value::CqlType;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};

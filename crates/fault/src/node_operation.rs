@@ -3,7 +3,7 @@
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Mbeans, World};
 use anyhow::Result;
-use cluster::Operation;
+use cassandra::Operation;
 use std::time::Duration;
 use target_spec::NodeIndex;
 
@@ -55,7 +55,7 @@ impl Task {
         };
         self.is_at_work = false;
         let own = "; these belong to Cassandra itself: no client has such a keyspace";
-        let is_own = self.keyspaces.iter().all(|keyspace| cluster::is_own(keyspace));
+        let is_own = self.keyspaces.iter().all(|keyspace| cassandra::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cluster_under_test::Client;
 use anyhow::{Context, Result, bail};
-use cluster::View;
+use cassandra::View;
 use std::time::Duration;
 use target_spec::NodeIndex;
 

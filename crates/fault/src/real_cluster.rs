@@ -9,7 +9,7 @@ mod starter;
 
 use crate::cluster_under_test::{Agents, ExecutedBy, Timer};
 use anyhow::{Context, Result};
-use cluster::{AddedNode, Handles, Isolation, NodeControl, NodeHandle};
+use cassandra::{AddedNode, Handles, Isolation, NodeControl, NodeHandle};
 use host::process::Identity;
 use host::{Agent, Broken, Restartable};
 use measure::clock;

@@ -5,7 +5,7 @@ use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
-use cluster::{Member, MemberStatus, Operation};
+use cassandra::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;
 use std::time::Duration;
 use target_spec::NodeIndex;

@@ -9,7 +9,7 @@ mod works;
 
 use super::*;
 use anyhow::Result;
-use cluster::{DataFile, Deletion, Members, Operation, PodSeen, RestartMode, Row, View};
+use cassandra::{DataFile, Deletion, Members, Operation, PodSeen, RestartMode, Row, View};
 use host::{FileStep, HostLoss, Injection, Join, PortEnd, Query, QueryAnswer, Restartable};
 use serde_json::{Map, Value};
 use sim::{HIT, HIT_HOST, LEAVING_NS, Sim, at_once, course, words};

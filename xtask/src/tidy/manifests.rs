@@ -8,9 +8,15 @@ const ARCHITECTURE: &str = "ARCHITECTURE.md";
 /// Header of the table. The rows below it, up to the first other line, are crates.
 const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses |";
 
-/// Crates that only the tests of another crate may use. The tests of `cluster` use an agent that
-/// runs as a thread. The simulated studies of `findings` draw their noise with `workload`.
-const ASKED_BY_TESTS: [(&str, &str); 2] = [("cluster", "agent"), ("findings", "workload")];
+/// Crates that only the tests of another crate may use. The tests of `cassandra` and `cluster` use
+/// an agent that runs as a thread. Those of `fault` ask for the capabilities of a target. The
+/// simulated studies of `findings` draw their noise with `workload`.
+const ASKED_BY_TESTS: [(&str, &str); 4] = [
+    ("cassandra", "agent"),
+    ("cluster", "agent"),
+    ("fault", "cluster"),
+    ("findings", "workload"),
+];
 
 /// Crates with developer commands. Their folders are in the root, and their rows state no secret.
 const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];

@@ -7,8 +7,8 @@ use super::attached;
 use crate::args::{CleanArgs, Common};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::{MarkedTable, OwnRuns, Permit};
 use anyhow::{Context, Result};
+use cassandra::{MarkedTable, OwnRuns, Permit};
 use serde_json::{Value, json};
 use target_spec::Act;
 

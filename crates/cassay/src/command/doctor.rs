@@ -8,6 +8,7 @@ use ::cluster::{Cluster, kept_cluster};
 use ::doctor::{Finding, HostExamination, Severity};
 use ::target_spec::Capability;
 use anyhow::Result;
+use cassandra::NodeConfiguration;
 use serde_json::{Value, json};
 
 /// Indentation of the text below a setting's row.
@@ -59,7 +60,7 @@ fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     if cluster.can(Capability::Mbeans) {
         return examine_cluster(cluster);
     }
-    ::doctor::examine_cluster(cluster, &[])
+    examine_told(cluster, &[])
 }
 
 fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
@@ -70,7 +71,13 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
         ));
         ::cluster::NodeReports::default()
     });
-    ::doctor::examine_cluster(cluster, &told.nodes)
+    examine_told(cluster, &told.nodes)
+}
+
+/// Examines the hosts of a cluster. `told` contains the nodes' reports on their JVMs.
+fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
+    let hosts = cluster.host_settings(&::doctor::question())?;
+    ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
 /// One setting, and the hosts that share it, with their nodes or devices.

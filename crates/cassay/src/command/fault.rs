@@ -7,9 +7,10 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Cluster, Dirs, Permit, kept_cluster};
+use ::cluster::{Cluster, Dirs, kept_cluster};
 use ::fault::{FaultResult, FaultStep, FaultVerdict, Live, Order};
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::Permit;
 use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -285,7 +286,7 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let node = |number: usize| index(number, nodes, "node").map(NodeIndex);
     let host = |number: usize| index(number, hosts, "host").map(HostIndex);
     let host_of = |node: NodeIndex| -> Result<HostIndex> {
-        let name = &cluster.node(node)?.host;
+        let name = &cluster.node_at(node)?.host;
         let found = cluster.host_of(node);
         found.with_context(|| format!("cassay cannot reach the machine of {name}"))
     };
@@ -396,7 +397,7 @@ fn one(
         }
     });
     for (index, process) in live.processes().into_pairs() {
-        let known = cluster.node(index)?.pid;
+        let known = cluster.node_at(index)?.pid;
         let ours = !cluster.is_attached();
         if let Some(process) = process.filter(|one| ours && known != Some(one.pid)) {
             cluster.started(index, process)?;

@@ -3,7 +3,7 @@
 
 use crate::engine::null;
 use crate::program::Lab;
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 use null_server::NullServer;
 use std::time::Duration;
 use target_spec::NullSpec;
@@ -35,7 +35,7 @@ fn lab() -> (NullServer, Lab, String) {
 }
 
 fn session(server: &NullServer) -> Session {
-    let credentials = cluster::Credentials {
+    let credentials = ::cassandra::Credentials {
         user: USER.0.to_owned(),
         password: target_spec::Secret::new(USER.1.to_owned()),
     };

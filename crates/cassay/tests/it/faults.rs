@@ -1,11 +1,11 @@
 //! Tests faults on real processes: a null target that its host's agent breaks and others observe.
 
 use crate::program::wait_until;
-use anyhow::Result;
-use cluster::{
+use ::cassandra::{
     Access, DataFile, Deletion, Handles, Members, NodeHandle, Operation, OwnNode, PodSeen,
     RestartMode, Row, View,
 };
+use anyhow::Result;
 use fault::{
     Agents, Client, ExecutedBy, FaultResult, FaultStep, FaultVerdict, HealResult, HostSeen, Live,
     Mbeans, NodeFiles, NodeSeen, Order, Pods, Starter, Timer, World,

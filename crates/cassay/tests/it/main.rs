@@ -47,7 +47,7 @@ static ANSWER: extern "C" fn() = {
         if let Some(code) = agent::answer() {
             std::process::exit(i32::from(code));
         }
-        if let Some(done) = cluster::answer() {
+        if let Some(done) = ::cassandra::answer() {
             std::process::exit(i32::from(done.is_err()));
         }
     }

@@ -3,7 +3,8 @@
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;
-use cluster::{Export, TlsMaterial};
+use cassandra::TlsMaterial;
+use cluster::Export;
 use foreign::FileKind;
 use std::io::Write;
 use std::path::Path;
@@ -195,7 +196,7 @@ fn bundles() -> Texts {
 
 fn read_bundle(bytes: &[u8]) {
     laid("b.zip", bytes, |folder| {
-        drop(cluster::bundle_host(&folder.join("b.zip")));
+        drop(cassandra::bundle_host(&folder.join("b.zip")));
     });
 }
 

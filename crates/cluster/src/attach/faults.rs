@@ -1,19 +1,13 @@
 //! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that it
 //! heals even if this process is killed.
 
-use super::contact_point::addresses_of;
 use super::hosts::{AttachedHosts, ReachedHost};
-use crate::address_map::NodeAddressMap;
-use crate::cluster::CONTROL_TIMEOUT;
-use crate::credentials::Access;
-use crate::fault_handle::{Handles, HostHandle, NodeControl, NodeHandle};
-use crate::jolokia::Jolokia;
-use crate::node::NodeInfo;
-use crate::owner_commands::{Act, GivenOrder, Order};
-use crate::pod::{OperatorHandle, PodHandle};
-use crate::service::NodeService;
-use crate::session::Session;
 use anyhow::{Context, Result};
+use cassandra::owner_commands::{Act, GivenOrder, Order};
+use cassandra::{
+    Access, CONTROL_TIMEOUT, Handles, HostHandle, Jolokia, NodeAddressMap, NodeControl, NodeHandle,
+    NodeInfo, NodeService, OperatorHandle, PodHandle, Session, addresses_of,
+};
 use cql::value::Value;
 use host::process::Identity;
 use kubernetes::{NodePod, Operator};

@@ -3,9 +3,9 @@
 //! Invariants: cassay contacts all machines in parallel, and reports the unreachable ones together.
 //! It changes nothing there, and the agents' own files disappear with the agents.
 
-use crate::log_position::Marks;
-use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
+use cassandra::NodeInfo;
+use cassandra::log_position::Marks;
 use host::process::Identity;
 use host::{Agent, Destination, Service};
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
-use crate::node::NodeInfo;
+use cassandra::NodeInfo;
 use host::process::Identity;
 use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};

@@ -1,8 +1,8 @@
 //! Hardware and settings of attached nodes' machines.
 
 use super::hosts::{AttachedHosts, ReachedHost};
-use crate::node::NodeInfo;
 use anyhow::{Context, Result};
+use cassandra::NodeInfo;
 use host::settings::{HostSettings, Question};
 use topology::Machine;
 

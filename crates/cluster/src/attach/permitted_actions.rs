@@ -1,9 +1,8 @@
 //! Permitted actions on the processes of attached nodes, and the programs that perform them.
 
 use crate::cluster::Cluster;
-use crate::node::NodeInfo;
-use crate::service::may;
 use anyhow::Result;
+use cassandra::{NodeInfo, may};
 use target_spec::NodeAct;
 
 impl Cluster {

@@ -1,8 +1,8 @@
 //! Pods of attached nodes, as discovered from Kubernetes: their names, and faults on them.
 
 use crate::capability::Answer;
-use crate::node::NodeInfo;
 use anyhow::Result;
+use cassandra::NodeInfo;
 use kubernetes::{FoundCluster, FoundNode, FoundPod, Kubectl, NodePod, Operator};
 use measure::number::counted;
 use std::collections::BTreeMap;

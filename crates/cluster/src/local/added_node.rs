@@ -4,9 +4,8 @@
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
 use super::settings::{self, NodeLayout};
-use crate::decommission;
-use crate::fault_handle::{AddedNode, RestartMode};
 use anyhow::Result;
+use cassandra::{AddedNode, RestartMode, decommission};
 use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{HostIndex, LocalSpec, Seat, memory_bytes};

@@ -12,15 +12,13 @@
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
 use anyhow::{Context, Result, bail};
+use cassandra::settings::node_report::ARCHIVE_PREFIX;
 use foreign::FileKind;
 use measure::clock;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{LocalSpec, class_sharing_refusal};
-
-/// Prefix of an archive's name, by which it is recognised among a JVM's mappings.
-pub(super) const PREFIX: &str = "cassandra-classes-";
 
 /// Heap of the node that dumps an archive. The archive does not depend on it.
 pub(super) const HEAP_BYTES: u64 = 512 << 20;
@@ -92,7 +90,7 @@ fn name(program: &Program) -> Result<String> {
 /// Returns the archive name for a text.
 pub(super) fn file_name(text: &str) -> String {
     let digest = supply::digest_of_texts(&[text]);
-    format!("{PREFIX}{}.jsa", &digest[..12])
+    format!("{ARCHIVE_PREFIX}{}.jsa", &digest[..12])
 }
 
 /// Returns the path of the file next to an archive. The file contains the digest of the archive,
@@ -130,7 +128,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     say("creating an archive of the server's classes, once for this Java and these jars");
     let began_ns = clock::now_ns();
     let fresh = tempfile::Builder::new()
-        .prefix(PREFIX)
+        .prefix(ARCHIVE_PREFIX)
         .tempdir_in(&program.cache)
         .with_context(|| format!("create a folder in {}", program.cache.display()))?;
     let written = fresh.path().join("classes.jsa");

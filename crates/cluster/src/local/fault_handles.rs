@@ -4,9 +4,8 @@
 use super::jvm;
 use super::node_process::{LocalNode, OUTPUT};
 use super::nodes::Nodes;
-use crate::fault_handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
-use crate::pod::PodHandle;
 use anyhow::Result;
+use cassandra::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode, PodHandle, RestartMode};
 use host::Hosts;
 use kubernetes::NodePod;
 use std::net::SocketAddr;

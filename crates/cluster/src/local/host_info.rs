@@ -3,8 +3,8 @@
 
 use super::nodes::Nodes;
 use crate::cluster::Cluster;
-use crate::node::NodeInfo;
 use anyhow::{Context, Result};
+use cassandra::NodeInfo;
 use host::settings::{HostSettings, Question};
 use host::{Agent, Host, Hosts};
 use measure::number::bytes;

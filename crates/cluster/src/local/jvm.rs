@@ -10,11 +10,11 @@
 
 use super::java_options::{G1, JavaOptions};
 use super::node_process::gc_log_name;
-use super::process_tags::{mark, mark_of_node};
 use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
-use crate::fault_handle::RestartMode;
 use anyhow::{Result, bail};
+use cassandra::RestartMode;
+use cassandra::process_tags::{mark, mark_of_node};
 use std::process::Command;
 use target_spec::{Collector, LocalSpec};
 

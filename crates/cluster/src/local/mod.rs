@@ -8,7 +8,6 @@
 mod added_node;
 pub(crate) mod assign_hosts;
 mod class_archive;
-mod compare_settings;
 mod fault_handles;
 mod host_info;
 mod host_layout;
@@ -21,7 +20,6 @@ mod nodes;
 pub(crate) mod persistent_state;
 mod placement;
 mod ports;
-pub(crate) mod process_tags;
 mod program;
 mod ready;
 mod remote_class_archive;
@@ -36,11 +34,11 @@ mod upgrade;
 
 pub use host_info::HostInfo;
 pub(crate) use node_process::LocalNode;
+pub use node_process::NodeDied;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
 #[cfg(test)]
 pub(crate) use settings::ring as ring_of_test;
-pub(crate) use settings::{changed, properties};
-pub use settings_check::{Effect, NodeConfiguration, NodePlace, NodeReports, Proof, SchemaOption};
+pub use settings_check::{NodePlace, NodeReports};
 pub(crate) use start::start;
 pub use start_check::{free_disk_bytes, not_startable};

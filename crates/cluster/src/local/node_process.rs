@@ -1,9 +1,8 @@
 //! A managed node: its process, how it ended, and the relevant lines of its logs.
 
 use super::settings::NodeLayout;
-use crate::jolokia::Jolokia;
-use crate::node::NodeDied;
 use anyhow::Result;
+use cassandra::Jolokia;
 use host::process::Identity;
 use host::{Agent, Entry, From, ProcessEnd};
 use std::net::SocketAddr;
@@ -34,6 +33,16 @@ pub(crate) struct LocalNode {
     pub process: Option<Identity>,
     /// Number of starts. `None` if only the logs show it.
     pub starts: Option<usize>,
+}
+
+/// A managed node that no longer runs.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{name} {how}")]
+pub struct NodeDied {
+    /// Name of the node.
+    pub name: String,
+    /// Reason, with the last lines of its log if it died.
+    pub how: String,
 }
 
 impl LocalNode {

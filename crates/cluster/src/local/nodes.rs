@@ -2,16 +2,14 @@
 
 use super::host_layout::HostLayout;
 use super::node_process::LocalNode;
+use super::node_process::NodeDied;
 use super::persistent_state::{self, State};
 use super::placement::{Layout, Placement};
 use super::ports::Claim;
 use super::program::{Program, Upgrade};
 use super::settings::{self, NodeLayout};
-use crate::credentials::Access;
-use crate::jolokia::Jolokia;
-use crate::node::{NodeDied, NodeInfo};
-use crate::node_files::NodeFiles;
 use anyhow::Result;
+use cassandra::{Access, Jolokia, NodeFiles, NodeInfo};
 use host::process::Identity;
 use host::{Agent, Host, Hosts};
 use kubernetes::PodSet;

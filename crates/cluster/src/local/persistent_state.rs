@@ -9,9 +9,9 @@
 //! clusters of other machines that share the folder alone.
 
 use super::ports::Ports;
-use super::process_tags::{mark, processes};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
+use cassandra::process_tags::{mark, processes};
 use foreign::FileKind;
 use host::process::{Identity, ProcessSpace};
 use host::{Hosts, HostsState};

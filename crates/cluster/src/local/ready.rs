@@ -2,9 +2,8 @@
 //! own opinion, but an answer shows that it works.
 
 use super::node_process::LocalNode;
-use crate::credentials::Access;
-use crate::session::Session;
 use anyhow::{Result, anyhow, bail};
+use cassandra::{Access, Session};
 use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;

@@ -10,8 +10,8 @@ mod set_up;
 
 pub(super) use set_up::{proof, set_up};
 
-use crate::credentials::{self, Access, Credentials};
 use anyhow::{Context, Result};
+use cassandra::{Access, Credentials, credentials};
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};

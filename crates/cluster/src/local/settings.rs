@@ -7,15 +7,14 @@
 use super::ports::Ports;
 use super::roles;
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::config_file::{jolokia_file, merge, refuse, write_yaml};
 use host::{Agent, Bytes, FileStep};
 use measure::number::counted;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use target_spec::{
-    Authentication, LocalSpec, Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_together,
-};
+use target_spec::{Authentication, LocalSpec, yaml_named};
 use versions::Release;
 
 /// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
@@ -102,18 +101,6 @@ pub(super) const JOINING: &str = "joining.yaml";
 /// All offending keys, each with its reason.
 pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
     refuse((&spec.release, &spec.origin), &spec.yaml)
-}
-
-fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
-    let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(of, key, value));
-    let twice = yaml_together(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
-    let refused = refused.chain(twice);
-    let problems: Vec<String> =
-        refused.map(|YamlRefusal { why, hint }| format!("{why}: {hint}")).collect();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    bail!(problems.join("\n"))
 }
 
 /// Returns the number of tokens per node; the user's number wins.
@@ -211,12 +198,12 @@ pub(crate) fn files(
     );
     let rack = format!("dc={}\nrack={}\n", node.datacenter, node.rack);
     let files = [
-        put(CONFIG, yaml_text(&yaml_of(node, yaml))),
-        put(JOINING, yaml_text(&joining_of(node, yaml))),
+        put(CONFIG, write_yaml(&yaml_of(node, yaml))),
+        put(JOINING, write_yaml(&joining_of(node, yaml))),
         put("logback.xml", logback_of(&node.logs())),
         put("cassandra-rackdc.properties", rack),
         FileStep::Write {
-            path: properties(&node.conf()),
+            path: jolokia_file(&node.conf()),
             bytes: Bytes(jolokia.into_bytes()),
             is_private: true,
         },
@@ -233,18 +220,13 @@ const JOLOKIA_THREADS: usize = 2;
 /// # Errors
 /// The file is missing or has no password.
 pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
-    let path = properties(&node.conf());
+    let path = jolokia_file(&node.conf());
     let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
     let found = text
         .lines()
         .find_map(|line| line.strip_prefix("password="))
         .with_context(|| format!("{} has no password", path.display()))?;
     Ok(found.to_string())
-}
-
-/// Returns the configuration file of a node's Jolokia agent.
-pub(crate) fn properties(conf: &Path) -> PathBuf {
-    conf.join("jolokia.properties")
 }
 
 /// User name for the Jolokia agent. The password is random for every cluster.
@@ -257,22 +239,7 @@ fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Val
     // Drops settings that the release line does not have. For example, 4.0 has no setting for the
     // consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
-    overridden(own, &yaml_named(line, overrides))
-}
-
-/// Merges settings over others.
-fn overridden(
-    mut settings: Map<String, Value>,
-    overrides: &Map<String, Value>,
-) -> Map<String, Value> {
-    for (key, value) in overrides {
-        settings.insert(key.clone(), value.clone());
-    }
-    if settings.get("commitlog_sync").is_some_and(|sync| sync != "periodic") {
-        // The server refuses a period in batch and group mode.
-        settings.retain(|key, _| !key.starts_with("commitlog_sync_period"));
-    }
-    settings
+    merge(own, &yaml_named(line, overrides))
 }
 
 /// Returns the settings of a node that joins a ring. Another node is its seed, because a seed never
@@ -286,34 +253,6 @@ fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, 
     let mut settings = yaml_of(&node, overrides);
     settings.insert("auto_bootstrap".to_owned(), json!(true));
     settings
-}
-
-/// Changes keys in the text of a `cassandra.yaml` that cassay wrote.
-///
-/// # Errors
-/// The text is not cassay's, or a key is owned by cassay. That includes the tokens, since the ring
-/// has them already.
-pub(crate) fn changed(
-    text: &str,
-    of: (&Release, &Origin),
-    overrides: &Map<String, Value>,
-) -> Result<String> {
-    refuse(of, overrides)?;
-    if overrides.contains_key("num_tokens") {
-        bail!("cassay cannot change num_tokens: the node already has its tokens");
-    }
-    let line = |line: &str| -> Result<(String, Value)> {
-        let (key, value) = line.split_once(": ").context("a line without a key")?;
-        let value = serde_json::from_str(value).with_context(|| format!("read {key}"))?;
-        Ok((key.to_owned(), value))
-    };
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let settings: Result<Map<String, Value>> = lines.map(line).collect();
-    let settings = settings.context("the file differs from the file that cassay wrote")?;
-    Ok(yaml_text(&overridden(
-        settings,
-        &yaml_named(of.0.line(), overrides),
-    )))
 }
 
 fn base(node: &NodeLayout) -> Map<String, Value> {
@@ -378,15 +317,6 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     };
     settings.extend(roles::yaml(node.authentication));
     settings
-}
-
-/// Writes one key per line, with values in YAML's flow style, which includes JSON.
-fn yaml_text(settings: &Map<String, Value>) -> String {
-    let mut text = String::from("# Written by cassay for one cluster, which overwrites changes.\n");
-    for (key, value) in settings {
-        text.push_str(&format!("{key}: {value}\n"));
-    }
-    text
 }
 
 fn logback_of(logs: &Path) -> String {

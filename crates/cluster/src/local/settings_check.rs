@@ -5,21 +5,15 @@
 //! inside sees them.
 
 mod hosts;
-mod node_report;
-mod outcome;
 mod placement;
 mod ring;
-mod tables;
 
-pub use node_report::NodeConfiguration;
-pub use outcome::{Effect, Proof};
 pub use placement::NodePlace;
-pub use tables::SchemaOption;
 
 use super::{Nodes, roles};
 use crate::cluster::Cluster;
-use crate::session::ServerError;
 use anyhow::{Result, anyhow};
+use cassandra::{Node, NodeConfiguration, Proof, SchemaOption};
 use std::collections::BTreeMap;
 use target_spec::Authentication;
 
@@ -45,19 +39,41 @@ impl Cluster {
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
         let mut all = Vec::with_capacity(self.nodes().len());
         // A null target has only the settings of its plan.
-        for node in self.nodes().iter().filter(|_| self.null_server().is_none()) {
-            let mut session = self.session_to(node)?;
-            match session.pairs("SELECT name, value FROM system_views.settings") {
-                Ok(settings) => all.push((node.name.clone(), settings)),
-                Err(error) if error.downcast_ref::<ServerError>().is_some() => {
-                    return Ok(Vec::new());
-                }
-                Err(error) => {
-                    return Err(error.context(format!("read the settings of {}", node.name)));
-                }
+        for node in self.all().iter().filter(|_| self.null_server().is_none()) {
+            match node.settings()? {
+                Some(settings) => all.push((node.name().to_owned(), settings)),
+                None => return Ok(Vec::new()),
             }
         }
         Ok(all)
+    }
+
+    /// Compares the requested options of each table, by table name, with every node's schema.
+    ///
+    /// # Errors
+    /// A node does not answer, or has no such table.
+    pub fn table_proofs(
+        &self,
+        keyspace: &str,
+        tables: &BTreeMap<String, Vec<SchemaOption>>,
+    ) -> Result<Vec<Proof>> {
+        let mut proofs = Vec::new();
+        for node in self.all() {
+            proofs.extend(node.table_proofs(keyspace, tables)?);
+        }
+        Ok(proofs)
+    }
+
+    /// Compares the requested options of a keyspace with every node's schema.
+    ///
+    /// # Errors
+    /// As [`Cluster::table_proofs`].
+    pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
+        let mut proofs = Vec::new();
+        for node in self.all() {
+            proofs.extend(node.keyspace_proofs(keyspace, options)?);
+        }
+        Ok(proofs)
     }
 
     /// Returns every node's report, with a comparison of the requested settings.
@@ -65,24 +81,14 @@ impl Cluster {
     /// # Errors
     /// A node does not answer.
     pub fn observe(&self) -> Result<NodeReports> {
+        let all = self.all();
         if let Some(nodes) = self.local() {
-            return nodes.observe();
+            return nodes.observe(&all);
         }
-        let of_node = |(name, settings): (String, _)| {
-            let mut nodes = self.nodes().iter();
-            let node = nodes.find(|node| node.name == name);
-            // JVM facts are optional here: without an agent they are absent.
-            let java = self.agent(&name).ok().and_then(|agent| node_report::java_of(agent).ok());
-            NodeConfiguration {
-                version: node.map(|node| node.version.clone()).unwrap_or_default(),
-                node: name,
-                settings,
-                jvm: java.unwrap_or_default(),
-                ..NodeConfiguration::default()
-            }
-        };
+        // No node has settings if one does not show them.
+        let shown = all.iter().zip(self.settings()?);
         Ok(NodeReports {
-            nodes: self.settings()?.into_iter().map(of_node).collect(),
+            nodes: shown.map(|(node, (_, settings))| node.shown_configuration(settings)).collect(),
             ..NodeReports::default()
         })
     }
@@ -90,10 +96,10 @@ impl Cluster {
 
 impl Nodes {
     /// Implements [`Cluster::observe`].
-    fn observe(&self) -> Result<NodeReports> {
+    fn observe(&self, all: &[Node<'_>]) -> Result<NodeReports> {
         let mut observed = NodeReports::default();
-        for (index, node) in self.nodes.iter().enumerate() {
-            let seen = node_report::see(node, &self.access)?;
+        for (index, (node, access)) in self.nodes.iter().zip(all).enumerate() {
+            let seen = access.report()?;
             let proofs = &mut observed.proofs;
             if self.spec.authentication == Authentication::Password {
                 proofs.push(roles::proof(node)?);
@@ -101,14 +107,19 @@ impl Nodes {
             proofs.extend(seen.proofs(&self.spec, &node.layout.name));
             if let (Some(limits), Some(host)) = (self.limits(), self.host_of(index)) {
                 let own = self.placement(node).and_then(|one| one.confinement.cpus.as_ref());
-                proofs.extend(seen.host_proofs(limits, own, &node.layout.name));
+                proofs.extend(hosts::host_proofs(&seen, limits, own, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }
             proofs.extend(ring::proof(node, &self.nodes));
             let place = placement::place(node);
             if let Some(placement) = self.placement(node) {
                 let options = &self.spec.jvm_options;
-                proofs.extend(seen.placed_proofs(placement, options, &node.layout.name));
+                proofs.extend(placement::placed_proofs(
+                    &seen,
+                    placement,
+                    options,
+                    &node.layout.name,
+                ));
                 let place = place.as_ref().map_err(|error| anyhow!("{error:#}"))?;
                 proofs.extend(placement::proofs(placement, place));
             }
@@ -117,5 +128,38 @@ impl Nodes {
             observed.nodes.push(seen.configuration(&node.layout.name, &node.layout.release));
         }
         Ok(observed)
+    }
+}
+
+#[cfg(test)]
+mod report_of_test {
+    use cassandra::settings::compare_settings;
+    use cassandra::settings::node_report::{Jvm, NodeReport};
+    use cassandra::{Effect, Proof};
+
+    pub(super) fn report(facts: &[(&str, &str)]) -> NodeReport {
+        let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        NodeReport {
+            settings: [pair(&("concurrent_reads", "32"))].into(),
+            jvm: Some(Jvm {
+                flags: compare_settings::flags(
+                    "bool UseZGC = true {product} {command line}\n\
+                     size_t MaxHeapSize = 536870912 {product} {command line}\n",
+                ),
+                arguments: vec!["-ea".to_string()],
+                facts: facts.iter().map(pair).collect(),
+                ..Jvm::default()
+            }),
+        }
+    }
+
+    /// Formats proofs as `key: value yes`, one line each.
+    pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
+        let line = |one: &Proof| match &one.effect {
+            Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),
+            Effect::NotInEffect(shown) => format!("{}: {shown} no", one.key),
+            Effect::NotShown(_) => format!("{}: ?", one.key),
+        };
+        proofs.iter().map(line).collect()
     }
 }

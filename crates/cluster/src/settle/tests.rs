@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn sample(running: u64, pending: Option<u64>, bytes: u64) -> Sample {
-    Sample {
+fn sample(running: u64, pending: Option<u64>, bytes: u64) -> CompactionSample {
+    CompactionSample {
         running,
         progress: (0, 0),
         pending,
@@ -14,7 +14,7 @@ fn sample(running: u64, pending: Option<u64>, bytes: u64) -> Sample {
 
 /// Returns the decisions other than another sample, with their sample number. Samples are one
 /// second apart; three idle samples end the wait, and ten seconds without change count as stalled.
-fn states(looks: impl IntoIterator<Item = Sample>) -> Vec<(usize, State)> {
+fn states(looks: impl IntoIterator<Item = CompactionSample>) -> Vec<(usize, State)> {
     let rule = Rule {
         sample: Duration::from_secs(1),
         idle_samples: 3,
@@ -114,7 +114,7 @@ fn the_published_rule_is_for_large_data_or_unknown_sizes() {
 
 #[test]
 fn the_terminal_hears_how_far_compactions_are() {
-    let half = Sample {
+    let half = CompactionSample {
         progress: (55, 100),
         ..sample(1, Some(2), 0)
     };

@@ -6,9 +6,8 @@
 //! which every node holds all data.
 
 use super::export_json::Export;
-use crate::node::NodeInfo;
-use crate::ring::{Replication, Ring};
 use anyhow::{Result, bail};
+use cassandra::{NodeInfo, Replication, Ring};
 use measure::number::counted;
 
 /// Ranges of a node, each from a start position to an exclusive end, ascending and not adjacent.

@@ -8,20 +8,13 @@
 //! itself ignores hints older than a TRUNCATE). Compactions that an operator has disabled stay
 //! disabled.
 
-use super::table_definitions::Tables;
-use super::{
-    Fingerprint, NodeSnapshot, RestoreHow, RestoreResult, Snapshot, TableLayout, online,
-    table_definitions,
-};
+use super::{NodeSnapshot, RestoreHow, RestoreResult, Snapshot, online};
 use crate::attach::AttachedControl;
 use crate::cluster::Cluster;
-use crate::jolokia::Jolokia;
-use crate::mbeans;
-use crate::metrics::Metrics;
-use crate::node::NodeInfo;
-use crate::owner_commands::Act;
-use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use cassandra::owner_commands::Act;
+use cassandra::snapshot::table_definitions::{self, Tables};
+use cassandra::{Fingerprint, Jolokia, Metrics, NodeInfo, Session, TableLayout, mbeans};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

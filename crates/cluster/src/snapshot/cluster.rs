@@ -1,13 +1,12 @@
 //! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
 //! nodes.
 
-use super::manifest::check_name;
-use super::{
-    Fingerprint, RestoreHow, RestoreResult, Snapshot, attached, hard_links, offline, online,
-    table_definitions,
-};
+use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
 use crate::cluster::Cluster;
 use anyhow::{Result, bail};
+use cassandra::Fingerprint;
+use cassandra::snapshot::manifest::check_name;
+use cassandra::snapshot::table_definitions;
 use std::collections::BTreeMap;
 
 impl Cluster {
@@ -27,7 +26,7 @@ impl Cluster {
     ) -> Result<Snapshot> {
         check_name(name)?;
         match self.local() {
-            Some(nodes) => hard_links::create(self, &nodes.files(), name, keyspace, tables, say),
+            Some(nodes) => all_parts::create(self, &nodes.files(), name, keyspace, tables, say),
             None => attached::create(self, name, keyspace, tables, say),
         }
     }
@@ -38,7 +37,7 @@ impl Cluster {
     /// A node does not answer, or its files cannot be read.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
         match self.local() {
-            Some(nodes) => hard_links::list(&nodes.files()),
+            Some(nodes) => all_parts::list(&nodes.files()),
             None => attached::list(self),
         }
     }
@@ -79,7 +78,7 @@ impl Cluster {
     pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
         check_name(name)?;
         match self.local() {
-            Some(nodes) => hard_links::verify(&nodes.files(), name),
+            Some(nodes) => all_parts::verify(&nodes.files(), name),
             None => bail!(
                 "cassay cannot see the files of an attached cluster: it compares {name} only \
                  during a restore"
@@ -94,7 +93,7 @@ impl Cluster {
     pub fn snapshot_remove(&self, name: &str) -> Result<()> {
         check_name(name)?;
         match self.local() {
-            Some(nodes) => hard_links::remove(&nodes.files(), name),
+            Some(nodes) => all_parts::remove(&nodes.files(), name),
             None => attached::remove(self, name),
         }
     }
@@ -111,7 +110,7 @@ impl Cluster {
     ) -> Result<BTreeMap<String, Fingerprint>> {
         let tables = table_definitions::tables(&mut self.session()?, keyspace, tables)?;
         match self.local() {
-            Some(nodes) => hard_links::fingerprints(&nodes.files(), keyspace, &tables),
+            Some(nodes) => all_parts::fingerprints(&nodes.files(), keyspace, &tables),
             None => attached::fingerprints(self, keyspace, &tables),
         }
     }

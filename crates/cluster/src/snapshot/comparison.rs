@@ -1,7 +1,7 @@
 //! Comparison of a snapshot with restored or imported data: fingerprints, and numbers that show the
 //! size of differences.
 
-use super::contents::{NodeContents, TableContents};
+use cassandra::snapshot::contents::{NodeContents, TableContents};
 
 /// Comparison of original and current data, a row for each node and table.
 #[derive(Clone, Debug, Default, PartialEq)]

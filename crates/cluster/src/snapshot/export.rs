@@ -4,19 +4,16 @@
 //! during the transfer. A mismatch ends the export. The folder gets its final name once everything
 //! is on disk, so a folder with that name is complete.
 
-use super::contents;
 use super::export_json::{Export, ExportedNode, FILE};
-use super::manifest::{self, Manifest, TableRecord};
 use super::progress::{Counter, with_progress};
-use super::sstables::{DATA, File};
 use super::unfinished_folder::Making;
-use super::{hard_links, on_each};
-use crate::attach;
+use super::{all_parts, on_each};
 use crate::cluster::Cluster;
-use crate::node::NodeInfo;
-use crate::node_files::NodeFiles;
-use crate::session::Session;
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::snapshot::contents;
+use cassandra::snapshot::manifest::{self, Manifest, TableRecord};
+use cassandra::snapshot::sstables::{DATA, File};
+use cassandra::{NodeFiles, NodeInfo, Session, joined_nodes};
 use foreign::FileKind;
 use measure::number::{bytes, counted};
 use std::io::{Read, Write};
@@ -40,7 +37,7 @@ pub(super) fn export(
     to: &Path,
     say: &mut dyn FnMut(&str),
 ) -> Result<Export> {
-    let manifests = hard_links::read(places, name)?;
+    let manifests = all_parts::read(places, name)?;
     let above = above(to)?;
     // This comes first, because removing leftovers frees space.
     let making = Making::within(&above, say)?;
@@ -146,7 +143,7 @@ fn refuse_taken(to: &Path) -> Result<()> {
 /// # Errors
 /// The node does not answer, or does not know one of the others.
 pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
-    let ring = attach::ask(session)?;
+    let ring = joined_nodes(session)?;
     ensure!(
         ring.len() == cluster.nodes().len(),
         "the ring has {}, but the cluster has {}: cassay exports and imports only if both are the \

@@ -5,14 +5,13 @@
 //! before [`Export::check`] has passed. Then each name is a plain name and occurs only once, and
 //! the statements only create tables of the export's keyspace.
 
-use super::contents::{NodeContents, format_of};
-use super::manifest::{Manifest, TableRecord, check_name};
-use super::sstables::{DATA, DIGEST, File};
-use super::table_definitions;
-use crate::node::NodeInfo;
-use crate::ring::Replication;
-use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use cassandra::snapshot::contents::{NodeContents, format_of};
+use cassandra::snapshot::manifest::{Manifest, TableRecord, check_name};
+use cassandra::snapshot::sstables::{DATA, DIGEST, File};
+use cassandra::snapshot::table_definitions;
+use cassandra::statement_change::{Change, Sort, changes};
+use cassandra::{NodeInfo, Replication};
 use cql::tokens::{CqlMistake, Token, TokenKind};
 use foreign::FileKind;
 use serde::{Deserialize, Serialize};
@@ -64,7 +63,7 @@ pub struct ExportedNode {
     pub rack: String,
     /// Its tokens, ascending.
     pub tokens: Vec<i64>,
-    /// Its layout, in the form of [`super::Fingerprint`].
+    /// Its layout, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
     /// Its contents, by table.
     pub contents: NodeContents,

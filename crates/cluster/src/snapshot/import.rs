@@ -7,20 +7,19 @@
 //! their final names once the parts of all nodes are complete.
 
 use super::assign_parts::{self, Fitting};
-use super::checksums::{self, Reading};
 use super::comparison::Comparison;
-use super::contents;
 use super::export::{members, partitioner};
 use super::export_json::{Export, ExportedNode, files};
-use super::manifest::{self, Manifest, TableRecord, check_name};
 use super::progress::{Counter, with_progress};
-use super::sstables::File;
-use super::{definition_differences, hard_links, on_all, on_each};
+use super::{on_all, on_each};
 use crate::cluster::Cluster;
-use crate::node_files::NodeFiles;
-use crate::ring::Replication;
-use crate::status::replications;
 use anyhow::{Context, Result, bail, ensure};
+use cassandra::snapshot::checksums::{self, Reading};
+use cassandra::snapshot::manifest::{self, Manifest, TableRecord, check_name};
+use cassandra::snapshot::sstables::File;
+use cassandra::snapshot::{contents, definition_differences, hard_links};
+use cassandra::status::replications;
+use cassandra::{NodeFiles, Replication};
 use host::{Bytes, FileStep};
 use measure::number::{bytes, counted};
 use rustix::fd::OwnedFd;
@@ -99,7 +98,7 @@ pub(super) fn import(
     });
     if named.is_err() {
         // Parts on only some nodes are removed. The first error is the one to report.
-        let _ = on_all(places, |place| hard_links::remove_on(place, name));
+        let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
     let comparison = sides.map(|((part, here), place)| {

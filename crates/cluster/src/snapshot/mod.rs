@@ -13,36 +13,26 @@
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
+mod all_parts;
 mod assign_parts;
 mod attached;
-mod checksums;
 mod cluster;
 mod comparison;
-mod contents;
-mod definition_differences;
-mod disk_space;
 mod export;
 mod export_json;
-mod hard_links;
 mod import;
-mod manifest;
 mod offline;
 mod online;
 mod progress;
-mod sstables;
-mod statistics;
-pub(crate) mod table_definitions;
 mod transfer;
 mod unfinished_folder;
 
 pub use comparison::{ComparedTable, Comparison};
-pub use contents::{NodeContents, TableContents};
 pub use export_json::{Export, ExportedNode};
 pub use import::ImportResult;
-pub use sstables::{Fingerprint, SstableIdentity, TableLayout};
 
-use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, anyhow};
+use cassandra::NodeFiles;
 use std::collections::BTreeMap;
 
 /// Description of a snapshot.
@@ -75,7 +65,7 @@ pub struct NodeSnapshot {
     /// Bytes of all files. They take additional disk space only once the table no longer uses these
     /// files.
     pub bytes: u64,
-    /// Layout, in the form of [`Fingerprint`].
+    /// Layout, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
 }
 
@@ -105,7 +95,7 @@ pub struct RestoreResult {
     pub sstables: u64,
     /// Bytes of their files on all nodes.
     pub bytes: u64,
-    /// Layout by node, in the form of [`Fingerprint`].
+    /// Layout by node, in the form of [`cassandra::Fingerprint`].
     pub fingerprints: BTreeMap<String, String>,
 }
 

@@ -6,18 +6,15 @@
 //! every volume first, because TRUNCATE needs some. It imports nothing into a table that is not
 //! empty: the server would hold every row twice, and no row count would show it.
 
-use super::hard_links;
-use super::manifest::{self, Manifest};
-use super::table_definitions::Tables;
-use super::{RestoreHow, RestoreResult, checksums, disk_space, on_all, table_definitions};
+use super::{RestoreHow, RestoreResult, all_parts, on_all};
 use crate::local::Nodes;
-use crate::mbeans;
-use crate::metrics::Metrics;
-use crate::node_files::NodeFiles;
-use crate::refused_requests::{self, LogMarks};
-use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
-use measure::clock::{self, Deadline};
+use cassandra::refused_requests::{self, LogMarks};
+use cassandra::snapshot::manifest::Manifest;
+use cassandra::snapshot::table_definitions::{self, Tables};
+use cassandra::snapshot::{checksums, disk_space, import_files};
+use cassandra::{NodeFiles, Session, mbeans};
+use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -25,16 +22,9 @@ use std::time::Duration;
 /// default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
-/// Time limit until the files of removed SSTables are deleted. The server does this in the
-/// background.
-const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
-
 /// Hint for managed clusters.
 const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also works \
                             if a node is down or a volume is full";
-
-/// Interval between two checks of a table's folder.
-const POLL: Duration = Duration::from_millis(50);
 
 pub(crate) fn restore(
     nodes: &Nodes,
@@ -46,14 +36,14 @@ pub(crate) fn restore(
         return Err(died).context("restore online, which needs all nodes");
     }
     let places = nodes.files();
-    let manifests = hard_links::read(&places, name)?;
+    let manifests = all_parts::read(&places, name)?;
     let first = manifests.first().context("the cluster has no node")?;
     let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
     let keyspace = first.keyspace.as_str();
     for place in &places {
         check_ring(place, places.len())?;
     }
-    hard_links::refuse_damaged(&places, name)?;
+    all_parts::refuse_damaged(&places, name)?;
     on_all(&places, disk_space::check)?;
     let mut session = Session::open(nodes.node(0).cql_address(), nodes.access(), TRUNCATE_LIMIT)?;
     let tables = table_definitions::make_again(&mut session, keyspace, &names, &first.schema, say)?;
@@ -162,10 +152,12 @@ fn swap(
     let began_ns = clock::now_ns();
     let manifest_of: BTreeMap<&str, &Manifest> =
         places.iter().map(|place| place.name).zip(manifests).collect();
-    on_all(places, |place| import_on(place, manifest_of[place.name]))?;
+    on_all(places, |place| {
+        import_files::import(place, manifest_of[place.name])
+    })?;
     let import_s = seconds_since(began_ns);
     on_all(places, |place| {
-        compare(place, manifest_of[place.name], tables)?;
+        import_files::compare(place, manifest_of[place.name], tables)?;
         mbeans::invalidate_caches(place.agent()?)
     })?;
     Ok((truncate_s, import_s))
@@ -187,53 +179,6 @@ pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -
         })?;
     }
     Ok(())
-}
-
-/// Imports the tables of one node.
-fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
-    let agent = place.agent()?;
-    let keyspace = manifest.keyspace.as_str();
-    let snapshot = manifest::folder(place.folder, &manifest.name);
-    for table in &manifest.tables {
-        let (count, _) = Metrics::from(agent).live_sstables(keyspace, &table.name)?;
-        if count > 0 {
-            bail!(
-                "{keyspace}.{} has {count} SSTables after TRUNCATE, so cassay imported nothing: \
-                 another client writes to it. Stop that client and restore again",
-                table.name
-            );
-        }
-        if table.sstables.is_empty() {
-            continue;
-        }
-        let folder = manifest::table_folder(&snapshot, keyspace, &table.name);
-        let folder = folder.to_str().context("a node's folder is not UTF-8")?;
-        mbeans::import(agent, place.version, keyspace, &table.name, folder)?;
-    }
-    Ok(())
-}
-
-/// Waits until the tables of a node match its manifest exactly.
-///
-/// # Errors
-/// The tables still differ after [`LEFTOVERS_LIMIT`]. The message has the difference.
-pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
-    let wanted = manifest.fingerprint();
-    let deadline = Deadline::after(LEFTOVERS_LIMIT);
-    loop {
-        let found = hard_links::fingerprint(place, &manifest.keyspace, tables)?;
-        let Some(difference) = found.difference(&wanted) else {
-            return Ok(());
-        };
-        if deadline.passed() {
-            return Err(anyhow!(
-                "after the restore, {difference}: do not measure; check with `snapshot verify {}` \
-                 whether the files are intact, and restore again",
-                manifest.name
-            ));
-        }
-        clock::sleep(POLL);
-    }
 }
 
 pub(super) fn seconds_since(began_ns: u64) -> f64 {

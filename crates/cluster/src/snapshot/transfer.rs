@@ -3,12 +3,13 @@
 use super::comparison::{Comparison, Side};
 use super::export_json::Export;
 use super::import::{self, ImportResult};
-use super::manifest::{self, check_name};
-use super::{contents, export, hard_links, on_each, table_definitions};
+use super::{all_parts, export, on_each};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
-use crate::node_files::NodeFiles;
 use anyhow::{Context, Result};
+use cassandra::NodeFiles;
+use cassandra::snapshot::manifest::{self, check_name};
+use cassandra::snapshot::{contents, hard_links, table_definitions};
 use std::path::Path;
 
 /// Reason for refusing export and import on an attached cluster.
@@ -60,7 +61,7 @@ impl Cluster {
             return Ok(None);
         };
         let places = nodes.files();
-        let manifests = hard_links::read(&places, name)?;
+        let manifests = all_parts::read(&places, name)?;
         let first = manifests.first().context("the cluster has no node")?;
         let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
         let tables = table_definitions::tables(&mut self.session()?, &first.keyspace, &names)?;

@@ -4,7 +4,7 @@
 //! Invariant: only requested options are checked. An existing keyspace may have another replication
 //! than a new keyspace of cassay.
 
-use cluster::SchemaOption;
+use cassandra::SchemaOption;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use study::settings::Keyspace;

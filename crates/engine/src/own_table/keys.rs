@@ -6,7 +6,7 @@
 //! often as small partitions. A partition that it finds twice counts once.
 
 use anyhow::{Result, bail};
-use cluster::Session;
+use cassandra::Session;
 use cql::tokens::quoted_name;
 use cql::value::Value;
 use measure::clock;

@@ -1,7 +1,7 @@
 //! Reads a table from a cluster's schema.
 
 use anyhow::{Result, bail};
-use cluster::{QueryResult, Session};
+use cassandra::{QueryResult, Session};
 use cql::tokens::{TokenKind, literal, quoted_name, tokens};
 use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};

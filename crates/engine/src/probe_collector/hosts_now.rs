@@ -2,8 +2,9 @@
 
 use super::readings_buffer::is_passed_on;
 use crate::event::{HostCpu, HostNow};
-use cluster::probe::Reading;
-use cluster::{Cluster, NodeInfo};
+use cassandra::NodeInfo;
+use cassandra::probe::Reading;
+use cluster::Cluster;
 use std::collections::BTreeMap;
 use target_spec::HostKind;
 

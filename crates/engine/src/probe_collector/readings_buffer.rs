@@ -1,7 +1,7 @@
 //! Keeps the readings for rules and costs in constant memory: a day has a million of them.
 
 use analysis::limits::{self, WindowSeries};
-use cluster::probe::Reading;
+use cassandra::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct KeptReadings {
     /// Series, by probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
     /// Series for the limits of resources, by name and place.
-    limits: BTreeMap<(String, String), Bins>,
+    pub(super) limits: BTreeMap<(String, String), Bins>,
 }
 
 impl KeptReadings {

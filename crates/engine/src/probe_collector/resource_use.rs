@@ -3,7 +3,8 @@
 use super::readings_buffer::{
     CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_passed_on, is_pause,
 };
-use cluster::{Cluster, NodeInfo};
+use cassandra::NodeInfo;
+use cluster::Cluster;
 use measure::Bin;
 use target_spec::HostKind;
 

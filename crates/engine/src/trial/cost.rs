@@ -11,7 +11,7 @@ use crate::probe_collector::ResourceUse;
 use crate::running_target::Running;
 use crate::window_counts::Tally;
 use analysis::rules::Settle;
-use cluster::TableStorage;
+use cassandra::TableStorage;
 use measure::clock::Deadline;
 use std::time::Duration;
 use store::record::{CostKind, Costs};

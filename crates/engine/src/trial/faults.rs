@@ -335,7 +335,7 @@ impl FaultTarget {
 fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> Result<Hit> {
     let cluster = &running.cluster;
     let host_of = |node: NodeIndex| -> Result<Hit> {
-        let name = &cluster.node(node)?.host;
+        let name = &cluster.node_at(node)?.host;
         let missing = || format!("cassay cannot reach the machine of {name}");
         Ok(Hit::Host(cluster.host_of(node).with_context(missing)?))
     };

@@ -8,7 +8,7 @@ use crate::running_target::Running;
 use crate::window_counts::AnsweredCounts;
 use analysis::rules::ServerCounts;
 use anyhow::Result;
-use cluster::OperationCounts;
+use cassandra::OperationCounts;
 
 /// Counts of the server up to now.
 #[derive(Debug, Default)]

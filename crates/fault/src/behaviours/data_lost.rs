@@ -8,7 +8,7 @@ use crate::cluster_under_test::{ExecutedBy, World};
 use crate::observation::Observation;
 use crate::ring;
 use anyhow::Result;
-use cluster::RestartMode;
+use cassandra::RestartMode;
 use host::Injection;
 use std::time::Duration;
 use target_spec::NodeIndex;

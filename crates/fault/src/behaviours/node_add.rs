@@ -7,7 +7,7 @@ use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
 use crate::observation::{self, Health, Observation, Presence};
 use crate::ring;
 use anyhow::{Context, Result};
-use cluster::{MemberStatus, Operation};
+use cassandra::{MemberStatus, Operation};
 use host::process::Identity;
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;

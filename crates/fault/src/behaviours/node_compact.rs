@@ -6,7 +6,7 @@ use crate::cluster_under_test::{Client, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
-use cluster::{DataFile, Operation, Row, View};
+use cassandra::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::{self, Observation};
 use crate::ring;
 use anyhow::{Context, Result};
-use cluster::{MemberStatus, Operation, RestartMode};
+use cassandra::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
 use target_spec::NodeIndex;

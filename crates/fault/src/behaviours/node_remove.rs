@@ -8,7 +8,7 @@ use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::observation::Observation;
 use crate::ring;
 use anyhow::{Context, Result};
-use cluster::{MemberStatus, Operation, RestartMode};
+use cassandra::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
 use target_spec::NodeIndex;

@@ -7,7 +7,7 @@ use crate::cluster_under_test::{HealResult, World};
 use crate::node_operation::{Task, count};
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Context, Result};
-use cluster::{Operation, Row, View};
+use cassandra::{Operation, Row, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use target_spec::NodeIndex;

@@ -6,7 +6,7 @@ use crate::cluster_under_test::{ExecutedBy, HealResult, World};
 use crate::node_operation::{AT_ONCE, Task, count};
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
-use cluster::Operation;
+use cassandra::Operation;
 use host::Injection;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::Result;
-use cluster::{Deletion, PodSeen};
+use cassandra::{Deletion, PodSeen};
 use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};

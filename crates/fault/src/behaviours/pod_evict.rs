@@ -7,7 +7,7 @@ use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
 use crate::observation::{self, Health, Observation, Presence};
 use anyhow::{Result, ensure};
-use cluster::Deletion;
+use cassandra::Deletion;
 use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};

@@ -3,7 +3,7 @@
 
 use super::pod_delete;
 use crate::behaviour::Fault;
-use cluster::Deletion;
+use cassandra::Deletion;
 use target_spec::fault::{Hit, Options};
 
 /// Returns the implementation.

@@ -8,7 +8,7 @@ use crate::observation::{Health, Observation, Presence};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
 use anyhow::{Context, Result, bail};
-use cluster::{Effect, Proof, View};
+use cassandra::{Effect, Proof, View};
 use host::Injection;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use crate::node_release::{self, Itself};
 use crate::observation::{self, Health, Observation, Presence};
 use crate::rolling::{self, Round, TURN_LIMIT};
 use anyhow::{Context, Result};
-use cluster::{DataFile, Operation, UpgradeStep};
+use cassandra::{DataFile, Operation, UpgradeStep};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use target_spec::NodeIndex;

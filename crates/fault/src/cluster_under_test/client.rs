@@ -1,7 +1,7 @@
 //! Operations of a CQL client.
 
 use anyhow::Result;
-use cluster::{Row, View};
+use cassandra::{Row, View};
 use std::time::Duration;
 use target_spec::NodeIndex;
 

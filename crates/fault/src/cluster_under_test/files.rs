@@ -1,7 +1,7 @@
 //! Operations on the files of nodes.
 
 use anyhow::Result;
-use cluster::DataFile;
+use cassandra::DataFile;
 use host::FileStep;
 use serde_json::{Map, Value};
 use std::path::PathBuf;

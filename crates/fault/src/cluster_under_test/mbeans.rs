@@ -1,7 +1,7 @@
 //! MBean operations on nodes.
 
 use anyhow::Result;
-use cluster::{Members, Operation};
+use cassandra::{Members, Operation};
 use std::time::Duration;
 use target_spec::NodeIndex;
 

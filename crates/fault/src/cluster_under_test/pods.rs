@@ -1,7 +1,7 @@
 //! Operations on nodes that are Kubernetes pods.
 
 use anyhow::Result;
-use cluster::{Deletion, PodSeen};
+use cassandra::{Deletion, PodSeen};
 use std::time::Duration;
 use target_spec::{HostIndex, NodeIndex};
 

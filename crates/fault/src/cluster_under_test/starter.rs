@@ -1,7 +1,7 @@
 //! Starting and stopping nodes.
 
 use anyhow::Result;
-use cluster::RestartMode;
+use cassandra::RestartMode;
 use host::{FileStep, Injection, Join, Restartable};
 use std::path::PathBuf;
 use target_spec::{HostIndex, NodeIndex};

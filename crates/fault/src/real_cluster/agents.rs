@@ -4,7 +4,7 @@ use super::{Entry, Live};
 use crate::cluster_under_test::Agents;
 use crate::cluster_under_test::{ExecutedBy, HealResult, HostSeen, NodeSeen};
 use anyhow::Result;
-use cluster::{HostHandle, NodeHandle};
+use cassandra::{HostHandle, NodeHandle};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target_spec::{NodeAct, NodeIndex, PerHost, PerNode};

@@ -3,7 +3,7 @@
 use super::Live;
 use crate::cluster_under_test::Client;
 use anyhow::{Context, Result};
-use cluster::{Row, View};
+use cassandra::{Row, View};
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::Live;
 use crate::cluster_under_test::NodeFiles;
 use anyhow::Result;
-use cluster::DataFile;
+use cassandra::DataFile;
 use host::FileStep;
 use serde_json::{Map, Value};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::Live;
 use crate::cluster_under_test::Mbeans;
 use anyhow::{Context, Result, anyhow, bail};
-use cluster::{Members, Operation};
+use cassandra::{Members, Operation};
 use std::time::Duration;
 use target_spec::NodeIndex;
 

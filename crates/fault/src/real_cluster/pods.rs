@@ -3,7 +3,7 @@
 use super::Live;
 use crate::cluster_under_test::{Agents, ExecutedBy, Pods};
 use anyhow::{Context, Result};
-use cluster::{Deletion, PodHandle, PodSeen};
+use cassandra::{Deletion, PodHandle, PodSeen};
 use host::Injection;
 use std::time::Duration;
 use target_spec::{HostIndex, NodeIndex};

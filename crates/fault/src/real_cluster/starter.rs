@@ -3,7 +3,7 @@
 use super::{Live, RESTART_LIMIT};
 use crate::cluster_under_test::Starter;
 use anyhow::{Context, Result};
-use cluster::RestartMode;
+use cassandra::RestartMode;
 use host::{FileStep, Injection, Join, Restartable};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ pub(super) use ring::LEAVING_NS;
 
 use super::*;
 use anyhow::bail;
-use cluster::MemberStatus;
+use cassandra::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
 use std::sync::LazyLock;

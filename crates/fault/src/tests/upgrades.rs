@@ -3,7 +3,7 @@
 use super::sim::Sim;
 use super::works::Works;
 use super::*;
-use cluster::UpgradeStep;
+use cassandra::UpgradeStep;
 use target_spec::fault::{FaultKind, Hit, Options, Rollback};
 
 fn upgrades(works: Works, options: Options) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {

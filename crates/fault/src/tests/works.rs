@@ -3,7 +3,7 @@
 mod releases;
 
 use super::*;
-use cluster::{DataFile, Operation, Row, UpgradeStep, View};
+use cassandra::{DataFile, Operation, Row, UpgradeStep, View};
 use host::Bytes;
 use host::process::Identity;
 use serde_json::{Map, Value};

@@ -2,7 +2,8 @@
 
 use crate::args::Common;
 use crate::terminal;
-use ::cluster::{ComparedTable, Comparison, Export, ImportResult, TableContents};
+use ::cluster::{ComparedTable, Comparison, Export, ImportResult};
+use cassandra::TableContents;
 use measure::number::{bytes, count};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -2,8 +2,9 @@
 
 use crate::args::Common;
 use crate::terminal;
+use ::cluster::Cluster;
 use ::cluster::kept_cluster::{KeptCluster, Login};
-use ::cluster::{Cluster, NodeState, Overview};
+use cassandra::{NodeState, Overview};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -63,7 +64,7 @@ pub fn kept_status(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStat
 
 /// Returns the status of an attached cluster.
 pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
-    let member = |node: &::cluster::NodeInfo| Member {
+    let member = |node: &cassandra::NodeInfo| Member {
         name: node.name.clone(),
         host: node.host.clone(),
         datacenter: node.datacenter.clone(),

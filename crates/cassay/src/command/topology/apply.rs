@@ -4,8 +4,9 @@
 use crate::args::{ApplyArgs, Common, PlacingArgs};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::{Cluster, Effect, NodePlace, Proof, kept_cluster};
+use ::cluster::{Cluster, NodePlace, kept_cluster};
 use anyhow::Result;
+use cassandra::{Effect, Proof};
 use serde_json::{Value, json};
 use target_spec::Topology;
 

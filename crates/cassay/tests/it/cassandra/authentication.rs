@@ -3,7 +3,7 @@
 
 use super::folders;
 use crate::program::{HANG_LIMIT, Lab};
-use cluster::{Access, Credentials, Session};
+use ::cassandra::{Access, Credentials, Session};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

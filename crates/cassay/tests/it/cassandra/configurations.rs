@@ -2,7 +2,8 @@
 
 use super::{authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line};
-use cluster::{Cluster, Proof, Session, kept_cluster};
+use ::cassandra::{Proof, Session};
+use cluster::{Cluster, kept_cluster};
 use serde_json::{Map, Value, json};
 use target_spec::{Authentication, Collector, LocalSpec, Restarts, Target};
 

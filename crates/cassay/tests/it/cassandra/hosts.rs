@@ -3,7 +3,8 @@
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
-use cluster::{Effect, Proof, kept_cluster};
+use ::cassandra::{Effect, Proof};
+use cluster::kept_cluster;
 use host::capabilities;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -3,8 +3,9 @@
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
-use cluster::probe::{ProbeSpec, Reading};
-use cluster::{Cluster, Permit};
+use ::cassandra::Permit;
+use ::cassandra::probe::{ProbeSpec, Reading};
+use cluster::Cluster;
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;

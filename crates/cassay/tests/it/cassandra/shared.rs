@@ -20,7 +20,8 @@ use super::{
     agent, assert_counts_agree, assert_rows_are_right, dirs_with, only_trial, patient, tool,
 };
 use crate::program::HANG_LIMIT;
-use cluster::{Access, Cluster, Session};
+use ::cassandra::{Access, Session};
+use cluster::Cluster;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

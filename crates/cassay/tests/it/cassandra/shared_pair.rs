@@ -9,7 +9,7 @@ use super::shared::Shared;
 use crate::program::{HANG_LIMIT, Lab, command, is_line_since, is_of_line};
 use crate::sni;
 use crate::tls::pem;
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -4,7 +4,8 @@
 
 use super::{Kept, agent, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, Said, Started, wait_until};
-use cluster::{Cluster, Permit, RestoreHow, RestoreResult, SettleOutcome, Snapshot, kept_cluster};
+use ::cassandra::Permit;
+use cluster::{Cluster, RestoreHow, RestoreResult, SettleOutcome, Snapshot, kept_cluster};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 
 use super::{Kept, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line, wait_until};
-use cluster::{Access, Cluster, Session, kept_cluster};
+use ::cassandra::{Access, Session};
+use cluster::{Cluster, kept_cluster};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 use super::{java_image, kubectl, make};
 use crate::program::{HANG_LIMIT, Lab, Said, command, wait_until};
-use cluster::{Access, Credentials, Session};
+use ::cassandra::{Access, Credentials, Session};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;

@@ -1,12 +1,10 @@
 //! Creates cassay's role in a managed cluster once its nodes are up, and disables the default one.
 
 use super::{LOAD_USER, USER, access};
-use crate::credentials::{Access, Credentials};
 use crate::local::node_process::LocalNode;
 use crate::local::ready;
-use crate::local::settings_check::{Effect, Proof};
-use crate::session::{ServerError, Session};
 use anyhow::{Context, Result, bail};
+use cassandra::{Access, Credentials, Effect, Proof, ServerError, Session};
 use cql::response::ErrorCode;
 use measure::clock::Deadline;
 use std::cell::Cell;

@@ -1,6 +1,8 @@
 //! Tests of node configurations, on an invented layout.
 
 use super::*;
+use cassandra::config_file::change;
+use target_spec::Origin;
 
 fn layout() -> NodeLayout {
     NodeLayout {
@@ -177,7 +179,7 @@ fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
 
 #[test]
 fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
-    let written = |yaml: &Map<String, Value>| yaml_text(&yaml_of(&layout(), yaml));
+    let written = |yaml: &Map<String, Value>| write_yaml(&yaml_of(&layout(), yaml));
     let one = map(json!({"concurrent_reads": 8}));
     let of = (&versions::DEFAULT.release(), &Origin::Maven);
     for other in [
@@ -187,9 +189,9 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
         let other = map(other);
         let mut both = one.clone();
         both.extend(other.clone());
-        assert_eq!(changed(&written(&one), of, &other).unwrap(), written(&both));
+        assert_eq!(change(&written(&one), of, &other).unwrap(), written(&both));
     }
-    let refused = |text: &str, yaml| changed(text, of, &map(yaml)).unwrap_err().to_string();
+    let refused = |text: &str, yaml| change(text, of, &map(yaml)).unwrap_err().to_string();
     let text = written(&one);
     assert!(refused(&text, json!({"listen_address": "::1"})).contains("a separate address"));
     assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
@@ -199,7 +201,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
 
 #[test]
 fn every_setting_is_one_line_of_flow_style() {
-    let text = yaml_text(&base(&layout()));
+    let text = write_yaml(&base(&layout()));
     assert!(
         text.contains("\ndata_file_directories: [\"/data/a & b/node1/data\"]\n"),
         "{text}"

@@ -1,11 +1,11 @@
 //! Verifies the limits of a host: CPUs and memory as the JVM inside counts them; disk, link and
 //! volume from the kernel.
 
-use super::node_report::{CONTAINER, NO_AGENT, NodeReport};
-use super::outcome::{Effect, Proof};
-use crate::local::compare_settings;
 use crate::local::node_process::LocalNode;
 use anyhow::Result;
+use cassandra::settings::compare_settings;
+use cassandra::settings::node_report::{CONTAINER, NO_AGENT, NodeReport};
+use cassandra::{Effect, Proof};
 use host::{CpuSet, Host};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -89,69 +89,67 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
     Effect::from_comparison(judged, "the node's folder is on no block device")
 }
 
-impl NodeReport {
-    /// Verifies the JVM's view of the host's limits. For a node with its own cgroup, the CPUs are
-    /// those of this cgroup, `own`, not those of the host around it.
-    pub(super) fn host_proofs(
-        &self,
-        host: &HostSpec,
-        own: Option<&CpuSet>,
-        node: &str,
-    ) -> Vec<Proof> {
-        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
-        let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
-        let why = facts.map_or(NO_AGENT, |_| "VM.info does not contain this value");
-        let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
-            node: node.to_string(),
-            key: key.to_string(),
-            wanted,
-            source: CONTAINER,
-            effect: Effect::from_comparison(found.map(|found| (found, holds)), why),
+/// Verifies the JVM's view of the host's limits. For a node with its own cgroup, the CPUs are
+/// those of this cgroup, `own`, not those of the host around it.
+pub(super) fn host_proofs(
+    report: &NodeReport,
+    host: &HostSpec,
+    own: Option<&CpuSet>,
+    node: &str,
+) -> Vec<Proof> {
+    let facts = report.jvm.as_ref().map(|jvm| &jvm.facts);
+    let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
+    let why = facts.map_or(NO_AGENT, |_| "VM.info does not contain this value");
+    let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
+        node: node.to_string(),
+        key: key.to_string(),
+        wanted,
+        source: CONTAINER,
+        effect: Effect::from_comparison(found.map(|found| (found, holds)), why),
+    };
+    let mut proofs = Vec::new();
+    if let Some(cpus) = &host.cpus {
+        let found = fact("cpu_cpuset_cpus");
+        let hosts = || cpus.iter().map(|cpu| *cpu as u32).collect();
+        let all: CpuSet = own.cloned().unwrap_or_else(hosts);
+        let wanted: Vec<String> = match own {
+            Some(own) => vec![own.to_string()],
+            None => cpus.iter().map(usize::to_string).collect(),
         };
-        let mut proofs = Vec::new();
-        if let Some(cpus) = &host.cpus {
-            let found = fact("cpu_cpuset_cpus");
-            let hosts = || cpus.iter().map(|cpu| *cpu as u32).collect();
-            let all: CpuSet = own.cloned().unwrap_or_else(hosts);
-            let wanted: Vec<String> = match own {
-                Some(own) => vec![own.to_string()],
-                None => cpus.iter().map(usize::to_string).collect(),
-            };
-            let shown = found.as_deref().map(CpuSet::parse_list);
-            let holds = shown == Some(Ok(all));
-            proofs.push(proof("cpus", wanted.join(","), found, holds));
-        }
-        if let Some(quota) = host.cpu_quota {
-            let number = |name: &str| fact(name)?.parse::<f64>().ok();
-            let cores = number("cpu_quota")
-                .zip(number("cpu_period"))
-                .map(|(quota, period)| quota / period);
-            // The kernel stores the quota in whole microseconds of a period of 100 ms.
-            let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
-            // Without a quota, the JVM reports a text.
-            let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
-            proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
-        }
-        if let Some(bytes) = host.memory_bytes {
-            let found = fact("memory_limit_in_bytes");
-            let shown = found.as_deref().and_then(compare_settings::container_bytes);
-            // The kernel rounds down to pages, and the JVM shows KiB.
-            let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
-            let found = found.map(|text| text.replace(" k", " KiB"));
-            proofs.push(proof(
-                "memory",
-                format!("{} KiB", bytes / 1024),
-                found,
-                holds,
-            ));
-        }
-        proofs
+        let shown = found.as_deref().map(CpuSet::parse_list);
+        let holds = shown == Some(Ok(all));
+        proofs.push(proof("cpus", wanted.join(","), found, holds));
     }
+    if let Some(quota) = host.cpu_quota {
+        let number = |name: &str| fact(name)?.parse::<f64>().ok();
+        let cores = number("cpu_quota")
+            .zip(number("cpu_period"))
+            .map(|(quota, period)| quota / period);
+        // The kernel stores the quota in whole microseconds of a period of 100 ms.
+        let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
+        // Without a quota, the JVM reports a text.
+        let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
+        proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
+    }
+    if let Some(bytes) = host.memory_bytes {
+        let found = fact("memory_limit_in_bytes");
+        let shown = found.as_deref().and_then(compare_settings::container_bytes);
+        // The kernel rounds down to pages, and the JVM shows KiB.
+        let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
+        let found = found.map(|text| text.replace(" k", " KiB"));
+        proofs.push(proof(
+            "memory",
+            format!("{} KiB", bytes / 1024),
+            found,
+            holds,
+        ));
+    }
+    proofs
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_report::tests::{brief, report};
+    use super::super::report_of_test::{brief, report};
     use super::*;
     use target_spec::LinkSpec;
 
@@ -169,7 +167,7 @@ mod tests {
             ("cpu_period", "100000"),
             ("memory_limit_in_bytes", "3145728 k"),
         ]);
-        let proofs = limited.host_proofs(&host, None, "node1");
+        let proofs = host_proofs(&limited, &host, None, "node1");
         let expected = [
             "cpus: 0-1 yes",
             "cpu_quota: 1.5 yes",
@@ -186,7 +184,7 @@ mod tests {
             "cpu_quota: no quota no",
             "memory: unlimited no",
         ];
-        assert_eq!(brief(&free.host_proofs(&host, None, "node1")), expected);
+        assert_eq!(brief(&host_proofs(&free, &host, None, "node1")), expected);
     }
 
     /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
@@ -200,7 +198,7 @@ mod tests {
         let own = CpuSet::parse_list("0-1").unwrap();
         let of = |shown: &str| {
             let seen = report(&[("cpu_cpuset_cpus", shown)]);
-            brief(&seen.host_proofs(&host, Some(&own), "node1"))
+            brief(&host_proofs(&seen, &host, Some(&own), "node1"))
         };
         assert_eq!(of("0-1"), ["cpus: 0-1 yes"]);
         assert_eq!(of("0-7"), ["cpus: 0-7 no"]);

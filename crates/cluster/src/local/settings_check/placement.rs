@@ -1,14 +1,13 @@
 //! Verifies the placement of nodes from the kernel's view: CPUs of every thread, and NUMA nodes of
 //! the memory. Also verifies the JVM's CPU count.
 
-use super::node_report::{JVM, NO_AGENT, NodeReport};
-use super::outcome::{Effect, Proof};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::local::node_process::LocalNode;
 use crate::local::placement::Placement;
-use crate::node::NodeInfo;
 use anyhow::{Context, Result};
+use cassandra::settings::node_report::{JVM, NO_AGENT, NodeReport};
+use cassandra::{Effect, NodeInfo, Proof};
 use host::{EffectiveAffinity, Memory};
 use std::collections::BTreeMap;
 use topology::CpuSet;
@@ -172,45 +171,43 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
 
-impl NodeReport {
-    /// Verifies what the JVM derives from its placement.
-    pub(super) fn placed_proofs(
-        &self,
-        placement: &Placement,
-        options: &[String],
-        node: &str,
-    ) -> Vec<Proof> {
-        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
-        let counted = facts.and_then(|facts| facts.get("processors")).cloned();
-        let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
-        let wanted = placement.processors.to_string();
-        let mut proofs = Vec::new();
-        // A study's own option wins.
-        if !options.iter().any(is_set) {
-            let holds = counted.as_ref() == Some(&wanted);
-            let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this");
-            proofs.push(Proof {
-                node: node.to_owned(),
-                key: "topology processors".to_owned(),
-                effect: Effect::from_comparison(counted.map(|counted| (counted, holds)), why),
-                wanted,
-                source: JVM,
-            });
-        }
-        let key = |option: &str| self.option(option, node).key;
-        let is_own = |option: &&String| {
-            let mut all = options.iter();
-            all.any(|other| key(other) == key(option))
-        };
-        let ours = placement.options.iter().filter(|option| !is_own(option));
-        proofs.extend(ours.map(|option| self.option(option, node)));
-        proofs
+/// Verifies what the JVM derives from its placement.
+pub(super) fn placed_proofs(
+    report: &NodeReport,
+    placement: &Placement,
+    options: &[String],
+    node: &str,
+) -> Vec<Proof> {
+    let facts = report.jvm.as_ref().map(|jvm| &jvm.facts);
+    let counted = facts.and_then(|facts| facts.get("processors")).cloned();
+    let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
+    let wanted = placement.processors.to_string();
+    let mut proofs = Vec::new();
+    // A study's own option wins.
+    if !options.iter().any(is_set) {
+        let holds = counted.as_ref() == Some(&wanted);
+        let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this");
+        proofs.push(Proof {
+            node: node.to_owned(),
+            key: "topology processors".to_owned(),
+            effect: Effect::from_comparison(counted.map(|counted| (counted, holds)), why),
+            wanted,
+            source: JVM,
+        });
     }
+    let key = |option: &str| report.option(option, node).key;
+    let is_own = |option: &&String| {
+        let mut all = options.iter();
+        all.any(|other| key(other) == key(option))
+    };
+    let ours = placement.options.iter().filter(|option| !is_own(option));
+    proofs.extend(ours.map(|option| report.option(option, node)));
+    proofs
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_report::tests::{brief, report};
+    use super::super::report_of_test::{brief, report};
     use super::*;
     use host::Confinement;
 
@@ -306,7 +303,7 @@ mod tests {
         let wanted = placement("0", Memory::Anywhere);
         let one = report(&[("processors", "1")]);
         let brief_of = |seen: &NodeReport, options: &[String]| {
-            brief(&seen.placed_proofs(&wanted, options, "node1"))
+            brief(&placed_proofs(seen, &wanted, options, "node1"))
         };
         assert_eq!(
             brief_of(&one, &[]),

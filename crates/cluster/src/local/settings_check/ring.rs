@@ -1,8 +1,8 @@
 //! Verifies that the nodes consider each other up. If a node considers another one down, the
 //! cluster answers from fewer replicas, writes hints, and delivers them later.
 
-use super::outcome::{Effect, Proof};
 use crate::local::node_process::LocalNode;
+use cassandra::{Effect, Proof};
 use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Tests with untrusted exports: each forbidden content is refused with its location.
 
 use super::*;
-use crate::snapshot::manifest::SstableRecord;
+use cassandra::snapshot::manifest::SstableRecord;
 use serde_json::{Value, json};
 
 pub(in crate::snapshot) const SCHEMA: [&str; 2] = [

@@ -1,9 +1,29 @@
 //! Tests of parts that move from one node's host to another's, and of manipulations in between.
 
 use super::*;
+use crate::snapshot::export as out;
 use crate::snapshot::export_json::tests::{SCHEMA, export};
-use crate::snapshot::{export as out, sstables};
+use cassandra::snapshot::sstables::{self, DATA, DIGEST};
 use std::os::unix::fs::symlink;
+
+/// Writes an SSTable with this data.
+fn write_sstable(folder: &Path, prefix: &str, data: &[u8]) {
+    std::fs::create_dir_all(folder).unwrap();
+    let digest = crc32fast::hash(data).to_string();
+    for (name, bytes) in [(DATA, data), (DIGEST, digest.as_bytes()), ("TOC.txt", b"x")] {
+        std::fs::write(folder.join(format!("{prefix}{name}")), bytes).unwrap();
+    }
+}
+
+fn files_of<'a>(host: &'a host::Agent, folder: &'a Path) -> NodeFiles<'a> {
+    NodeFiles {
+        name: "node1",
+        host,
+        folder,
+        version: "5.0.8",
+        agent: None,
+    }
+}
 
 /// Creates a node's folder with a snapshot of one table with an index, and its agent.
 fn node(root: &Path) -> (host::Agent, Manifest) {
@@ -11,13 +31,13 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
     // There are several pieces, of which the last is shorter.
-    sstables::tests::write(
+    write_sstable(
         &table,
         "nb-1-big-",
         &vec![7; 2 * host::files::PIECE_BYTES + 5],
     );
-    sstables::tests::write(&table, "nb-2-big-", b"");
-    sstables::tests::write(&table.join(".by_city"), "nb-1-big-", b"an index");
+    write_sstable(&table, "nb-2-big-", b"");
+    write_sstable(&table.join(".by_city"), "nb-1-big-", b"an index");
     let mut manifest = Manifest::new("s", "k", "5.0.8", SCHEMA.map(str::to_owned).to_vec());
     let mut files = sstables::scan(&host, &table).unwrap();
     checksums::seal(&host, &table, &mut files).unwrap();
@@ -29,7 +49,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
 /// Exports such a snapshot to a folder, and returns its description.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
-    let place = NodeFiles::for_test(&host, root);
+    let place = files_of(&host, root);
     let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to, counter)
     });
@@ -46,7 +66,7 @@ fn brought_in(
     part: &ExportedNode,
     from: &Path,
 ) -> Result<contents::NodeContents> {
-    let place = NodeFiles::for_test(host, root);
+    let place = files_of(host, root);
     let folder = Folder::open(from)?;
     folder.check_sizes(part)?;
     let brought = with_progress(1, &mut |_| (), |counter| {
@@ -84,7 +104,7 @@ fn a_file_that_is_damaged_where_it_was_is_not_exported() {
     let (host, manifest) = node(here.path());
     let table = manifest::table_folder(&manifest::folder(here.path(), "s"), "k", "t");
     std::fs::write(table.join("nb-2-big-TOC.txt"), "y").unwrap();
-    let place = NodeFiles::for_test(&host, here.path());
+    let place = files_of(&host, here.path());
     let part = with_progress(1, &mut |_| (), |counter| {
         out::bring(&place, &manifest, to.path(), counter)
     });

@@ -6,7 +6,7 @@
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
 use anyhow::{Context, Result, ensure};
-use cluster::{NodeAddressMap, RedirectingConnector};
+use cassandra::{NodeAddressMap, RedirectingConnector};
 use host::probe::{Last, Out, SampledSource};
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -14,7 +14,7 @@ use crate::node_release;
 use crate::observation::Presence;
 use crate::rolling::Round;
 use anyhow::{Context, Result, bail};
-use cluster::{Operation, UpgradeStep};
+use cassandra::{Operation, UpgradeStep};
 use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};

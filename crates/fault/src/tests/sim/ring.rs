@@ -1,7 +1,7 @@
 //! Ring membership of simulated nodes that leave or join.
 
 use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
-use cluster::{Member, MemberStatus, Members};
+use cassandra::{Member, MemberStatus, Members};
 use target_spec::NodeIndex;
 
 /// Time until the others consider a node down.

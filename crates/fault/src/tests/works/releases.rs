@@ -2,7 +2,7 @@
 
 use super::Works;
 use anyhow::{Context, Result, ensure};
-use cluster::UpgradeStep;
+use cassandra::UpgradeStep;
 use target_spec::NodeIndex;
 
 impl Works {

@@ -3,7 +3,7 @@
 
 use super::{one_node, only_trial};
 use crate::program::Lab;
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 
 use super::{one_node, users_workload};
 use crate::program::{HANG_LIMIT, Lab};
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 
 const STUDY: &str = "\
 study: theirs

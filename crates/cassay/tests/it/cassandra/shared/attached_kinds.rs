@@ -3,7 +3,7 @@
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said};
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 

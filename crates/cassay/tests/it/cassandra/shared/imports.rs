@@ -376,7 +376,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
 
 fn keyspaces(node: SocketAddr) -> Vec<String> {
     let limit = Duration::from_secs(120);
-    let session = cluster::Session::open(node, &cluster::Access::default(), limit);
+    let session = ::cassandra::Session::open(node, &::cassandra::Access::default(), limit);
     let rows = session
         .and_then(|mut session| session.query("SELECT keyspace_name FROM system_schema.keyspaces"))
         .expect("keyspaces")

@@ -3,7 +3,7 @@
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, vector};
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 use serde_json::json;
 
 const STUDY: &str = "\

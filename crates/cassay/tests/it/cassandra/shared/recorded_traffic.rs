@@ -4,8 +4,8 @@
 
 use super::{agent, one_node, only_trial, users_workload};
 use crate::program::{HANG_LIMIT, Lab};
+use ::cassandra::{Access, Session};
 use ::query_log::{Choice, Recording};
-use cluster::{Access, Session};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;

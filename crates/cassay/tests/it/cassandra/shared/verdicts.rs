@@ -3,7 +3,7 @@
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 
 /// An indexed table of towns, with reads that bind its key and reads that do not.
 const PROFILE: &str = "\
@@ -233,9 +233,9 @@ fn a_table_of_accord_is_read_as_it_is_and_has_a_twin() {
     let up = super::super::up(&lab, &["--yaml=accord={\"enabled\": true}"]);
     let address = up[0]["nodes"][0]["address"].as_str().expect("an address").to_owned();
     let node = address.parse().expect("an address");
-    let access = cluster::Access::default();
-    let mut session =
-        cluster::Session::open(node, &access, std::time::Duration::from_secs(60)).expect("a node");
+    let access = ::cassandra::Access::default();
+    let mut session = ::cassandra::Session::open(node, &access, std::time::Duration::from_secs(60))
+        .expect("a node");
     let mut send = |cql: &str| {
         session
             .query_at(cql, cql::Consistency::One)

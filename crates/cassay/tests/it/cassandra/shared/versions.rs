@@ -3,7 +3,7 @@
 use super::one_node;
 use crate::engine;
 use crate::program::HANG_LIMIT;
-use cluster::{Access, Session};
+use ::cassandra::{Access, Session};
 use cql::Version;
 use load::{Endpoint, Limit, Schedule, VerifyReads};
 use measure::Outcome;

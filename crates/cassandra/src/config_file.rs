@@ -1,0 +1,80 @@
+//! Text of a managed node's `cassandra.yaml`: written from settings, and changed key by key.
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use target_spec::{Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_together};
+use versions::Release;
+
+/// Writes one key per line, with values in YAML's flow style, which includes JSON.
+pub fn write_yaml(settings: &Map<String, Value>) -> String {
+    let mut text = String::from("# Written by cassay for one cluster, which overwrites changes.\n");
+    for (key, value) in settings {
+        text.push_str(&format!("{key}: {value}\n"));
+    }
+    text
+}
+
+/// Merges settings over others.
+pub fn merge(
+    mut settings: Map<String, Value>,
+    overrides: &Map<String, Value>,
+) -> Map<String, Value> {
+    for (key, value) in overrides {
+        settings.insert(key.clone(), value.clone());
+    }
+    if settings.get("commitlog_sync").is_some_and(|sync| sync != "periodic") {
+        // The server refuses a period in batch and group mode.
+        settings.retain(|key, _| !key.starts_with("commitlog_sync_period"));
+    }
+    settings
+}
+
+/// Refuses settings that cassay owns, and settings that exclude each other.
+///
+/// # Errors
+/// All offending keys, each with its reason.
+pub fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
+    let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(of, key, value));
+    let twice = yaml_together(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
+    let refused = refused.chain(twice);
+    let problems: Vec<String> =
+        refused.map(|YamlRefusal { why, hint }| format!("{why}: {hint}")).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!(problems.join("\n"))
+}
+
+/// Changes keys in the text of a `cassandra.yaml` that cassay wrote.
+///
+/// # Errors
+/// The text is not cassay's, or a key is owned by cassay. That includes the tokens, since the ring
+/// has them already.
+pub fn change(
+    text: &str,
+    of: (&Release, &Origin),
+    overrides: &Map<String, Value>,
+) -> Result<String> {
+    refuse(of, overrides)?;
+    if overrides.contains_key("num_tokens") {
+        bail!("cassay cannot change num_tokens: the node already has its tokens");
+    }
+    let line = |line: &str| -> Result<(String, Value)> {
+        let (key, value) = line.split_once(": ").context("a line without a key")?;
+        let value = serde_json::from_str(value).with_context(|| format!("read {key}"))?;
+        Ok((key.to_owned(), value))
+    };
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let settings: Result<Map<String, Value>> = lines.map(line).collect();
+    let settings = settings.context("the file differs from the file that cassay wrote")?;
+    Ok(write_yaml(&merge(
+        settings,
+        &yaml_named(of.0.line(), overrides),
+    )))
+}
+
+/// Returns the configuration file of a node's Jolokia agent.
+pub fn jolokia_file(conf: &Path) -> PathBuf {
+    conf.join("jolokia.properties")
+}

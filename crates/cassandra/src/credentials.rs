@@ -1,0 +1,274 @@
+//! Client access to a cluster, apart from its address: user, password and TLS. cassay reads each
+//! secret where the user keeps it, and never shows it.
+
+use crate::address_map::NodeAddressMap;
+use crate::permission_gate::StatementGate;
+use anyhow::{Context, Result, bail};
+use cql::Version;
+use foreign::FileKind;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use target_spec::{Secret, SecretSource};
+
+/// Credentials, TLS and connection state that a client needs in addition to an address.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// User and password, if the cluster requires authentication.
+    pub credentials: Option<Credentials>,
+    /// User of the load, with the same password, if it differs from the user of control sessions.
+    pub load_user: Option<&'static str>,
+    /// TLS, if the cluster requires it.
+    pub tls: Option<Tls>,
+    /// Permission check of an attached cluster. `None` for a managed one.
+    pub door: Option<StatementGate>,
+    /// Current addresses of nodes that have moved.
+    pub moves: NodeAddressMap,
+    /// Version of the protocol that the nodes speak.
+    pub spoken: SpokenVersion,
+}
+
+impl Access {
+    /// Access to a managed cluster, which has no permission check.
+    pub fn new(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
+        Access {
+            credentials,
+            load_user: None,
+            tls,
+            door: None,
+            moves: NodeAddressMap::default(),
+            spoken: SpokenVersion::default(),
+        }
+    }
+
+    /// Returns user and password of the load. If cassay created an ordinary user, the load uses
+    /// that user. So guardrails and permissions apply to the load as they do to an application.
+    pub fn load_credentials(&self) -> Option<(String, String)> {
+        let own = self.credentials.as_ref()?;
+        let user = self.load_user.unwrap_or(&own.user);
+        Some((user.to_owned(), own.password.reveal().to_owned()))
+    }
+
+    /// Access to an attached cluster, with its permission check.
+    pub fn for_attached(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
+        Access {
+            door: Some(StatementGate::default()),
+            ..Access::new(credentials, tls)
+        }
+    }
+}
+
+/// Version of the native protocol in use: the one that the last session negotiated, version 4
+/// before the first session.
+#[derive(Clone, Debug, Default)]
+pub struct SpokenVersion(Arc<Mutex<Version>>);
+
+impl SpokenVersion {
+    /// Returns the current version.
+    pub fn now(&self) -> Version {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores the version that a session negotiated.
+    pub fn note(&self, version: Version) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    }
+
+    /// Returns all supported versions in the order in which sessions try them, the current one
+    /// first.
+    pub fn order(&self) -> impl Iterator<Item = Version> + use<> {
+        let first = self.now();
+        let others = Version::ALL.into_iter().filter(move |version| *version != first);
+        std::iter::once(first).chain(others)
+    }
+}
+
+/// User and password.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// Name of the role in the cluster.
+    pub user: String,
+    /// Its password, which is never shown.
+    pub password: Secret,
+}
+
+/// TLS as the client engine and the control session use it.
+#[derive(Clone)]
+pub struct Tls {
+    /// Trusted authorities, protocol versions and ciphers.
+    pub config: Arc<rustls::ClientConfig>,
+    /// Name that the server's certificate must carry. `None` means the node's address.
+    pub server_name: Option<String>,
+    /// Material from which `config` was built.
+    pub material: Arc<TlsMaterial>,
+}
+
+/// Inputs of a TLS configuration, from which another process builds the same one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsMaterial {
+    /// Certificates of authorities as PEM, with the place where they were read. `None` means the
+    /// system's trust store.
+    pub roots: Option<(String, Vec<u8>)>,
+    /// True if the server's certificate is verified.
+    pub verify: bool,
+    /// Name that the server's certificate must carry. `None` means the node's address.
+    pub server_name: Option<String>,
+    /// Name that every certificate must contain, instead of the name that the client requests. It
+    /// is the name of a proxy in front of the nodes.
+    pub certified_name: Option<String>,
+    /// Client certificate. `None` if the client presents none.
+    pub identity: Option<ClientIdentity>,
+}
+
+/// Client certificate and its private key, which is never shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientIdentity {
+    /// Certificate chain as PEM, with the place where it was read.
+    pub certificates: (String, Vec<u8>),
+    /// Private key as PEM, with the place where it was read.
+    pub key: (String, Vec<u8>),
+}
+
+impl fmt::Debug for ClientIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientIdentity")
+            .field("certificates", &self.certificates.0)
+            .field("key", &self.key.0)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls")
+            .field("server_name", &self.server_name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads a secret where the user keeps it.
+///
+/// # Errors
+/// The file or variable is missing, unreadable or empty. The message names the source, not its
+/// content.
+pub fn read(source: &SecretSource) -> Result<Secret> {
+    let (text, place) = match source {
+        SecretSource::Held(secret) => return Ok(secret.clone()),
+        SecretSource::Named(name) => {
+            bail!("read the password: the source of the secret `{name}` is unknown")
+        }
+        SecretSource::File(path) => {
+            let place = format!("the file {}", path.display());
+            let text = foreign::text(FileKind::Password, path)
+                .with_context(|| format!("read the password from {place}"))?;
+            (text, place)
+        }
+        SecretSource::Env(name) => {
+            let place = format!("the environment variable {name}");
+            match std::env::var(name) {
+                Ok(text) => (text, place),
+                Err(_) => bail!("read the password: {place} is not set (or is not UTF-8)"),
+            }
+        }
+    };
+    let line = text.lines().next().unwrap_or_default();
+    if line.is_empty() {
+        bail!("read the password: the first line of {place} is empty");
+    }
+    Ok(Secret::new(line.to_string()))
+}
+
+/// Adds a hint to a connection error if a key in the study's section `section` would fix it: an
+/// untrusted certificate, or a port without TLS.
+pub fn explained<E>(error: E, section: &str) -> anyhow::Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    use rustls::{CertificateError, Error};
+    let hint = match find_tls_error(&error) {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
+            "this machine does not trust the issuer of its certificate; set a PEM file of \
+             certificate authorities in `tls: {{ca: FILE}}` of `{section}`"
+        ),
+        Some(Error::AlertReceived(alert)) if is_about_clients(*alert) => format!(
+            "the server refuses the client's certificate, or requires one: set PEM files of the \
+             certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{section}`"
+        ),
+        Some(Error::InvalidMessage(_)) => format!(
+            "the server does not use TLS on this port: set the TLS port, or remove `tls` from \
+             `{section}`"
+        ),
+        _ => return error.into(),
+    };
+    anyhow::anyhow!("{error}\nhint: {hint}")
+}
+
+/// Returns true if the alert means that the server rejected the client's certificate or got none.
+/// Java's TLS 1.2 reports a missing one as `bad_certificate`.
+fn is_about_clients(alert: rustls::AlertDescription) -> bool {
+    use rustls::AlertDescription as Alert;
+    matches!(
+        alert,
+        Alert::CertificateRequired
+            | Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied
+    )
+}
+
+/// Finds the TLS error inside an error of any library.
+fn find_tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(error) = error.downcast_ref() {
+        return Some(error);
+    }
+    // Neither library exposes the inner error through `source`.
+    let inner = match error.downcast_ref::<ureq::Error>() {
+        Some(ureq::Error::Rustls(error)) => return Some(error),
+        Some(ureq::Error::Io(error)) => Some(error),
+        _ => error.downcast_ref::<std::io::Error>(),
+    };
+    inner?.get_ref().and_then(|inner| find_tls_error(inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_of_an_unknown_issuer_names_the_key_that_helps() {
+        use rustls::{CertificateError, Error};
+        let io = |error| std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+        let of = |error| explained(io(error), "target.attach");
+        let unknown = || Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        for error in [
+            of(unknown()),
+            explained(ureq::Error::Rustls(unknown()), "target.attach"),
+            explained(ureq::Error::Io(io(unknown())), "target.attach"),
+        ] {
+            let said = error.to_string();
+            assert!(
+                said.contains("`tls: {ca: FILE}` of `target.attach`"),
+                "{said}"
+            );
+        }
+        let no_tls = of(Error::InvalidMessage(
+            rustls::InvalidMessage::InvalidContentType,
+        ));
+        assert!(no_tls.to_string().contains("does not use TLS"), "{no_tls}");
+        let wants = of(Error::AlertReceived(
+            rustls::AlertDescription::CertificateRequired,
+        ));
+        assert!(
+            wants.to_string().contains("{cert: FILE, key: FILE}"),
+            "{wants}"
+        );
+        let expired = of(Error::InvalidCertificate(CertificateError::Expired));
+        assert!(!expired.to_string().contains("ca: FILE"), "{expired}");
+        let plain = explained(ureq::Error::HostNotFound, "target.attach");
+        assert!(!plain.to_string().contains("hint"), "{plain}");
+    }
+}

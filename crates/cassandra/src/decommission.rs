@@ -1,0 +1,101 @@
+//! Decommissions a managed node from a helper process. The agent starts this process after the
+//! controller has died, because agents have no MBean client.
+
+use crate::config_file::jolokia_file;
+use crate::fault_handle::NodeControl;
+use crate::jolokia::Jolokia;
+use crate::operation::Operation;
+use crate::owner_commands::OURSELVES;
+use anyhow::{Context, Result, bail};
+use foreign::FileKind;
+use measure::clock::{self, Deadline};
+use std::path::Path;
+use std::time::Duration;
+use target_spec::Invocation;
+
+/// First argument of the helper process. The second argument is a file with the address and
+/// password of the node's MBeans.
+const ARGUMENT: &str = "leave-its-ring";
+
+/// Time limit for leaving the ring.
+const LEFT_WITHIN: Duration = Duration::from_secs(540);
+
+/// Time limit of each status request, and the interval between them.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(500);
+
+/// Returns the helper program for the node configured in `conf`.
+pub fn program(conf: &Path) -> Invocation {
+    let file = jolokia_file(conf).display().to_string();
+    Invocation {
+        words: vec![OURSELVES.to_owned(), ARGUMENT.to_owned(), file],
+        folder: conf.to_owned(),
+    }
+}
+
+/// Decommissions the node if this process was started for that. Returns `None` otherwise.
+pub fn answer() -> Option<Result<()>> {
+    let words: Vec<_> = std::env::args_os().collect();
+    let [_, argument, file] = &words[..] else {
+        return None;
+    };
+    if argument != ARGUMENT {
+        return None;
+    }
+    Some(leave(Path::new(file)))
+}
+
+fn leave(file: &Path) -> Result<()> {
+    let text =
+        foreign::text(FileKind::Note, file).with_context(|| format!("read {}", file.display()))?;
+    let control = control_of(&text).with_context(|| format!("read {}", file.display()))?;
+    let deadline = Deadline::after(LEFT_WITHIN);
+    loop {
+        let mode = control.members(TOLD_WITHIN)?.mode;
+        match mode.as_str() {
+            "NORMAL" => {
+                control.perform(&Operation::Decommission, deadline.left())?;
+            }
+            // Another process has started the decommission.
+            "LEAVING" => clock::sleep(POLL),
+            // The ring forgets a node that failed to join, and has forgotten one that has left.
+            _ => return Ok(()),
+        }
+        if deadline.passed() {
+            bail!("the node is {mode} after {} s", LEFT_WITHIN.as_secs());
+        }
+    }
+}
+
+/// Parses the configuration file of a managed node's Jolokia agent.
+fn control_of(text: &str) -> Result<NodeControl> {
+    let value = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        let found = lines.find(|(name, _)| *name == key).map(|(_, value)| value);
+        found.with_context(|| format!("the node reports no {key}"))
+    };
+    let address = format!("{}:{}", value("host")?, value("port")?);
+    let address = address.parse().with_context(|| format!("read {address}"))?;
+    let agent = Jolokia::new(address, value("user")?, value("password")?);
+    Ok(NodeControl(agent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_file_gives_its_place_and_missing_keys_are_named() {
+        let whole = "host=10.0.0.4\nport=8778\nuser=cassay\npassword=a=b\nbacklog=4\n";
+        control_of(whole).unwrap();
+        for (key, text) in [
+            ("password", whole.replace("password", "pass")),
+            ("port", whole.replace("port", "door")),
+        ] {
+            let said = format!("{:#}", control_of(&text).unwrap_err());
+            assert_eq!(said, format!("the node reports no {key}"));
+        }
+        let said = control_of(&whole.replace("10.0.0.4", "ten")).unwrap_err();
+        assert!(format!("{said:#}").contains("ten:8778"), "{said:#}");
+    }
+}

@@ -1,0 +1,423 @@
+//! Handles with which a separate thread breaks and heals nodes: through the agents of their hosts,
+//! and as a CQL client.
+
+use crate::config_file::change;
+use crate::credentials::Access;
+use crate::jolokia::Jolokia;
+use crate::permission_gate::StatementGate;
+use crate::pod::{OperatorHandle, PodHandle};
+use crate::process_tags;
+use crate::service::{NodeService, may};
+use crate::session::Session;
+use anyhow::{Context, Result};
+use host::process::Identity;
+use host::{
+    Agent, Bytes, Confinement, FileStep, Injection, Join, Restartable, ServiceBreak, Start,
+};
+use measure::clock;
+use serde_json::{Map, Value};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+use target_spec::{HostIndex, NodeAct, Origin, PerHost, PerNode};
+use versions::Release;
+
+/// Handles of all nodes and hosts of a cluster.
+#[derive(Debug)]
+pub struct Handles {
+    /// Handles of the nodes, in the order of the cluster.
+    pub nodes: PerNode<NodeHandle>,
+    /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
+    pub newcomers: PerHost<AddedNode>,
+    /// Isolated hosts, in order. Empty if the nodes share the machine.
+    pub hosts: PerHost<HostHandle>,
+    /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
+    pub switch: Option<Arc<Agent>>,
+    /// Kubernetes operator of an attached cluster's nodes, if there is one.
+    pub operator: Option<OperatorHandle>,
+}
+
+/// Handle of a managed or attached node.
+#[derive(Debug)]
+pub struct NodeHandle {
+    /// Name of the node.
+    pub name: String,
+    /// Agent of the node's host, which starts it. For an attached node, the agent of this machine.
+    pub agent: Arc<Agent>,
+    /// Its host, one of [`Handles::hosts`].
+    pub host: Option<HostIndex>,
+    /// Process of the node. `None` while it is stopped, or if it is attached.
+    pub process: Option<Identity>,
+    /// Start commands and files of a managed node.
+    pub own: Option<OwnNode>,
+    /// Start command for the newer release, once an upgrade was prepared.
+    pub upgraded: Option<UpgradedNode>,
+    /// Start command for the older release, once the node was upgraded.
+    pub former: Option<OwnNode>,
+    /// Service of an attached node whose machine is reachable.
+    pub service: Option<NodeService>,
+    /// Pod of an attached node. `None` if it does not run in a pod, or is managed.
+    pub pod: Option<PodHandle>,
+    /// CQL address.
+    pub address: SocketAddr,
+    /// Address for other nodes. For an attached node, its CQL address.
+    pub storage: SocketAddr,
+    /// All ports on which the node listens.
+    pub ports: Vec<u16>,
+    /// Credentials and TLS of clients.
+    pub access: Access,
+    /// MBeans of the node. `None` if they are not accessible.
+    pub control: Option<NodeControl>,
+}
+
+/// A node that has not joined yet.
+#[derive(Debug)]
+pub struct AddedNode {
+    /// Handle of the node after it was added. It has no process yet.
+    pub node: NodeHandle,
+    /// Steps by which it joins the ring.
+    pub join: Join,
+}
+
+/// Start commands and file locations of a managed node.
+#[derive(Debug)]
+pub struct OwnNode {
+    /// Usual start command, and the file for its output.
+    pub start: (Command, PathBuf),
+    /// Start command that tolerates an unreadable part of the commit log.
+    pub forgiving: Command,
+    /// Start command for a node that is not in the ring. It joins, and streams the data that it
+    /// will own.
+    pub joining: Command,
+    /// Start command for joining if the ring may still contain the node. It takes its own place
+    /// again.
+    pub claiming: Command,
+    /// Start command for a node that lost its data: it takes its own place again, and streams the
+    /// data that it had.
+    pub replacing: Command,
+    /// Data folders, as paths on its host.
+    pub kept: Vec<PathBuf>,
+    /// The folder among `kept` that holds the commit log.
+    pub commit_log: PathBuf,
+    /// Folder of all files of the node, as a path on its host.
+    pub folder: PathBuf,
+    /// Configuration folder.
+    pub conf: PathBuf,
+    /// Release that the node runs, and the origin of that release.
+    pub release: (Release, Origin),
+    /// CPUs and memory nodes to which the node is confined, with any way of starting it.
+    pub confinement: Option<Confinement>,
+}
+
+/// Start of a node with another release.
+#[derive(Debug)]
+pub struct UpgradedNode {
+    /// Steps that write its configuration, next to the existing one.
+    pub files: Vec<FileStep>,
+    /// Start command for the other release.
+    pub own: OwnNode,
+    /// Start command for the current release, for later.
+    pub former: OwnNode,
+}
+
+/// Mode of starting a node without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartMode {
+    /// The node is not in the ring.
+    Joining,
+    /// The ring considers the node down.
+    Replacing,
+}
+
+/// Client of a node's MBeans.
+#[derive(Clone, Debug)]
+pub struct NodeControl(pub Jolokia);
+
+/// Handle of a host.
+#[derive(Debug)]
+pub struct HostHandle {
+    /// Name such as `host1`.
+    pub name: String,
+    /// Position among the hosts, counted from 1. For a simulated host, also its position on the
+    /// switch.
+    pub number: usize,
+    /// Address of the host. For an attached machine, the addresses by which its nodes reach others.
+    pub addresses: Vec<Ipv4Addr>,
+    /// Agent of the host.
+    pub agent: Arc<Agent>,
+    /// Mount point of its volume, or its plain folder if it has no volume.
+    pub folder: PathBuf,
+    /// Name of its volume's device. `None` without a volume.
+    pub device: Option<String>,
+    /// Pod of the host, managed or attached. `None` if it is not a pod.
+    pub pod: Option<PodHandle>,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
+}
+
+impl HostHandle {
+    /// Checks that packets of its nodes may be dropped: the nodes are managed, or the command line
+    /// names it.
+    ///
+    /// # Errors
+    /// The command line does not permit it.
+    pub fn may_lose(&self) -> Result<()> {
+        may(self.door.as_ref(), NodeAct::Network, &self.name)
+    }
+}
+
+impl NodeHandle {
+    /// Sends a CQL query on a new connection, and returns as soon as the node answers.
+    ///
+    /// # Errors
+    /// The node does not answer within `limit`, with the reason.
+    pub fn ask(&self, limit: Duration) -> Result<()> {
+        let mut session = Session::open(self.address, &self.access, limit)?;
+        session.query("SELECT key FROM system.local").map(drop)
+    }
+
+    /// Returns the lower and upper bound of the node's wall-clock offset from this machine, ms.
+    /// Negative if the node is behind.
+    ///
+    /// # Errors
+    /// The node does not answer within `limit`.
+    pub fn clock_off_ms(&self, limit: Duration) -> Result<[i64; 2]> {
+        let mut session = Session::open(self.address, &self.access, limit)?;
+        let wall_ms = || (clock::unix_ns() / clock::MILLISECOND_NS) as i64;
+        let before_ms = wall_ms();
+        let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
+        let after_ms = wall_ms();
+        let cell = said.rows.first().and_then(|row| row.first());
+        let ms = cell.and_then(cql::Value::as_i64).context("it returns no time")?;
+        Ok([ms - after_ms, ms - before_ms])
+    }
+
+    /// Updates the node's process if it has changed: an agent restarts a node that a killed command
+    /// had broken.
+    pub fn refresh(&mut self) {
+        if let Some(service) = &self.service {
+            self.process = service.process();
+        }
+        let Some(own) = &self.own else {
+            return;
+        };
+        let lives = |process: &Identity| self.agent.how_ended(*process).is_none();
+        if self.process.as_ref().is_none_or(|process| !lives(process)) {
+            self.process = process_tags::started_by(&self.agent, &own.start.0).or(self.process);
+        }
+    }
+
+    /// Returns the start commands and files of a managed node.
+    ///
+    /// # Errors
+    /// cassay did not start the node.
+    pub fn own(&self) -> Result<&OwnNode> {
+        let own = self.own.as_ref();
+        own.with_context(|| format!("cassay did not start {}", self.name))
+    }
+
+    /// Returns the injection that stops the node in order and restarts it on healing.
+    ///
+    /// # Errors
+    /// The node does not run, or it is attached and the command line names no command that stops
+    /// it.
+    pub fn stopping(&self) -> Result<Injection> {
+        match &self.service {
+            Some(service) => service.breaking(ServiceBreak::Stop, self.process),
+            None => self.restartable().map(Injection::Stop),
+        }
+    }
+
+    /// Returns the injection that kills the node and restarts it on healing.
+    ///
+    /// # Errors
+    /// As [`NodeHandle::stopping`].
+    pub fn killing(&self) -> Result<Injection> {
+        match &self.service {
+            Some(service) => service.breaking(ServiceBreak::Kill, self.process),
+            None => self.restartable().map(Injection::Kill),
+        }
+    }
+
+    /// Returns the injection that pauses its process.
+    ///
+    /// # Errors
+    /// As [`NodeHandle::stopping`].
+    pub fn pausing(&self) -> Result<Injection> {
+        match &self.service {
+            Some(service) => service.breaking(ServiceBreak::Pause, self.process),
+            None => {
+                let stopped = || format!("{} does not run", self.name);
+                self.process.map(Injection::Pause).with_context(stopped)
+            }
+        }
+    }
+
+    /// Returns the process of the node, and the start command that brings it back.
+    ///
+    /// # Errors
+    /// The node does not run, or is not managed.
+    pub fn restartable(&self) -> Result<Restartable> {
+        let stopped = || format!("{} does not run", self.name);
+        let process = self.process.with_context(stopped)?;
+        let start = self.own()?.usual(self.address)?;
+        Ok(Restartable::by(process, start))
+    }
+
+    /// Writes the configuration for the release `to`. Returns the injection that stops the node and
+    /// restarts it with that release on healing. Every later start uses that release too.
+    ///
+    /// # Errors
+    /// The node does not run, its configuration cannot be written, or no such upgrade was prepared.
+    pub fn upgrade(&mut self, to: &Release) -> Result<Injection> {
+        let of_release = |one: &mut UpgradedNode| one.own.release.0 == *to;
+        let upgraded = self.upgraded.take_if(of_release).with_context(|| {
+            format!(
+                "cassay did not prepare an upgrade of {} to Cassandra {to}",
+                self.name
+            )
+        })?;
+        self.agent.change(upgraded.files)?;
+        self.own = Some(upgraded.own);
+        self.former = Some(upgraded.former);
+        self.restartable().map(Injection::Stop)
+    }
+
+    /// Returns the injection that stops the node and restarts it with its earlier release on
+    /// healing. Every later start uses that release too.
+    ///
+    /// # Errors
+    /// The node was not upgraded.
+    pub fn downgrade(&mut self) -> Result<Injection> {
+        let not = || format!("cassay did not upgrade {}", self.name);
+        self.own = Some(self.former.take().with_context(not)?);
+        self.restartable().map(Injection::Stop)
+    }
+
+    /// Returns the release that the node runs or is about to run. `None` if it is not managed.
+    pub fn release(&self) -> Option<&Release> {
+        self.own.as_ref().map(|own| &own.release.0)
+    }
+
+    /// Returns the step that changes keys of `cassandra.yaml`, and the step that restores the
+    /// current file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a key must not be set.
+    pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
+        let own = self.own()?;
+        let path = own.conf.join("cassandra.yaml");
+        let of = (&own.release.0, &own.release.1);
+        let before = self.agent.read(&path)?;
+        let text = String::from_utf8_lossy(&before);
+        let after =
+            change(&text, of, yaml).with_context(|| format!("change {}", path.display()))?;
+        let write = |bytes: Vec<u8>| FileStep::Write {
+            path: path.clone(),
+            bytes: Bytes(bytes),
+            is_private: false,
+        };
+        Ok((write(after.into_bytes()), write(before)))
+    }
+
+    /// Returns the same as [`NodeHandle::restartable`], but the start skips unreadable parts of the
+    /// node's files. A commit log segment whose header was not synced before a power loss prevents
+    /// a normal start.
+    ///
+    /// # Errors
+    /// The node does not run, or is not managed.
+    pub fn forgiving(&self) -> Result<Restartable> {
+        let (before, own) = (self.restartable()?, self.own()?);
+        let start = own.started_by(&own.forgiving)?;
+        Ok(Restartable::by(before.process, start))
+    }
+
+    /// Returns the same as [`NodeHandle::restartable`], but the node starts with a wall clock that
+    /// is off by `by_ms` (negative: behind). Also returns the steps that change its files for this,
+    /// and the steps that undo the change.
+    ///
+    /// # Errors
+    /// The node does not run, or is not managed.
+    pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
+        let library = self.own()?.folder.join("clock.so");
+        let (one, file) = self.restartable()?.shifted(by_ms, &library)?;
+        Ok((one, [file, FileStep::Remove(library)]))
+    }
+
+    /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
+    ///
+    /// # Errors
+    /// The node does not run, or is not managed.
+    pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
+        let (before, own) = (self.restartable()?, self.own()?);
+        let (command, forgiving) = match how {
+            RestartMode::Joining => (&own.joining, &own.claiming),
+            RestartMode::Replacing => (&own.replacing, &own.replacing),
+        };
+        let start = own.started_by(command)?.kept_up(self.address, forgiving)?;
+        Ok(Restartable::by(before.process, start))
+    }
+
+    /// Returns the node's data folders, as paths on its host.
+    ///
+    /// # Errors
+    /// The node is not managed.
+    pub fn kept(&self) -> Result<&[PathBuf]> {
+        Ok(&self.own()?.kept)
+    }
+
+    /// Returns true if its data folders are empty.
+    ///
+    /// # Errors
+    /// The folders cannot be listed, or the node is not managed.
+    pub fn is_empty(&self) -> Result<bool> {
+        for folder in self.kept()? {
+            let entries = self.agent.list(folder, None)?;
+            if entries.is_some_and(|entries| !entries.is_empty()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl OwnNode {
+    /// Returns the usual start, after which the agent keeps the node up, checked on its CQL
+    /// address.
+    ///
+    /// # Errors
+    /// A word of the command is not UTF-8.
+    pub fn usual(&self, cql: SocketAddr) -> Result<Start> {
+        let start = self.started_by(&self.start.0)?;
+        start.kept_up(cql, &self.forgiving)
+    }
+
+    /// Returns a start by another command, with the same output file and confinement.
+    ///
+    /// # Errors
+    /// As [`OwnNode::usual`].
+    pub fn started_by(&self, command: &Command) -> Result<Start> {
+        let start = Start::new(command, &self.start.1)?;
+        Ok(start.confined(self.confinement.clone()))
+    }
+}
+
+impl NodeControl {
+    /// Returns the addresses of the nodes that this node considers up.
+    ///
+    /// # Errors
+    /// The node does not answer within `limit`.
+    pub fn live(&self, limit: Duration) -> Result<Vec<String>> {
+        let attribute = ("org.apache.cassandra.db:type=StorageService", "LiveNodes");
+        let answer = self.0.with_limit(limit).read(&[attribute])?;
+        let live = answer
+            .first()
+            .and_then(|value| value.as_ref()?.as_array())
+            .context("a node does not report LiveNodes")?;
+        let names = live.iter().filter_map(|one| one.as_str());
+        let plain = names.map(|name| name.trim_start_matches('/').to_owned());
+        Ok(plain.collect())
+    }
+}

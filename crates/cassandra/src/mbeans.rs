@@ -1,0 +1,347 @@
+//! Operations of a node's MBeans on the tables of a keyspace: flush, snapshot, import, enable and
+//! disable compactions.
+//!
+//! This module names overloaded operations with their signature, because the agent refuses them
+//! without it.
+
+use crate::jolokia::{Bulk, Jolokia};
+use anyhow::{Context, Result, bail};
+use measure::clock::{self, Deadline};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// JMX domain of metrics.
+pub const METRICS: &str = "org.apache.cassandra.metrics";
+
+/// MBean with the operations of `nodetool`.
+pub const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
+
+/// Flushes the memtables of tables, and returns when they are on disk.
+///
+/// # Errors
+/// The node does not answer, or refuses.
+pub fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
+    const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
+    call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
+}
+
+/// Enables compactions of tables. The server then checks immediately whether a compaction is due. A
+/// restart of the node resets this setting.
+///
+/// # Errors
+/// As [`flush`].
+pub fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
+    const OPERATION: &str = "enableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
+    call_for_tables(agent, OPERATION, keyspace, tables)
+        .with_context(|| format!("enable the compactions of {keyspace}"))
+}
+
+/// Prevents new compactions of tables. Running compactions continue.
+///
+/// # Errors
+/// As [`flush`].
+pub fn disable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
+    const OPERATION: &str = "disableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
+    call_for_tables(agent, OPERATION, keyspace, tables)
+        .with_context(|| format!("disable the compactions of {keyspace}"))
+}
+
+fn call_for_tables(
+    agent: &Jolokia,
+    operation: &str,
+    keyspace: &str,
+    tables: &[&str],
+) -> Result<()> {
+    if tables.is_empty() {
+        // An empty list would mean all tables of the keyspace.
+        return Ok(());
+    }
+    let arguments = [json!(keyspace), json!(tables)];
+    agent.call(STORAGE, operation, &arguments).map(drop)
+}
+
+/// Makes the server take the snapshot `tag` of tables: hard links in the tables' folders.
+///
+/// # Errors
+/// As [`flush`], or a snapshot of this name exists.
+pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
+    const OPERATION: &str = "takeSnapshot(java.lang.String,java.util.Map,[Ljava.lang.String;)";
+    let entities: Vec<String> = tables.iter().map(|t| format!("{keyspace}.{t}")).collect();
+    let arguments = [json!(tag), json!({"skipFlush": "false"}), json!(entities)];
+    let taken = agent.call(STORAGE, OPERATION, &arguments);
+    taken.map(drop).with_context(|| format!("create the snapshot {tag}"))
+}
+
+/// Removes the server snapshot `tag` of a keyspace. It is not an error if there is none.
+///
+/// # Errors
+/// As [`flush`].
+pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
+    const OPERATION: &str = "clearSnapshot(java.lang.String,[Ljava.lang.String;)";
+    if tag.is_empty() {
+        bail!("without a name, a server would clear all snapshots");
+    }
+    let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
+    cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
+}
+
+/// Snapshot of a table on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotOfTable {
+    /// Name of the snapshot.
+    pub snapshot: String,
+    /// Keyspace of the table.
+    pub keyspace: String,
+    /// Name of the table.
+    pub table: String,
+}
+
+/// Returns all snapshots of a node, one entry per table.
+///
+/// # Errors
+/// The node does not answer.
+pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
+    // Reads them as text, not as JSON trees. In 4.1 the key of the snapshot table has null columns,
+    // on which the agent aborts in the middle of its response.
+    let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
+    let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
+    let details = answers.next().context("the node does not report its snapshots")?;
+    let texts = details.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
+    Ok(texts.flat_map(snapshots_in).collect())
+}
+
+/// Parses the text form of Java's snapshot table. The cells of a row are sorted by column name, and
+/// newer releases have more columns.
+fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
+    const FIRST_CELL: &str = "{Column family name=";
+    let cell = |text: &str| text.split([',', '}']).next().map(str::to_owned);
+    let row = |row: &str| {
+        let named = |name: &str| cell(row.split_once(name)?.1);
+        Some(SnapshotOfTable {
+            snapshot: named(", Snapshot name=")?,
+            keyspace: named(", Keyspace name=")?,
+            table: cell(row)?,
+        })
+    };
+    text.split(FIRST_CELL).skip(1).filter_map(row).collect()
+}
+
+/// Links the SSTables of a folder into a table, which must be empty. On a second request, a server
+/// imports the same SSTables again without an error, and duplicates them.
+///
+/// The server does not verify, move or change the files. Levels and repair marks remain, because a
+/// reset would rewrite the files of the source.
+///
+/// # Errors
+/// The folder is not accessible, or its SSTables are refused.
+pub fn import(
+    agent: &Jolokia,
+    version: &str,
+    keyspace: &str,
+    table: &str,
+    folder: &str,
+) -> Result<()> {
+    let mbean = tables_mbean(keyspace, table);
+    // srcPaths, resetLevel, clearRepaired, verifySSTables, verifyTokens, invalidateCaches,
+    // extendedVerify, copyData; since 5.0 also failOnMissingIndex, validateIndexChecksum.
+    let flags = [false, false, false, false, true, false, true, false, false];
+    let count = if version.starts_with("4.") { 7 } else { 9 };
+    let operation = format!(
+        "importNewSSTables(java.util.Set{})",
+        ",boolean".repeat(count)
+    );
+    let mut arguments = vec![json!([folder])];
+    arguments.extend(flags[..count].iter().map(|flag| json!(flag)));
+    let context = || format!("import {folder} into {keyspace}.{table}");
+    let refused = agent.call(&mbean, &operation, &arguments).with_context(context)?;
+    match refused.as_array() {
+        Some(folders) if folders.is_empty() => Ok(()),
+        _ => bail!(
+            "the node refused the SSTables of {folder} for {keyspace}.{table}. Its log \
+             (system.log) contains the reason. Check the snapshot with `verify`"
+        ),
+    }
+}
+
+/// Returns the number of SSTables per level for each table. `None` if its compaction strategy has
+/// no levels.
+///
+/// # Errors
+/// The node does not answer.
+pub fn levels(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Vec<Option<Vec<u64>>>> {
+    let answers = attribute(agent, keyspace, tables, "SSTableCountPerLevel")?;
+    let levels = |answer: Option<Value>| {
+        let levels = answer?;
+        levels.as_array()?.iter().map(Value::as_u64).collect()
+    };
+    Ok(answers.into_iter().map(levels).collect())
+}
+
+/// Returns the tables whose compactions are disabled.
+///
+/// # Errors
+/// The node does not answer.
+pub fn disabled<'a>(agent: &Jolokia, keyspace: &str, tables: &[&'a str]) -> Result<Vec<&'a str>> {
+    let answers = attribute(agent, keyspace, tables, "AutoCompactionDisabled")?;
+    let of = answers.iter().zip(tables);
+    let disabled = of.filter(|(answer, _)| **answer == Some(Value::Bool(true)));
+    Ok(disabled.map(|(_, table)| *table).collect())
+}
+
+/// Reads an attribute of each table's MBean.
+fn attribute(
+    agent: &Jolokia,
+    keyspace: &str,
+    tables: &[&str],
+    name: &str,
+) -> Result<Vec<Option<Value>>> {
+    let mbeans: Vec<String> = tables.iter().map(|t| tables_mbean(keyspace, t)).collect();
+    let attributes: Vec<_> = mbeans.iter().map(|mbean| (mbean.as_str(), name)).collect();
+    agent.read(&attributes)
+}
+
+/// Returns the bytes of data in all memtables of a node that are not flushed yet. `None` if the
+/// node does not report it.
+///
+/// The server sums only the current memtable of each table (`TableMetrics.allMemtablesLiveDataSize`
+/// of 5.0.8). The sum does not include a memtable during its flush, so this function first waits
+/// for pending flushes.
+pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
+    const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
+    const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
+    let deadline = Deadline::after(FLUSHES_LIMIT);
+    loop {
+        let answers = agent.read(&[(SIZE, "Value"), (PENDING, "Value")]).ok()?;
+        let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
+        if number(1).unwrap_or(0) == 0 || deadline.passed() {
+            return number(0);
+        }
+        clock::sleep(FLUSHES_POLL);
+    }
+}
+
+/// Time limit for running flushes: a memtable is at most a quarter of the heap.
+const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
+
+/// Interval between two checks of pending flushes.
+const FLUSHES_POLL: Duration = Duration::from_millis(100);
+
+/// Returns true if a table is being compacted, or was since the node started. False if the node
+/// does not report it.
+pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
+    const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
+    let written = table_metric(keyspace, table, "CompactionBytesWritten");
+    let answers = agent.read(&[(&written, "Count"), (RUNNING, "Compactions")]).unwrap_or_default();
+    let answer = |index: usize| answers.get(index).and_then(Option::as_ref);
+    let running = answer(1).and_then(Value::as_array).is_some_and(|tasks| {
+        let of_table =
+            |task: &Value| task["keyspace"] == *keyspace && task["columnfamily"] == *table;
+        tasks.iter().any(of_table)
+    });
+    running || answer(0).and_then(Value::as_u64) > Some(0)
+}
+
+/// Flushes the node and closes it for clients. After that, the node can only be stopped.
+///
+/// # Errors
+/// As [`flush`].
+pub fn drain(agent: &Jolokia) -> Result<()> {
+    agent.call(STORAGE, "drain", &[]).map(drop).context("drain the node")
+}
+
+/// Clears the node's key, row and counter caches.
+///
+/// # Errors
+/// As [`flush`].
+pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
+    const CACHES: &str = "org.apache.cassandra.db:type=Caches";
+    for operation in [
+        "invalidateKeyCache",
+        "invalidateRowCache",
+        "invalidateCounterCache",
+    ] {
+        agent.call(CACHES, operation, &[])?;
+    }
+    Ok(())
+}
+
+/// Deletes the hints for other nodes, in all keyspaces.
+///
+/// # Errors
+/// As [`flush`].
+pub fn delete_hints(agent: &Jolokia) -> Result<()> {
+    const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
+    let deleted = agent.call(HINTS, "deleteAllHints", &[]);
+    deleted.map(drop).context("remove the hints")
+}
+
+/// Returns the nodes that this one considers up, including itself, and those that it cannot reach.
+///
+/// # Errors
+/// The node does not answer.
+pub fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
+    let answers = agent.read(&[
+        (STORAGE, "LiveNodesWithPort"),
+        (STORAGE, "UnreachableNodesWithPort"),
+    ])?;
+    let names = |index: usize| -> Option<Vec<String>> {
+        let names = answers.get(index)?.as_ref()?.as_array()?.iter();
+        names.map(|name| Some(name.as_str()?.to_string())).collect()
+    };
+    names(0).zip(names(1)).context("the node does not report the nodes of the ring")
+}
+
+/// Returns the node's data folders, as the node names them.
+///
+/// # Errors
+/// The node does not answer.
+pub fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
+    let answers = agent.read(&[(STORAGE, "AllDataFileLocations")])?;
+    let folders = answers.first().and_then(Option::as_ref).and_then(Value::as_array);
+    let folders: Option<Vec<String>> = folders.and_then(|folders| {
+        folders.iter().map(|folder| Some(folder.as_str()?.to_string())).collect()
+    });
+    folders.context("the node does not report its data folder")
+}
+
+fn tables_mbean(keyspace: &str, table: &str) -> String {
+    format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}")
+}
+
+/// Returns the MBean name of a table metric.
+pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
+    format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers of 4.1.10, and of 4.0.19, which has two columns less.
+    #[test]
+    fn a_table_of_snapshots_is_read_as_java_writes_it() {
+        const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\
+            items=((itemName=Column family name,itemType=SimpleType(name=java.lang.String)))),\
+            contents=";
+        let of = |rows: &[&str]| {
+            let rows: Vec<String> =
+                rows.iter().map(|row| format!("[x, null]={TYPE}{row})")).collect();
+            let text = format!("TabularDataSupport(contents={{{}}})", rows.join(", "));
+            let found = snapshots_in(&text);
+            let words = found
+                .iter()
+                .map(|one| format!("{} {} {}", one.snapshot, one.keyspace, one.table));
+            words.collect::<Vec<_>>()
+        };
+        let newer = "{Column family name=local, Creation time=2026-11-28T18:57:51.713Z, \
+                     Expiration time=null, Keyspace name=system, Size on disk=6.59 KiB, \
+                     Snapshot name=cassay-x-1-2, True size=88 bytes}";
+        let older = "{Column family name=t, Keyspace name=k, Size on disk=1 bytes, \
+                     Snapshot name=theirs, True size=0 bytes}";
+        assert_eq!(
+            of(&[newer, older]),
+            ["cassay-x-1-2 system local", "theirs k t"]
+        );
+        assert!(of(&[]).is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! A node, and the ways in which cassay talks to it.
+//!
+//! Each operation is an `impl Node` in the file of its subject.
+
+use crate::credentials::Access;
+use crate::follow_address::follow;
+use crate::jolokia::Jolokia;
+use crate::metrics::{Metrics, has_metric_tables};
+use crate::node_info::NodeInfo;
+use crate::session::{CONTROL_TIMEOUT, Session};
+use anyhow::Result;
+use versions::{Line, Release};
+
+/// A node, with the access of cassay to it.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    /// Name, address and version.
+    pub info: &'a NodeInfo,
+    /// All nodes of its cluster. They give the address of a node that has moved.
+    pub members: &'a [NodeInfo],
+    /// Credentials and TLS of clients.
+    pub access: &'a Access,
+    /// Its MBeans, or the reason why they are not accessible.
+    pub mbeans: std::result::Result<&'a Jolokia, String>,
+}
+
+impl<'a> Node<'a> {
+    /// Returns the name of the node.
+    pub fn name(&self) -> &'a str {
+        &self.info.name
+    }
+
+    /// Returns the release line of the node. `None` if cassay does not know its version.
+    pub fn line(&self) -> Option<&'static Line> {
+        Release::built(&self.info.version).map(|release| release.line())
+    }
+
+    /// Returns its MBeans.
+    ///
+    /// # Errors
+    /// They are not accessible, for this reason.
+    pub fn agent(&self) -> Result<&'a Jolokia> {
+        self.mbeans.clone().map_err(anyhow::Error::msg)
+    }
+
+    /// Opens a control session. If the node has moved, the other nodes give its current address.
+    ///
+    /// # Errors
+    /// See [`Session::open`].
+    pub fn session(&self) -> Result<Session> {
+        let open = || Session::open(self.info.address, self.access, CONTROL_TIMEOUT);
+        match open() {
+            Err(_) if !follow(self.members, self.access).is_empty() => open(),
+            opened => opened,
+        }
+    }
+
+    /// Returns the source of its metrics, or the reason why there is none.
+    ///
+    /// # Errors
+    /// The node has no metrics tables, and its MBeans are not accessible.
+    pub fn metrics(&self) -> std::result::Result<Metrics, String> {
+        match &self.mbeans {
+            Ok(agent) => Ok(Metrics::ByAgent((*agent).clone())),
+            Err(_) if has_metric_tables(&self.info.version) => Ok(Metrics::ByTables {
+                node: self.info.address,
+                access: self.access.clone(),
+            }),
+            Err(why) => Err(why.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+//! Permission check for a cluster that cassay did not start. Every statement of a control session
+//! passes it. It also checks the statements of the load before the client sends them.
+//!
+//! Invariants: no statement drops, truncates, alters or writes objects that existed before the run,
+//! or creates objects, unless the command line names them. A run's own tables are those that it
+//! created through this check, and those whose [`Mark`] names one of the user's runs. Every session
+//! with such a cluster has the check, which is part of [`crate::Access`].
+
+use crate::session::{QueryResult, ServerError, Session};
+use crate::statement_change::{Change, Sort, changes};
+use crate::table_comment::{Mark, MarkedTable, OwnRuns};
+use anyhow::{Result, anyhow, bail};
+use cql::response::ErrorCode;
+use cql::tokens::CqlMistake;
+use cql::value::Value;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use target_spec::{Act, Allow, NodeAct, Object};
+
+/// Permissions on an attached cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Permit {
+    /// Actions that the command line names.
+    pub allow: Allow,
+    /// True if the command line imitates a tool that creates its tables. Then statements may create
+    /// missing objects.
+    pub makes: bool,
+    /// Runs whose tables are the user's own.
+    pub own: OwnRuns,
+}
+
+/// Permission check shared by all sessions with a cluster. It refuses changes until it gets a
+/// [`Permit`].
+#[derive(Clone, Debug, Default)]
+pub struct StatementGate(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    permit: Permit,
+    made: BTreeSet<Object>,
+    /// Tables of earlier runs that statements were permitted to change.
+    earlier: BTreeSet<MarkedTable>,
+    /// The user's own tables that exist when the run ends.
+    left: BTreeSet<Object>,
+}
+
+/// Decision about a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateDecision {
+    /// Send it.
+    Send,
+    /// Skip it: the object already exists, so the user needs no permission to create it.
+    Skip,
+}
+
+impl StatementGate {
+    /// Grants permissions.
+    pub fn permit(&self, permit: Permit) {
+        self.state().permit = permit;
+    }
+
+    /// Returns true if the command line names this action on node processes.
+    pub fn may_do(&self, act: NodeAct) -> bool {
+        self.state().permit.allow.names_of_nodes(act)
+    }
+
+    /// Returns the tables of earlier runs that statements were permitted to change.
+    pub fn earlier(&self) -> Vec<MarkedTable> {
+        self.state().earlier.iter().cloned().collect()
+    }
+
+    /// Returns the user's tables that remain on the cluster: those that this run created or wrote
+    /// to.
+    pub fn left(&self) -> Vec<Object> {
+        self.state().left.iter().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides about a statement, or explains the refusal.
+    ///
+    /// # Errors
+    /// The statement may not be sent, or the node does not answer.
+    pub fn pass(&self, session: &mut Session, cql: &str) -> Result<GateDecision> {
+        let changes = changes(cql, session.used());
+        for change in changes.map_err(|fault| unreadable(&fault, cql))? {
+            let Some(object) = &change.object else {
+                bail!(
+                    "cassay did not start {}, and never sends this to such a cluster: {cql}",
+                    session.node()
+                );
+            };
+            // The check covers writes row by row, so it does not query the server for the table
+            // each time.
+            let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
+            let there = is_of_there && self.is_there(session, &change, object)?;
+            if change.act == Act::Create && there {
+                if change.if_absent {
+                    return Ok(GateDecision::Skip);
+                }
+                // The answer that the server gives to a user with permission to create it.
+                bail!(ServerError {
+                    node: session.node(),
+                    code: ErrorCode::AlreadyExists,
+                    message: format!("{object} already exists"),
+                    statement: cql.to_owned(),
+                });
+            }
+            // A missing object cannot be removed.
+            let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
+            if !nothing && !self.may(session, &change, object)? {
+                let mark = mark_of(session, object)?;
+                bail!(refusal(session, (change.act, object), mark.as_ref(), cql));
+            }
+        }
+        Ok(GateDecision::Send)
+    }
+
+    /// Records the objects that an accepted statement created and removed.
+    pub fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
+        let mut made = Vec::new();
+        for Change {
+            act, object, sort, ..
+        } in changes(cql, used).unwrap_or_default()
+        {
+            let Some(object) = object else { continue };
+            let mut state = self.state();
+            match act {
+                Act::Create if matches!(sort, Sort::Index(_)) => {}
+                Act::Create => {
+                    if sort == Sort::Table {
+                        made.push(object.clone());
+                        state.left.insert(object.clone());
+                    }
+                    state.made.insert(object);
+                }
+                Act::Drop => {
+                    let stays = |one: &Object| {
+                        one != &object && (object.name.is_some() || one.keyspace != object.keyspace)
+                    };
+                    state.made.retain(stays);
+                    state.left.retain(stays);
+                }
+                _ => {}
+            }
+        }
+        made
+    }
+
+    /// Returns the statement that marks a table as made by this run.
+    pub fn mark(&self, table: &Object) -> String {
+        format!(
+            "ALTER TABLE {}.{} WITH comment = {}",
+            cql::tokens::quoted_name(&table.keyspace),
+            cql::tokens::quoted_name(table.name.as_deref().unwrap_or_default()),
+            cql::tokens::literal(&Mark::for_run(&self.state().permit.own.run).comment())
+        )
+    }
+
+    fn may(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
+        let (named, makes, made) = {
+            let state = self.state();
+            let whole = Object {
+                name: None,
+                ..object.clone()
+            };
+            let made = state.made.contains(object) || state.made.contains(&whole);
+            let named = state.permit.allow.names(change.act, object);
+            (named, state.permit.makes, made)
+        };
+        if named {
+            return Ok(true);
+        }
+        match (change.act, &change.sort) {
+            // Excludes indexes: an index adds work to an existing table.
+            (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
+                Ok(made || makes)
+            }
+            // Other users may have created parts of a keyspace that the run drops.
+            (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
+            _ => Ok(made || self.is_own(session, object)?),
+        }
+    }
+
+    /// Returns true if a table has the mark of one of the user's runs.
+    fn is_own(&self, session: &mut Session, object: &Object) -> Result<bool> {
+        let Some(mark) = mark_of(session, object)? else {
+            return Ok(false);
+        };
+        let mut state = self.state();
+        let is_own = state.permit.own.has(&mark);
+        if is_own {
+            state.left.insert(object.clone());
+        }
+        if state.permit.own.is_earlier(&mark) {
+            let table = object.clone();
+            state.earlier.insert(MarkedTable { table, mark });
+        }
+        Ok(is_own)
+    }
+
+    /// Returns true if the user's runs created a keyspace and all tables that it has now.
+    fn is_all_ours(&self, session: &mut Session, object: &Object, made: bool) -> Result<bool> {
+        let tables = tables(session, &object.keyspace)?;
+        let is_any = made || !tables.is_empty();
+        let state = self.state();
+        let is_ours = |(name, comment): &(String, String)| {
+            let table = Object {
+                name: Some(name.clone()),
+                ..object.clone()
+            };
+            let mark = Mark::read(comment);
+            state.made.contains(&table) || mark.is_some_and(|mark| state.permit.own.has(&mark))
+        };
+        Ok(is_any && tables.iter().all(is_ours))
+    }
+
+    fn is_there(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
+        // Objects of a rehearsal do not exist on the server.
+        if self.state().made.contains(object) && !matches!(change.sort, Sort::Index(_)) {
+            return Ok(true);
+        }
+        let (source, column, name) = match &change.sort {
+            Sort::Keyspace => ("keyspaces", "keyspace_name", Some(&object.keyspace)),
+            Sort::Table => ("tables", "table_name", object.name.as_ref()),
+            Sort::Type => ("types", "type_name", object.name.as_ref()),
+            Sort::View => ("views", "view_name", object.name.as_ref()),
+            Sort::Index(name) if change.act == Act::Create => {
+                ("indexes", "index_name", name.as_ref())
+            }
+            Sort::Index(_) => ("indexes", "index_name", object.name.as_ref()),
+        };
+        let Some(name) = name else { return Ok(false) };
+        let found = look(session, source, &object.keyspace)?;
+        let at = found.column(column)?;
+        let mut rows = found.rows.iter();
+        Ok(rows.any(|row| row.get(at).and_then(Value::as_str) == Some(name)))
+    }
+}
+
+fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
+    anyhow!(
+        "cassay cannot parse a statement as Cassandra would, and does not send it: {}: {cql}",
+        fault.describe(cql)
+    )
+}
+
+/// Returns the mark of an existing table.
+fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
+    let tables = tables(session, &object.keyspace)?;
+    let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
+    Ok(found.and_then(|(_, comment)| Mark::read(&comment)))
+}
+
+/// Returns the tables of a keyspace, with their comments.
+fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>> {
+    let found = look(session, "tables", keyspace)?;
+    let tables = commented(&found)?.into_iter();
+    Ok(tables.map(|(_, name, comment)| (name, comment)).collect())
+}
+
+/// Returns all tables with a mark.
+///
+/// # Errors
+/// The node does not answer.
+pub fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
+    let found = session.query("SELECT * FROM system_schema.tables")?;
+    let marked = commented(&found)?.into_iter().filter_map(|(keyspace, name, comment)| {
+        let name = Some(name);
+        Some(MarkedTable {
+            table: Object { keyspace, name },
+            mark: Mark::read(&comment)?,
+        })
+    });
+    let mut marked: Vec<MarkedTable> = marked.collect();
+    marked.sort();
+    Ok(marked)
+}
+
+/// Returns keyspace, name and comment of each table.
+fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
+    let (keyspace, name) = (found.column("keyspace_name")?, found.column("table_name")?);
+    // A server without table comments has no marks.
+    let comment = found.column("comment").ok();
+    let text = |row: &[Value], at: usize| {
+        let cell = row.get(at).and_then(Value::as_str);
+        cell.unwrap_or_default().to_owned()
+    };
+    let rows = found.rows.iter();
+    Ok(rows
+        .map(|row| {
+            let comment = comment.map(|at| text(row, at));
+            (
+                text(row, keyspace),
+                text(row, name),
+                comment.unwrap_or_default(),
+            )
+        })
+        .collect())
+}
+
+fn look(session: &mut Session, source: &str, keyspace: &str) -> Result<QueryResult> {
+    session.query(&format!(
+        "SELECT * FROM system_schema.{source} WHERE keyspace_name = {}",
+        cql::tokens::literal(keyspace)
+    ))
+}
+
+fn refusal(
+    session: &Session,
+    (act, object): (Act, &Object),
+    mark: Option<&Mark>,
+    cql: &str,
+) -> String {
+    let node = session.node();
+    let why = match (act, mark) {
+        (Act::Create, _) => {
+            let keyspace = if object.name.is_none() {
+                "keyspace "
+            } else {
+                ""
+            };
+            format!("{node}, which cassay did not start, has no {keyspace}{object}")
+        }
+        (_, Some(mark)) => format!(
+            "the comment of {object} on {node} states that cassay created it in the run \
+             \"{mark}\", which is neither in this results folder nor of this study"
+        ),
+        (_, None) => {
+            format!("{object} existed on {node}, which cassay did not start, before this run")
+        }
+    };
+    let done = match act {
+        Act::Create => "cassay creates no objects in it",
+        Act::Write => "cassay writes no data to it",
+        Act::Alter => "cassay alters no objects in it",
+        Act::Truncate => "cassay empties no tables in it",
+        Act::Drop => "cassay drops no objects in it",
+    };
+    format!(
+        "{why}, and {done} unless the command line allows it. The statement would be: {cql}\nhint: \
+         if that is intended, add --allow {}={object}",
+        act.word()
+    )
+}

@@ -1,0 +1,111 @@
+//! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
+//! names. It follows a node to the address of its new pod.
+
+use crate::address_map::NodeAddressMap;
+use crate::permission_gate::StatementGate;
+use crate::service::may;
+use anyhow::Result;
+use kubernetes::{Deletion, Isolation, NodePod, Operator, PodSeen};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use target_spec::{Invocation, NodeAct};
+
+/// Operator that runs all nodes in Kubernetes.
+#[derive(Clone, Debug)]
+pub struct OperatorHandle {
+    /// The operator, as kubectl reaches it.
+    pub operator: Operator,
+    /// Pods of the nodes.
+    pub pods: Vec<Arc<NodePod>>,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
+}
+
+impl OperatorHandle {
+    /// Makes the operator restart all nodes with its own procedure, without waiting for the end.
+    /// Returns a description of the request.
+    ///
+    /// # Errors
+    /// The command line does not name it, or the operator refuses it.
+    pub fn restart(&self) -> Result<String> {
+        may(self.door.as_ref(), NodeAct::Pods, "the cluster")?;
+        let pods: Vec<&NodePod> = self.pods.iter().map(Arc::as_ref).collect();
+        self.operator.restart(&pods)
+    }
+}
+
+/// Handle of the pod of a node or host.
+#[derive(Clone, Debug)]
+pub struct PodHandle {
+    /// The pod, as kubectl reaches it.
+    pub pod: Arc<NodePod>,
+    /// Name of its node.
+    pub name: String,
+    /// First CQL address of its node.
+    pub known: SocketAddr,
+    /// Current addresses of nodes that have moved.
+    pub moves: NodeAddressMap,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
+}
+
+impl PodHandle {
+    /// Reads the pod's status from Kubernetes, and records the node's present address for all
+    /// users.
+    ///
+    /// # Errors
+    /// Kubernetes does not answer.
+    pub fn refresh(&self) -> Result<PodSeen> {
+        let seen = self.pod.status()?;
+        if let Some(ip) = seen.address.filter(|_| seen.is_ready) {
+            self.moves.note(self.known, SocketAddr::new(ip, self.known.port()));
+        }
+        Ok(seen)
+    }
+
+    /// Returns true if a Kubernetes node accepts new pods.
+    ///
+    /// # Errors
+    /// Kubernetes does not answer.
+    pub fn is_schedulable(&self, machine: &str) -> Result<bool> {
+        self.pod.is_schedulable(machine)
+    }
+
+    /// Deletes the pod.
+    ///
+    /// # Errors
+    /// The command line does not name it, no controller would recreate it, or Kubernetes refuses
+    /// it.
+    pub fn delete(&self, how: Deletion) -> Result<()> {
+        self.may(NodeAct::Pods)?;
+        self.pod.delete(how)
+    }
+
+    /// Returns the programs that cordon and uncordon its Kubernetes node.
+    ///
+    /// # Errors
+    /// The command line does not name it, or Kubernetes does not report the Kubernetes node of the
+    /// pod.
+    pub fn cordon(&self) -> Result<[Invocation; 2]> {
+        self.may(NodeAct::Pods)?;
+        let program = |words| Invocation {
+            words,
+            folder: PathBuf::from("/"),
+        };
+        Ok(self.pod.cordon()?.map(program))
+    }
+
+    /// Isolates the pod by a network policy until the returned value is dropped.
+    ///
+    /// # Errors
+    /// The command line does not name it, or Kubernetes refuses it.
+    pub fn isolate(&self) -> Result<Isolation> {
+        self.may(NodeAct::Network)?;
+        self.pod.isolate()
+    }
+
+    fn may(&self, act: NodeAct) -> Result<()> {
+        may(self.door.as_ref(), act, &self.name)
+    }
+}

@@ -1,0 +1,266 @@
+//! Replicas of each token range, and each node's share of the data.
+//!
+//! Pure arithmetic on tokens, racks and a replication strategy, as Cassandra 4.0 to 5.0 does it
+//! (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the ring, the
+//! replicas are:
+//!
+//! - simple: the first distinct nodes, regardless of their data center and rack;
+//! - by data center: in each data center the first nodes of racks not yet used. It takes a node of
+//!   a used rack only while the remaining copies suffice for one in every rack.
+//!
+//! Invariants: shares are exact fractions of 2^64 until the last division. If there are enough
+//! nodes, the shares of a keyspace add up to its number of copies.
+
+use crate::node_info::NodeInfo;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+
+/// Positions on the ring: Murmur3 tokens have 64 bits, and the ring wraps around.
+const RING: u128 = 1 << 64;
+
+/// Replication of a keyspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// Number of copies, regardless of data centers.
+    Simple(usize),
+    /// Number of copies by data center.
+    ByDatacenter(BTreeMap<String, usize>),
+    /// Every node has all data.
+    Everywhere,
+    /// Every node has only its own data; there are no copies.
+    Local,
+}
+
+impl Replication {
+    /// Parses the map of `system_schema.keyspaces`: `class` and its options.
+    ///
+    /// # Errors
+    /// The strategy is not one of Cassandra's own, or a number of copies is not a number.
+    pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
+        let class = options.get("class").context("replication has no class")?;
+        let copies = |(name, text): (&String, &String)| -> Result<usize> {
+            // `3/1` means three copies. One of them is transient, but still holds its range.
+            let whole = text.split('/').next().unwrap_or_default();
+            let number = whole.parse();
+            number.with_context(|| format!("the replication has {text:?} copies for {name:?}"))
+        };
+        match class.rsplit('.').next().unwrap_or_default() {
+            "SimpleStrategy" => {
+                let found = options.get_key_value("replication_factor");
+                Ok(Replication::Simple(copies(found.context(
+                    "SimpleStrategy lacks replication_factor, the number of copies",
+                )?)?))
+            }
+            "NetworkTopologyStrategy" => {
+                let datacenters = options.iter().filter(|(name, _)| *name != "class");
+                let each = datacenters.map(|one| Ok((one.0.clone(), copies(one)?)));
+                Ok(Replication::ByDatacenter(each.collect::<Result<_>>()?))
+            }
+            "EverywhereStrategy" => Ok(Replication::Everywhere),
+            "LocalStrategy" => Ok(Replication::Local),
+            _ => bail!(
+                "the replication strategy {class} is unknown, so the owners of the data \
+                        are unknown"
+            ),
+        }
+    }
+}
+
+/// Token ring of a cluster, with data center and rack of each node.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// Tokens, ascending, each with the index of its node.
+    tokens: Vec<(i64, usize)>,
+    /// Data center and rack of each node, as indices.
+    places: Vec<RackId>,
+    /// Names of the data centers. `datacenter` of a place is an index into them.
+    datacenters: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RackId {
+    datacenter: usize,
+    /// Index over all data centers: racks of the same name in two data centers differ.
+    rack: usize,
+}
+
+/// Number of copies that a data center still needs for a range.
+#[derive(Clone, Copy, Debug)]
+struct Remaining {
+    copies: usize,
+    /// Number of nodes in used racks that may be taken before every rack has one.
+    repeats: usize,
+}
+
+impl Ring {
+    /// Builds the ring of `nodes`, in their order.
+    pub fn new(nodes: &[NodeInfo]) -> Ring {
+        let mut datacenters: Vec<String> = Vec::new();
+        let mut racks: Vec<(usize, &str)> = Vec::new();
+        let mut places = Vec::with_capacity(nodes.len());
+        let mut tokens = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let datacenter = index_of(&mut datacenters, node.datacenter.clone());
+            let rack = index_of(&mut racks, (datacenter, node.rack.as_str()));
+            places.push(RackId { datacenter, rack });
+            tokens.extend(node.tokens.iter().map(|token| (*token, index)));
+        }
+        tokens.sort_unstable();
+        // Nodes of a ring never share a token. If two claim one, the first keeps it.
+        tokens.dedup_by_key(|(token, _)| *token);
+        Ring {
+            tokens,
+            places,
+            datacenters,
+        }
+    }
+
+    /// Returns the number of token ranges.
+    pub fn ranges_count(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Returns the range that ends at the token of this index: `(after, up to and including]`.
+    pub fn range(&self, index: usize) -> (i64, i64) {
+        let before = index.checked_sub(1).unwrap_or(self.tokens.len() - 1);
+        (self.tokens[before].0, self.tokens[index].0)
+    }
+
+    /// Returns the indices of the nodes that hold the range of this index, its owner first.
+    pub fn replicas(&self, index: usize, replication: &Replication) -> Vec<usize> {
+        match replication {
+            Replication::Simple(copies) => self.distinct_from(index, *copies),
+            Replication::Everywhere => self.distinct_from(index, self.places.len()),
+            Replication::Local => vec![self.tokens[index].1],
+            Replication::ByDatacenter(copies) => self.spread_from(index, &self.demand(copies)),
+        }
+    }
+
+    /// Returns the indices of the nodes that hold this token, its owner first. Empty if the ring is
+    /// empty.
+    pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
+        if self.tokens.is_empty() {
+            return Vec::new();
+        }
+        // A range includes its end token. After the last range, the first one begins.
+        let index = self.tokens.partition_point(|(up_to, _)| *up_to < token);
+        self.replicas(index % self.tokens.len(), replication)
+    }
+
+    /// Returns each node's share of the data, where 1.0 is a whole copy. `nodetool status` with a
+    /// keyspace calls this effective ownership.
+    pub fn shares(&self, replication: &Replication) -> Vec<f64> {
+        let mut owned = vec![0u128; self.places.len()];
+        let demand = match replication {
+            Replication::ByDatacenter(copies) => Some(self.demand(copies)),
+            _ => None,
+        };
+        for index in 0..self.tokens.len() {
+            let size = self.size(index);
+            let replicas = match &demand {
+                Some(demand) => self.spread_from(index, demand),
+                None => self.replicas(index, replication),
+            };
+            for node in replicas {
+                owned[node] += size;
+            }
+        }
+        // Exact up to 2^53 parts of the ring, far finer than any displayed value.
+        owned.iter().map(|size| *size as f64 / RING as f64).collect()
+    }
+
+    /// Returns each node's share of the token ranges, without copies. The shares add up to 1.
+    pub fn primary_shares(&self) -> Vec<f64> {
+        self.shares(&Replication::Simple(1))
+    }
+
+    /// Returns the number of positions in a range.
+    fn size(&self, index: usize) -> u128 {
+        let (after, to) = self.range(index);
+        match to.wrapping_sub(after).cast_unsigned() {
+            // There is a single token, whose range is the whole ring.
+            0 => RING,
+            size => u128::from(size),
+        }
+    }
+
+    /// Iterates over the owners of all tokens from this one onwards.
+    fn walk(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let (before, from) = self.tokens.split_at(index);
+        from.iter().chain(before).map(|(_, node)| *node)
+    }
+
+    fn distinct_from(&self, index: usize, count: usize) -> Vec<usize> {
+        let mut replicas = Vec::with_capacity(count.min(self.places.len()));
+        for node in self.walk(index) {
+            if replicas.len() >= count {
+                break;
+            }
+            if !replicas.contains(&node) {
+                replicas.push(node);
+            }
+        }
+        replicas
+    }
+
+    /// Returns the number of copies that each data center needs for every range.
+    fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Remaining> {
+        let of = |(index, name): (usize, &String)| {
+            let here = |node: &usize| self.places[*node].datacenter == index;
+            let mut nodes: Vec<usize> = self.tokens.iter().map(|(_, node)| *node).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes.retain(here);
+            let mut racks: Vec<usize> = nodes.iter().map(|n| self.places[*n].rack).collect();
+            racks.sort_unstable();
+            racks.dedup();
+            let wanted = copies.get(name).copied().unwrap_or(0);
+            Remaining {
+                copies: wanted.min(nodes.len()),
+                repeats: wanted.saturating_sub(racks.len()),
+            }
+        };
+        self.datacenters.iter().enumerate().map(of).collect()
+    }
+
+    fn spread_from(&self, index: usize, demand: &[Remaining]) -> Vec<usize> {
+        let mut left = demand.to_vec();
+        let mut wanted: usize = left.iter().map(|left| left.copies).sum();
+        let mut replicas = Vec::with_capacity(wanted);
+        let mut racks: Vec<usize> = Vec::with_capacity(wanted);
+        for node in self.walk(index) {
+            if wanted == 0 {
+                break;
+            }
+            let place = self.places[node];
+            let left = &mut left[place.datacenter];
+            if left.copies == 0 || replicas.contains(&node) {
+                continue;
+            }
+            if racks.contains(&place.rack) {
+                if left.repeats == 0 {
+                    continue;
+                }
+                left.repeats -= 1;
+            } else {
+                racks.push(place.rack);
+            }
+            left.copies -= 1;
+            wanted -= 1;
+            replicas.push(node);
+        }
+        replicas
+    }
+}
+
+/// Returns the index of an item in a list, and appends a new item.
+fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    let found = list.iter().position(|known| *known == item);
+    found.unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests;

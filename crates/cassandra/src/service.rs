@@ -1,0 +1,108 @@
+//! Service of an attached node: restarts and signals through the agent of the node's machine. It
+//! performs only actions that the command line names.
+
+use crate::permission_gate::StatementGate;
+use anyhow::{Context, Result, bail};
+use host::process::Identity;
+use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
+use std::sync::Arc;
+use std::time::Duration;
+use target_spec::NodeAct;
+
+/// Handle of an attached node's service on its machine.
+#[derive(Clone, Debug)]
+pub struct NodeService {
+    /// Agent of the machine.
+    pub agent: Arc<Agent>,
+    /// Name of the machine.
+    pub host: String,
+    /// How its agent finds, stops and starts the node.
+    pub service: Service,
+    /// Permission check of an attached cluster.
+    pub door: Option<StatementGate>,
+}
+
+impl NodeService {
+    /// Returns the node's current process. `None` if it does not run or cannot be determined.
+    pub fn process(&self) -> Option<Identity> {
+        self.agent.find(&self.service).ok().flatten()
+    }
+
+    /// Returns the injection of this kind of fault on the node.
+    ///
+    /// # Errors
+    /// The command line does not name it, or the node does not run.
+    pub fn breaking(&self, how: ServiceBreak, process: Option<Identity>) -> Result<Injection> {
+        for act in acts(how) {
+            self.may(*act)?;
+        }
+        let serves = self.service.serves;
+        let stopped = || format!("no process serves {serves} on {}", self.host);
+        Ok(Injection::Service(ServiceFault {
+            service: self.service.clone(),
+            process: process.with_context(stopped)?,
+            how,
+        }))
+    }
+
+    /// Starts the node as an operator would, and returns its process if it appears within the
+    /// limit. It first stops a process that runs without serving.
+    ///
+    /// # Errors
+    /// The command line does not name it, or the start fails.
+    pub fn restart(&self, within: Duration) -> Result<Option<Identity>> {
+        self.may(NodeAct::Restart)?;
+        match self.process() {
+            None => self.agent.start_service(&self.service),
+            process => {
+                let stop = self.breaking(ServiceBreak::Stop, process)?;
+                let healed = self.agent.heal(self.agent.inject(stop, within)?)?;
+                Ok(healed.processes.first().copied())
+            }
+        }
+    }
+
+    /// Checks that the command line names this action on the node.
+    ///
+    /// # Errors
+    /// The command line does not name it.
+    pub fn may(&self, act: NodeAct) -> Result<()> {
+        may(self.door.as_ref(), act, &self.service.serves.to_string())
+    }
+}
+
+/// Checks that an action on `what` is permitted: the target is managed and has no permission check,
+/// or the command line names the action.
+///
+/// # Errors
+/// The action is not permitted. The message names the option that would permit it.
+pub fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()> {
+    match door {
+        Some(door) if !door.may_do(act) => bail!("{}", refusal(act, what)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the actions that must be permitted for this kind of break.
+pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
+    match how {
+        ServiceBreak::Pause => &[NodeAct::Signal],
+        ServiceBreak::Stop => &[NodeAct::Restart],
+        ServiceBreak::Kill => &[NodeAct::Signal, NodeAct::Restart],
+    }
+}
+
+/// Returns the reason why an action on `node` is refused, and the option that would permit it.
+fn refusal(act: NodeAct, node: &str) -> String {
+    let what = match act {
+        NodeAct::Restart => "does not stop and start it",
+        NodeAct::Signal => "sends no signals to it",
+        NodeAct::Network => "drops none of its packets and connections",
+        NodeAct::Pods => "does not delete its pod",
+    };
+    format!(
+        "cassay did not start {node}, and {what} unless the command line allows it\nhint: if that \
+         is intended, add --allow {}",
+        act.name()
+    )
+}

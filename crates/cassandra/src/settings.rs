@@ -1,0 +1,48 @@
+//! Settings in effect on a node, from what the node itself reports, and their comparison with the
+//! requested ones.
+//!
+//! A written file is not a proof. Settings come from the server's virtual table and its schema;
+//! flags, properties and machine size from the JVM.
+
+pub mod compare_settings;
+pub mod node_report;
+mod outcome;
+mod schema_options;
+
+pub use node_report::{NodeConfiguration, NodeReport};
+pub use outcome::{Effect, Proof};
+pub use schema_options::SchemaOption;
+
+use crate::node::Node;
+use crate::session::ServerError;
+use anyhow::Result;
+use std::collections::BTreeMap;
+
+impl Node<'_> {
+    /// Returns the effective settings (`system_views.settings`). `None` if the node has no such
+    /// table, or does not show it to this user.
+    ///
+    /// # Errors
+    /// The node does not answer.
+    pub fn settings(&self) -> Result<Option<BTreeMap<String, String>>> {
+        let mut session = self.session()?;
+        match session.pairs("SELECT name, value FROM system_views.settings") {
+            Ok(settings) => Ok(Some(settings)),
+            Err(error) if error.downcast_ref::<ServerError>().is_some() => Ok(None),
+            Err(error) => Err(error.context(format!("read the settings of {}", self.name()))),
+        }
+    }
+
+    /// Returns the part of its configuration that an attached node shows: its settings, and facts
+    /// of its JVM, which are absent without MBeans.
+    pub fn shown_configuration(&self, settings: BTreeMap<String, String>) -> NodeConfiguration {
+        let java = self.mbeans.as_ref().ok().and_then(|agent| node_report::java_of(agent).ok());
+        NodeConfiguration {
+            node: self.name().to_owned(),
+            version: self.info.version.clone(),
+            settings,
+            jvm: java.unwrap_or_default(),
+            ..NodeConfiguration::default()
+        }
+    }
+}

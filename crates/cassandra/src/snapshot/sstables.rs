@@ -1,0 +1,407 @@
+//! SSTables of a table, read from a folder and compared.
+//!
+//! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
+//! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these is the
+//! same after every restore, and differs between nodes. If files are not accessible (attached
+//! clusters), this module compares the server's own counts instead.
+
+use anyhow::{Context, Result};
+use data_encoding::HEXLOWER;
+use host::{Agent, Entry, FileId};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::Path;
+
+/// Component with the rows.
+pub const DATA: &str = "Data.db";
+
+/// Component with the decimal CRC-32 of [`DATA`].
+pub const DIGEST: &str = "Digest.crc32";
+
+/// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
+/// of any laboratory.
+const HEX_DIGITS_SHOWN: usize = 16;
+
+/// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
+/// equal exactly if the layouts are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Layout by table name.
+    pub tables: BTreeMap<String, TableLayout>,
+}
+
+/// SSTables of one table on one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableLayout {
+    /// Number of SSTables.
+    pub sstables: u64,
+    /// Total bytes of their files.
+    pub bytes: u64,
+    /// SSTables per level, if the compaction strategy has levels and the server reports them.
+    pub levels: Option<Vec<u64>>,
+    /// Identities of the SSTables, ascending. `None` if files are not accessible.
+    pub identities: Option<Vec<SstableIdentity>>,
+}
+
+/// Identity of an SSTable, regardless of the names of its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SstableIdentity {
+    /// CRC-32 of `Data.db`, as the server recorded it.
+    pub digest: u32,
+    /// Size of `Data.db` in bytes.
+    pub data_bytes: u64,
+}
+
+impl Fingerprint {
+    /// Describes the difference to the expected layout. `None` if there is none.
+    ///
+    /// Levels are compared only if both sides have them: after a change of the compaction strategy,
+    /// the files are still the same.
+    pub fn difference(&self, wanted: &Fingerprint) -> Option<String> {
+        let mut differences = Vec::new();
+        for (name, wanted) in &wanted.tables {
+            let found = self.tables.get(name).cloned().unwrap_or_default();
+            if let Some(difference) = found.difference(wanted) {
+                differences.push(format!("table {name} {difference}"));
+            }
+        }
+        (!differences.is_empty()).then(|| differences.join("; "))
+    }
+
+    /// Returns the number of SSTables of all tables.
+    pub fn sstables(&self) -> u64 {
+        self.tables.values().map(|table| table.sstables).sum()
+    }
+
+    /// Returns the total bytes of all files of all tables.
+    pub fn bytes(&self) -> u64 {
+        self.tables.values().map(|table| table.bytes).sum()
+    }
+}
+
+impl TableLayout {
+    /// Describes the difference to the wanted layout. `None` if there is none.
+    pub fn difference(&self, wanted: &TableLayout) -> Option<String> {
+        if self.sstables != wanted.sstables {
+            return Some(format!(
+                "has {} SSTables instead of {}",
+                self.sstables, wanted.sstables
+            ));
+        }
+        match (&self.identities, &wanted.identities) {
+            (Some(found), Some(wanted)) if found != wanted => {
+                let foreign = found.iter().filter(|one| !wanted.contains(one)).count();
+                let missing = wanted.iter().filter(|one| !found.contains(one)).count();
+                return Some(format!(
+                    "lacks {missing} of the {} SSTables of the snapshot, and has {foreign} other \
+                     SSTables (by CRC-32 and size of Data.db)",
+                    wanted.len()
+                ));
+            }
+            (Some(_), Some(_)) => {}
+            _ if self.bytes != wanted.bytes => {
+                return Some(format!(
+                    "has {} bytes instead of {}",
+                    self.bytes, wanted.bytes
+                ));
+            }
+            _ => {}
+        }
+        match (&self.levels, &wanted.levels) {
+            (Some(found), Some(wanted)) if found != wanted => Some(format!(
+                "has its SSTables in levels {found:?} instead of {wanted:?}"
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut hash = Sha256::new();
+        for (name, table) in &self.tables {
+            hash.update(format!("{name} {}\n", table.sstables));
+            match &table.identities {
+                Some(identities) => {
+                    for one in identities {
+                        hash.update(format!("{} {}\n", one.digest, one.data_bytes));
+                    }
+                }
+                None => hash.update(format!("{} bytes\n", table.bytes)),
+            }
+            if let Some(levels) = &table.levels {
+                hash.update(format!("levels {levels:?}\n"));
+            }
+        }
+        let digits = HEXLOWER.encode(&hash.finalize());
+        f.write_str(&digits[..HEX_DIGITS_SHOWN])
+    }
+}
+
+/// SSTable as files of one folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sstable {
+    /// Prefix of its file names: `nb-10-big-`.
+    pub prefix: String,
+    /// Identity, which a rename does not change.
+    pub identity: SstableIdentity,
+    /// Files by name.
+    pub files: Vec<File>,
+}
+
+/// File below a table's folder.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct File {
+    /// File name, or `.index/name` for a file in an index folder.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// CRC-32 of its bytes at the creation of the snapshot. Absent for live files, and in older
+    /// snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crc32: Option<u32>,
+}
+
+/// Contents of a table's folder, or of the folder of its snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct TableFiles {
+    /// Complete SSTables, by name.
+    pub sstables: Vec<Sstable>,
+    /// SSTables of indexes in folders of their own (`.index/`).
+    pub indexes: Vec<File>,
+    /// Number of incomplete SSTables, which the server is currently writing or deleting.
+    pub incomplete: u64,
+    /// File identities, by name.
+    pub ids: HashMap<String, FileId>,
+}
+
+impl TableFiles {
+    /// Returns the layout of these files, with the SSTables by level.
+    pub fn layout(&self, levels: Option<Vec<u64>>) -> TableLayout {
+        let mut identities: Vec<_> = self.sstables.iter().map(|one| one.identity).collect();
+        identities.sort_unstable();
+        let files = self.sstables.iter().flat_map(|one| &one.files);
+        TableLayout {
+            // Incomplete SSTables count, because they make the state of a table undefined.
+            sstables: self.sstables.len() as u64 + self.incomplete,
+            bytes: files.map(|file| file.bytes).sum(),
+            levels,
+            identities: Some(identities),
+        }
+    }
+
+    /// Returns all files, including those of indexes.
+    pub fn all(&self) -> impl Iterator<Item = &File> {
+        let of_sstables = self.sstables.iter().flat_map(|one| &one.files);
+        of_sstables.chain(&self.indexes)
+    }
+}
+
+/// Reads the SSTables of a folder. Empty without such a folder.
+///
+/// # Errors
+/// The folder or a digest cannot be read.
+pub fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
+    let mut found = TableFiles::default();
+    let mut groups: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for (name, entry) in entries(host, folder)? {
+        found.ids.insert(name.clone(), entry.id);
+        match name.rsplit_once('-') {
+            _ if name.contains('/') => found.indexes.push(file(entry)),
+            Some((prefix, _)) => groups.entry(format!("{prefix}-")).or_default().push(entry),
+            None => {}
+        }
+    }
+    for (prefix, files) in groups {
+        match sstable(folder, prefix, files)? {
+            Some(sstable) => found.sstables.push(sstable),
+            None => found.incomplete += 1,
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the SSTable files in a folder and its index folders, by name; digests with their text.
+/// Names have the form `nb-10-big-Data.db`. The server's manifest.json, schema.cql and logs do not.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn entries(host: &Agent, folder: &Path) -> Result<BTreeMap<String, Entry>> {
+    let mut found = BTreeMap::new();
+    let in_folder = |folder: &Path| -> Result<Vec<Entry>> {
+        let entries = host.list(folder, Some(DIGEST))?;
+        Ok(entries.unwrap_or_default())
+    };
+    let mut add = |entry: Entry| {
+        if !entry.is_folder && entry.name.contains('-') {
+            found.insert(entry.name.clone(), entry);
+        }
+    };
+    for entry in in_folder(folder)? {
+        if entry.is_folder && entry.name.starts_with('.') {
+            for mut file in in_folder(&folder.join(&entry.name))? {
+                file.name = format!("{}/{}", entry.name, file.name);
+                add(file);
+            }
+        } else {
+            add(entry);
+        }
+    }
+    Ok(found)
+}
+
+fn file(entry: Entry) -> File {
+    File {
+        name: entry.name,
+        bytes: entry.bytes,
+        crc32: None,
+    }
+}
+
+/// Builds an SSTable. `None` if it has no data or no digest.
+fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Sstable>> {
+    let named = |end: &str| files.iter().find(|file| file.name[prefix.len()..] == *end);
+    let Some(data_bytes) = named(DATA).map(|file| file.bytes) else {
+        return Ok(None);
+    };
+    let digest = named(DIGEST).map(|file| read_digest(folder, file));
+    let Some(digest) = digest.transpose()?.flatten() else {
+        return Ok(None);
+    };
+    Ok(Some(Sstable {
+        prefix,
+        identity: SstableIdentity { digest, data_bytes },
+        files: files.into_iter().map(file).collect(),
+    }))
+}
+
+/// Parses the content of a `Digest.crc32`. `None` if it is still empty.
+///
+/// # Errors
+/// The file has other content.
+pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
+    let text = file.text.as_deref().map(str::trim).unwrap_or("?");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let digest = text.parse();
+    let path = folder.join(&file.name);
+    let digest = digest.with_context(|| format!("{} holds no CRC-32", path.display()))?;
+    Ok(Some(digest))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Writes an SSTable with this data.
+    pub(in crate::snapshot) fn write(folder: &Path, prefix: &str, data: &[u8]) {
+        std::fs::create_dir_all(folder).unwrap();
+        let digest = crc32fast::hash(data).to_string();
+        for (name, bytes) in [(DATA, data), (DIGEST, digest.as_bytes()), ("TOC.txt", b"x")] {
+            std::fs::write(folder.join(format!("{prefix}{name}")), bytes).unwrap();
+        }
+    }
+
+    fn fingerprint(host: &Agent, folder: &Path, levels: Option<Vec<u64>>) -> Fingerprint {
+        let layout = scan(host, folder).unwrap().layout(levels);
+        Fingerprint {
+            tables: BTreeMap::from([("t".to_string(), layout)]),
+        }
+    }
+
+    #[test]
+    fn renamed_sstables_keep_their_fingerprint() {
+        let root = tempfile::tempdir().unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
+        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        write(&a, "nb-1-big-", b"one");
+        write(&a, "nb-10-big-", b"two");
+        write(&b, "da-3gr5_0abc-bti-", b"two");
+        write(&b, "nb-7-big-", b"one");
+        // Files that belong to no SSTable do not count.
+        std::fs::write(b.join("manifest.json"), "{}").unwrap();
+        std::fs::create_dir_all(b.join("snapshots/x-y")).unwrap();
+        let (a, b) = (fingerprint(&host, &a, None), fingerprint(&host, &b, None));
+        assert_eq!(a.difference(&b), None);
+        assert_eq!(a.to_string(), b.to_string());
+        assert_eq!((a.sstables(), a.to_string().len()), (2, HEX_DIGITS_SHOWN));
+    }
+
+    #[test]
+    fn a_difference_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
+        let folder = |name: &str, data: &[&[u8]]| {
+            let folder = root.path().join(name);
+            for (index, data) in data.iter().enumerate() {
+                write(&folder, &format!("nb-{index}-big-"), data);
+            }
+            folder
+        };
+        let wanted = folder("wanted", &[b"one", b"two"]);
+        let is = |found: &Path, part: &str| {
+            let found = fingerprint(&host, found, None);
+            let wanted = fingerprint(&host, &wanted, None);
+            let text = found.difference(&wanted).expect("a difference");
+            assert!(text.contains(part), "{text}");
+            assert_ne!(found.to_string(), wanted.to_string());
+        };
+        // Importing twice gives the same rows, but more SSTables.
+        is(
+            &folder("twice", &[b"one", b"two", b"one", b"two"]),
+            "4 SSTables instead of 2",
+        );
+        is(
+            &folder("other", &[b"one", b"six"]),
+            "lacks 1 of the 2 SSTables of the snapshot, and has 1 others",
+        );
+        is(
+            &folder("same", &[b"one", b"one"]),
+            "lacks 1 of the 2 SSTables of the snapshot, and has 0 others",
+        );
+        is(&root.path().join("absent"), "0 SSTables instead of 2");
+        let half = folder("half", &[b"one", b"two"]);
+        std::fs::remove_file(half.join("nb-1-big-Digest.crc32")).unwrap();
+        is(&half, "lacks 1 of the 2 SSTables");
+        let levels = |levels: &[u64]| fingerprint(&host, &wanted, Some(levels.to_vec()));
+        let text = levels(&[2, 0]).difference(&levels(&[0, 2])).unwrap();
+        assert!(text.contains("levels [2, 0] instead of [0, 2]"), "{text}");
+        let without = fingerprint(&host, &wanted, None);
+        assert_eq!(levels(&[2]).difference(&without), None);
+    }
+
+    #[test]
+    fn counts_stand_in_for_files_that_are_out_of_sight() {
+        let seen = |sstables, bytes| Fingerprint {
+            tables: BTreeMap::from([(
+                "t".to_string(),
+                TableLayout {
+                    sstables,
+                    bytes,
+                    levels: None,
+                    identities: None,
+                },
+            )]),
+        };
+        assert_eq!(seen(2, 9).difference(&seen(2, 9)), None);
+        let text = seen(2, 8).difference(&seen(2, 9)).unwrap();
+        assert!(text.contains("8 bytes instead of 9"), "{text}");
+        assert_ne!(seen(2, 8).to_string(), seen(2, 9).to_string());
+    }
+
+    #[test]
+    fn files_of_an_index_are_kept_but_do_not_count() {
+        let root = tempfile::tempdir().unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
+        write(root.path(), "nb-1-big-", b"one");
+        let alone = fingerprint(&host, root.path(), None);
+        write(&root.path().join(".by_city"), "nb-1-big-", b"index");
+        let found = scan(&host, root.path()).unwrap();
+        let names: Vec<&str> = found.indexes.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names[0], ".by_city/nb-1-big-Data.db");
+        assert_eq!(names.len(), 3);
+        assert_eq!(fingerprint(&host, root.path(), None), alone);
+    }
+}

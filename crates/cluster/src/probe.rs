@@ -1,0 +1,200 @@
+//! Assigns probes to the parts of a cluster: metrics of machine, hosts, processes and database
+//! while work is running. Probes of machine, hosts and processes, and the sampling threads, are in
+//! [`host::probe`] and run in the host's agent. The probes of a node are in [`cassandra::probe`].
+
+use crate::cluster::Cluster;
+use crate::local::{LocalNode, Nodes};
+use anyhow::Result;
+use cassandra::NodeInfo;
+use cassandra::probe::{BY_AGENT, GcLog, NO_METRICS, ONLY_BY_MBEANS, ProbeSpec};
+use host::probe::{Probes, Sampler};
+use host::{Hosts, Watch};
+use std::collections::BTreeMap;
+use target_spec::Capability;
+
+impl Cluster {
+    /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
+    ///
+    /// # Errors
+    /// A probe cannot start at all; the message names it and gives the reason. Missing values of a
+    /// probe are no error, see [`Cluster::unseen`].
+    pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
+        let mut samplers = os(self, spec)?;
+        for (index, node) in self.nodes().iter().enumerate() {
+            let log = gc_log(self, index, &node.name);
+            samplers.push(self.node(node).sampler(spec, log, keyspace, tables));
+        }
+        Probes::start(samplers)
+    }
+
+    /// Returns the series that the probes of `spec` cannot read, each with the reason and the way
+    /// to enable it.
+    pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
+        let mut unseen = unseen_by_os(spec, self);
+        unseen.extend(unseen_by_nodes(self, spec));
+        unseen
+    }
+}
+
+/// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
+/// host. This process samples itself. It also samples this machine if no agent does. Simulated
+/// hosts are part of this machine, and for attached nodes nothing else is visible.
+fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
+    let mut samplers = Vec::new();
+    let mut ours = Watch::default();
+    let nodes = cluster.local();
+    for (agent, host) in nodes.iter().flat_map(|nodes| nodes.agents()) {
+        let mut watch = Watch::default();
+        match (spec.hosts, host) {
+            (Some(period), Some(host)) if host.is_machine() => {
+                watch.other_machine(period, host.name())
+            }
+            (Some(period), Some(host)) => watch.stand_in(period, host)?,
+            (Some(period), None) => watch.machine(period, &[]),
+            (None, _) => {}
+        }
+        if let Some(period) = spec.processes {
+            let there = nodes.iter().flat_map(|nodes| nodes.processes_of(agent));
+            there.for_each(|(name, pid)| watch.process(period, name, pid));
+        }
+        samplers.push(watch.by(agent)?);
+    }
+    let hosts = nodes.and_then(Nodes::hosts);
+    if let Some(period) = spec.hosts.filter(|_| nodes.is_none() || hosts.is_some()) {
+        ours.machine(period, hosts.map_or(&[], Hosts::all));
+    }
+    if let Some(period) = spec.processes {
+        ours.process(period, "client", std::process::id());
+    }
+    samplers.push(ours.ours("probe-os")?);
+    samplers.extend(elsewhere(cluster, spec)?);
+    Ok(samplers)
+}
+
+/// Builds the samplers of attached nodes' machines, where they are reachable.
+fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
+    let mut samplers = Vec::new();
+    let Some(hosts) = cluster.attached_hosts() else {
+        return Ok(samplers);
+    };
+    for host in &hosts.all {
+        let mut watch = Watch::default();
+        if let Some(period) = spec.hosts {
+            watch.other_machine(period, &host.name);
+        }
+        if let Some(period) = spec.processes {
+            for index in hosts.nodes_of(host) {
+                let node = &cluster.nodes()[index];
+                // Processes that are not found are reported as not visible.
+                if let Ok(process) = hosts.process(index, node.address) {
+                    watch.process(period, &node.name, process.pid);
+                }
+            }
+        }
+        samplers.push(watch.by(&host.agent)?);
+    }
+    Ok(samplers)
+}
+
+/// Returns the series that the probes of machines and processes cannot read.
+fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
+    let mut unseen = Vec::new();
+    let hosts = cluster.attached_hosts();
+    let nodes = cluster.nodes().iter().enumerate();
+    let elsewhere: Vec<&str> = nodes
+        .filter(|(index, node)| {
+            let is_reached = hosts.is_some_and(|hosts| hosts.for_node(*index).is_some());
+            node.pid.is_none() && !is_reached
+        })
+        .map(|(_, node)| node.name.as_str())
+        .collect();
+    if spec.hosts.is_some() && !elsewhere.is_empty() {
+        unseen.push(format!(
+            "hosts: cassay does not monitor the machines of {} (`attach: {{hosts: …}}` does; \
+             cassay can import files from their own tools)",
+            elsewhere.join(", ")
+        ));
+    }
+    if spec.processes.is_some() && !elsewhere.is_empty() {
+        unseen.push(format!(
+            "processes: cassay did not start {}, so it observes only itself",
+            elsewhere.join(", ")
+        ));
+    }
+    if let (Some(hosts), Some(_)) = (hosts, spec.processes) {
+        let found = hosts.processes(cluster.nodes()).into_iter().zip(cluster.nodes());
+        unseen.extend(found.filter_map(|(found, node)| {
+            Some(format!(
+                "processes: process of {}: {}",
+                node.name,
+                found?.err()?
+            ))
+        }));
+    }
+    if spec.hosts.is_some() {
+        unseen.extend(host::probe::unseen().map(|what| format!("hosts: {what}")));
+    }
+    unseen
+}
+
+/// Returns the probe of a node's collector log, if it is accessible.
+fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
+    if let Some(local) = cluster.local() {
+        let LocalNode { host, layout, .. } = local.node(index);
+        return Some(GcLog::new(host, &layout.logs(), name));
+    }
+    let hosts = cluster.attached_hosts()?;
+    let (folder, _) = hosts.logs(index)?.ok()?;
+    Some(GcLog::new(&hosts.for_node(index)?.agent, folder, name).elsewhere())
+}
+
+/// Returns the series that the probes of the nodes cannot read: the nodes, the reason and the way
+/// to enable them. Also names the nodes whose metrics come from tables.
+fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
+    let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
+    for node in cluster.nodes() {
+        if let Err(reason) = cluster.agent(&node.name) {
+            without.entry(reason).or_default().push(node);
+        }
+    }
+    let mut unseen = Vec::new();
+    for (reason, nodes) in &without {
+        let names = |nodes: &[&NodeInfo]| {
+            let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+            names.join(", ")
+        };
+        if spec.jvm.is_some() {
+            unseen.push(format!(
+                "jvm: heap, collections, threads and CPU of {}: {reason}; {BY_AGENT}",
+                names(nodes)
+            ));
+        }
+        if spec.cassandra.is_none() {
+            continue;
+        }
+        let by_tables = |node: &&NodeInfo| cluster.node(node).metrics().is_ok();
+        let (tabled, hidden): (Vec<_>, Vec<_>) = nodes.iter().copied().partition(by_tables);
+        if !tabled.is_empty() {
+            unseen.push(format!(
+                "cassandra: cassay reads the metrics of {} over CQL, from system_metrics and \
+                 system_views; {NO_METRICS}: {reason}; {BY_AGENT}",
+                names(&tabled)
+            ));
+        }
+        if !hidden.is_empty() {
+            unseen.push(format!(
+                "cassandra: {ONLY_BY_MBEANS} of {}: {reason}; {BY_AGENT}",
+                names(&hidden)
+            ));
+        }
+    }
+    if spec.gc_log.is_some() && cluster.local().is_none() {
+        let without = Capability::GcLog;
+        let why = cluster
+            .capabilities()
+            .iter()
+            .find(|one| one.capability == without && !one.present);
+        unseen.extend(why.map(|one| format!("gc_log: pauses and safepoints: {}", one.detail)));
+    }
+    unseen
+}
