@@ -395,7 +395,7 @@ mod tests {
                 "is overloaded",
                 "HTTP 400: is overloaded",
             ),
-            ("200 OK", "[]", "gave 0 answers to 1"),
+            ("200 OK", "[]", "returned 0 answers to 1"),
             ("200 OK", "{}", "other data"),
             ("200 OK", "[{\"status\"", "query the MBean agent at"),
         ] {

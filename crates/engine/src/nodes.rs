@@ -4,10 +4,12 @@
 //! value that it cannot read as unseen, with the reason: a number without its configuration is
 //! still a number.
 
+mod limit_facts;
 mod machines;
 mod process_placement;
 mod table_options;
 
+pub use self::limit_facts::limit_facts;
 use self::table_options::SchemaAsked;
 use store::record::SettingVerdict;
 

@@ -323,7 +323,7 @@ impl TrialRun<'_> {
             sockets: part.sockets,
             client_shares: running.shares_cores(&self.settings.client),
         });
-        state.node_facts = limits::node_facts(running, &record);
+        state.node_facts = nodes::limit_facts(running, &record);
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
         state.told = running.cluster.query_reports();

@@ -120,9 +120,7 @@ pub fn combine(
         prices: &prices,
         capacities: &capacities,
     };
-    let (mut answer, sweeps) = known.answer();
-    let limits = limits::limits(study, &once, &sweeps, &searches, &compared);
-    answer.extend(limits::of_answer(&limits).map(|limit| limit.says.clone()));
+    let (answer, sweeps) = known.answer();
     let requirements = requirements::requirements(&known.required(&sweeps));
     let mut found = FindingsRecord {
         format: FORMAT,
@@ -132,7 +130,6 @@ pub fn combine(
         reason_records,
         answer,
         causes: causes::causes(&trials),
-        limits,
         faults: faults_of(&trials),
         published: published::published(study, &trials, &points, &searches),
         trials,
@@ -152,10 +149,9 @@ pub fn combine(
         requirements,
         ..FindingsRecord::default()
     };
+    limits::explain(study, &once, &mut found);
     begin_with_lead(&mut found);
-    // Nothing above was concluded from these points.
-    let invalid = points::invalid_points(&study.names(), &once, &found.points, merge);
-    found.points.extend(invalid);
+    points::add_invalid(&study.names(), &once, &mut found.points, merge);
     found
 }
 

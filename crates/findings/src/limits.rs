@@ -3,35 +3,35 @@
 //! Several blocks of one point count together: a value is their median, and a resource is full if
 //! it was in more than half of them.
 
-use super::comparisons::{Comparisons, is_search};
+use super::comparisons::is_search;
 use super::points::{load_of, places_of};
 use analysis::VariantName;
 use analysis::limits::{Before, Candidate, LimitKind, LimitReading, NodeUse, Observation};
 use analysis::limits::{candidates, nearest};
 use analysis::procedure::Point;
 use store::record::{
-    ComparisonRecord, Finding, LimitCandidateRecord, LimitEvent, LimitRecord, LimitSpan,
-    NodeCpuRecord, SearchRecord, SweepRecord, TrialFinding, TrialLimitsRecord,
+    ComparisonRecord, Finding, FindingsRecord, LimitCandidateRecord, LimitEvent, LimitRecord,
+    LimitSpan, NodeCpuRecord, SearchRecord, SweepRecord, TrialFinding, TrialLimitsRecord,
 };
 use study::settings::Study;
 
+/// Adds the explanations to the findings, and the first one to the answer.
+pub fn explain(study: &Study, trials: &[TrialFinding], found: &mut FindingsRecord) {
+    found.limits = limits(study, trials, found);
+    found.answer.extend(of_answer(&found.limits).map(|limit| limit.says.clone()));
+}
+
 /// Returns an explanation for each event, those of the run's answer first. Trials without readings
 /// of their resources have none.
-pub fn limits(
-    study: &Study,
-    trials: &[TrialFinding],
-    sweeps: &[SweepRecord],
-    searches: &[SearchRecord],
-    compared: &Comparisons,
-) -> Vec<LimitRecord> {
+fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<LimitRecord> {
     let mut found: Vec<LimitRecord> = Vec::new();
-    found.extend(differences(trials, &compared.records));
+    found.extend(differences(trials, &of.comparisons));
     for variant in &study.variants {
         let name = &variant.name;
         if is_search(variant) {
-            found.extend(peak(trials, name, searches));
+            found.extend(peak(trials, name, &of.searches));
         } else {
-            found.extend(knee(trials, name, sweeps));
+            found.extend(knee(trials, name, &of.sweeps));
         }
     }
     found.extend(trials.iter().flat_map(faults));
@@ -45,7 +45,7 @@ pub fn limits(
 /// Returns the explanation that belongs to the answer; all of them are on the page. The highest load
 /// that a study offered is no limit, unless a resource was full or a closed loop offered what the
 /// target could take.
-pub fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
+fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
     let is_limit = |record: &&LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
         LimitEvent::HighestLoad => {

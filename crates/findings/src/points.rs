@@ -97,14 +97,14 @@ pub fn points(
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
-/// Returns the points without a usable trial, made of all their trials, with the verdict `invalid`.
-/// They are shown and exported, but nothing is concluded from them.
-pub fn invalid_points(
+/// Adds the points without a usable trial, made of all their trials, with the verdict `invalid`.
+/// They are shown and exported, but cassay concludes nothing from them.
+pub fn add_invalid(
     variants: &[&VariantName],
     trials: &[TrialFinding],
-    used: &[PointRecord],
+    points: &mut Vec<PointRecord>,
     merge: &Merge<'_>,
-) -> Vec<PointRecord> {
+) {
     let mut invalid = Vec::new();
     for variant in variants {
         for place in places_of(trials, variant) {
@@ -113,7 +113,7 @@ pub fn invalid_points(
                 .iter()
                 .filter(|t| t.variant == **variant && t.point == place && t.all.ops > 0)
                 .collect();
-            if !here.is_empty() && !used.iter().any(is_here) {
+            if !here.is_empty() && !points.iter().any(is_here) {
                 let all = here.len();
                 invalid.push(PointRecord {
                     verdict: Verdict::Invalid,
@@ -122,7 +122,7 @@ pub fn invalid_points(
             }
         }
     }
-    invalid
+    points.extend(invalid);
 }
 
 fn point(

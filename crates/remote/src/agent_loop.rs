@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(link.call(&Double(21), LIMIT).unwrap(), 42);
         assert!(cpu_there_ns() > 0, "an answer says what it cost");
         let said = format!("{:#}", link.call(&Double(1000), LIMIT).unwrap_err());
-        assert_eq!(said, "ask host1 to double: 1000 is too large");
+        assert_eq!(said, "tell host1 to double: 1000 is too large");
         let said = format!("{:#}", link.call(&Unheard, LIMIT).unwrap_err());
         assert!(said.contains("has no call \"never-heard-of\""), "{said}");
         assert_eq!(link.notes::<u64>(), [21]);

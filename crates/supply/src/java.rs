@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(named(&[17, 21]).unwrap().version, "21.0.1");
         let error = named(&[17, 11]).unwrap_err().to_string();
         assert!(
-            error.contains("is Java 21.0.1, and Cassandra 5.0.8 starts on 17 or 11"),
+            error.contains("is Java 21.0.1, but Cassandra 5.0.8 starts on 17 or 11"),
             "{error}"
         );
         let none = find(&wanted(&[17], Some(Path::new("/not/there")))).unwrap_err();
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(java.version, "17.0.2");
         let told = java.passed_over.unwrap();
         assert!(
-            told.contains("a-21 is Java 21.0.1; Java 17.0.2 of "),
+            told.contains("a-21 is Java 21.0.1: cassay uses Java 17.0.2 of "),
             "{told}"
         );
         let gone = folder.path().join("gone");

@@ -299,7 +299,7 @@ mod tests {
         assert!(!supply.classpath.contains("NOTES"));
         let error = of("4.1").unwrap_err().to_string();
         assert!(
-            error.contains("planned as 4.1.10, which belongs to another line"),
+            error.contains("the plan expects 4.1.10, which belongs to another line"),
             "{error}"
         );
     }

@@ -116,7 +116,7 @@ fn a_confinement_that_a_host_cannot_apply_starts_nothing() {
     let no_node = Memory::Bound(set("900"));
     for (name, cpus, memory, word) in [
         ("node1", "4000", &all, "4000"),
-        ("../x", "0", &all, "not a name"),
+        ("../x", "0", &all, "not a valid control group name"),
         ("node1", &own_cpus().to_string(), &no_node, "900"),
     ] {
         let to = Confinement {

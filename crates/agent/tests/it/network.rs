@@ -269,7 +269,7 @@ fn an_impossible_injection_is_refused_with_its_reason() {
         ),
         (switch, Injection::Packets(vec![share(1.5)]), "not 1.5"),
         (switch, Injection::Packets(vec![ports]), "1001 ports"),
-        (switch, of(&[Link::Host(0)]), "host 0 is named"),
+        (switch, of(&[Link::Host(0)]), "names host 0"),
         (switch, of(&[Link::Host(254)]), "hosts 1 to 253"),
         (switch, of(&[]), "addresses at both ends"),
         (host, of(&[ONE]), "not the agent of a switch"),

@@ -108,7 +108,7 @@ fn an_agent_looks_for_us_and_says_what_it_costs() {
     nobody.process(PERIOD, "nobody", u32::MAX);
     let said = format!("{:#}", nobody.by(&agent).err().unwrap());
     assert!(
-        said.starts_with("ask machine to watch: watch nobody: "),
+        said.starts_with("tell machine to watch: watch nobody: "),
         "{said}"
     );
     let mut hasty = Watch::default();

@@ -18,8 +18,8 @@ pub enum Before<'a> {
     Nothing,
     /// A lower load. A resource that is full at both loads may be the limit of the higher one.
     LowerLoad(&'a Observation),
-    /// The other side of a comparison, or the time before a change. A resource that is as full there
-    /// explains no difference.
+    /// The other side of a comparison, or the time before a change. A resource that is as full
+    /// there explains no difference.
     OtherSide(&'a Observation),
 }
 
@@ -54,7 +54,7 @@ pub struct Candidate {
 
 /// Returns at most three full rows, the most likely first.
 ///
-/// What is outside of the cluster comes first, because the number is then not the cluster's.
+/// The client and other programs come first, because the number is then not the cluster's.
 /// Resources come before waits, and waits before queues. Within a role the higher confidence comes
 /// first, then the fuller row, then the order of the rows.
 pub fn candidates(at: &Observation, before: Before<'_>) -> Vec<Candidate> {

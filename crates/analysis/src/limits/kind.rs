@@ -88,141 +88,248 @@ pub struct LimitRow {
     pub series: &'static [&'static str],
 }
 
+/// The rows, with the values from which they count as full.
+const ROWS: [(LimitKind, LimitRow); 27] = [
+    (LimitKind::Client, row(0.9, "ratio", Confidence::High, &[])),
+    (
+        LimitKind::OtherPrograms,
+        row(0.1, "ratio", Confidence::High, &["cpu.others"]),
+    ),
+    (
+        LimitKind::Cpu,
+        row(
+            0.9,
+            "ratio",
+            Confidence::High,
+            &["mpstat.%idle", "mpstat.%iowait", "psi.cpu.some"],
+        ),
+    ),
+    (
+        LimitKind::CpuQuota,
+        row(0.05, "ratio", Confidence::High, &["cgroup.throttled"]),
+    ),
+    (
+        LimitKind::Thread,
+        row(0.9, "ratio", Confidence::Medium, &["threads.%CPU"]),
+    ),
+    (
+        LimitKind::GarbageCollection,
+        row(0.05, "ratio", Confidence::High, &["gc.pause.*", "jvm.gc.*"]),
+    ),
+    (
+        LimitKind::Pause,
+        row(0.5, "ratio", Confidence::High, &["gc.pause.*"]),
+    ),
+    (
+        LimitKind::Safepoints,
+        row(
+            0.1,
+            "ratio",
+            Confidence::Medium,
+            &["safepoint.reach", "safepoint.stopped"],
+        ),
+    ),
+    (
+        LimitKind::Stage,
+        row(
+            0.5,
+            "ratio",
+            Confidence::Low,
+            &[
+                "thread_pools.ReadStage.pending",
+                "thread_pools.MutationStage.pending",
+            ],
+        ),
+    ),
+    (
+        LimitKind::TransportQueue,
+        row(
+            0.5,
+            "ratio",
+            Confidence::Low,
+            &["thread_pools.Native-Transport-Requests.pending"],
+        ),
+    ),
+    (
+        LimitKind::MemtableSpace,
+        row(1.0, "/s", Confidence::High, &["memtable_pool.blocked/s"]),
+    ),
+    (
+        LimitKind::FlushWriters,
+        row(
+            0.5,
+            "ratio",
+            Confidence::Medium,
+            &[
+                "thread_pools.MemtableFlushWriter.pending",
+                "memtable_pool.pending_flushes",
+            ],
+        ),
+    ),
+    (
+        LimitKind::CommitLogSegments,
+        row(
+            1.0,
+            "/s",
+            Confidence::High,
+            &["commit_log.waiting_on_segment/s"],
+        ),
+    ),
+    (
+        LimitKind::CommitLogSync,
+        row(
+            0.5,
+            "ratio",
+            Confidence::High,
+            &[
+                "commit_log.waiting_on_commit.p99",
+                "commit_log.waiting_on_commit/s",
+                "client_request.Write.p99",
+            ],
+        ),
+    ),
+    (
+        LimitKind::CompactionThroughput,
+        row(
+            0.9,
+            "ratio",
+            Confidence::Medium,
+            &[
+                "compactions.bytes/s",
+                "compactions.pending",
+                "compactions.running_done",
+            ],
+        ),
+    ),
+    (
+        LimitKind::Compactors,
+        row(
+            0.9,
+            "ratio",
+            Confidence::Medium,
+            &["compactions.running", "compactions.pending"],
+        ),
+    ),
+    (
+        LimitKind::DiskQueue,
+        row(4.0, "count", Confidence::Medium, &["iostat.aqu-sz"]),
+    ),
+    (
+        LimitKind::DiskRate,
+        row(
+            0.9,
+            "ratio",
+            Confidence::High,
+            &[
+                "iostat.aqu-sz",
+                "iostat.r/s",
+                "iostat.w/s",
+                "iostat.rkB/s",
+                "iostat.wkB/s",
+            ],
+        ),
+    ),
+    (
+        LimitKind::Network,
+        row(
+            0.9,
+            "ratio",
+            Confidence::Medium,
+            &["sar.rxkB/s", "sar.txkB/s"],
+        ),
+    ),
+    (
+        LimitKind::PacketLoss,
+        row(
+            0.001,
+            "ratio",
+            Confidence::Medium,
+            &["netstat.retransmitted", "netstat.segments_sent"],
+        ),
+    ),
+    (
+        LimitKind::BetweenNodes,
+        row(
+            0.5,
+            "ratio",
+            Confidence::Medium,
+            &["client_request.Read.*", "client_request.Write.*", "table.*"],
+        ),
+    ),
+    (
+        LimitKind::ClientLink,
+        row(
+            0.5,
+            "ratio",
+            Confidence::Low,
+            &["client_request.Read.*", "client_request.Write.*"],
+        ),
+    ),
+    (
+        LimitKind::ReadRepair,
+        row(
+            0.001,
+            "ratio",
+            Confidence::High,
+            &["read_repair.blocking/s"],
+        ),
+    ),
+    (
+        LimitKind::SstablesPerRead,
+        row(4.0, "count", Confidence::Medium, &["sstables_per_read.p99"]),
+    ),
+    (
+        LimitKind::Tombstones,
+        row(
+            1000.0,
+            "count",
+            Confidence::High,
+            &["tombstones_per_read.p99"],
+        ),
+    ),
+    (
+        LimitKind::Caches,
+        row(
+            0.5,
+            "ratio",
+            Confidence::Low,
+            &["cache.keys.hit_ratio", "cache.chunks.hit_ratio"],
+        ),
+    ),
+    (
+        LimitKind::Shedding,
+        row(
+            1.0,
+            "/s",
+            Confidence::Low,
+            &[
+                "dropped.*",
+                "clients.timed_out_in_queue/s",
+                "clients.discarded/s",
+            ],
+        ),
+    ),
+];
+
+const fn row(
+    limit: f64,
+    unit: &'static str,
+    confidence: Confidence,
+    series: &'static [&'static str],
+) -> LimitRow {
+    LimitRow {
+        limit,
+        unit,
+        confidence,
+        series,
+    }
+}
+
 impl LimitKind {
     /// Returns the facts about the row.
     pub fn row(self) -> LimitRow {
-        use Confidence::{High, Low, Medium};
-        let row = |limit, unit, confidence, series| LimitRow {
-            limit,
-            unit,
-            confidence,
-            series,
-        };
-        match self {
-            LimitKind::Client => row(0.9, "ratio", High, &[]),
-            LimitKind::OtherPrograms => row(0.1, "ratio", High, &["cpu.others"]),
-            LimitKind::Cpu => row(
-                0.9,
-                "ratio",
-                High,
-                &["mpstat.%idle", "mpstat.%iowait", "psi.cpu.some"],
-            ),
-            LimitKind::CpuQuota => row(0.05, "ratio", High, &["cgroup.throttled"]),
-            LimitKind::Thread => row(0.9, "ratio", Medium, &["threads.%CPU"]),
-            LimitKind::GarbageCollection => row(0.05, "ratio", High, &["gc.pause.*", "jvm.gc.*"]),
-            LimitKind::Pause => row(0.5, "ratio", High, &["gc.pause.*"]),
-            LimitKind::Safepoints => row(
-                0.1,
-                "ratio",
-                Medium,
-                &["safepoint.reach", "safepoint.stopped"],
-            ),
-            LimitKind::Stage => row(
-                0.5,
-                "ratio",
-                Low,
-                &[
-                    "thread_pools.ReadStage.pending",
-                    "thread_pools.MutationStage.pending",
-                ],
-            ),
-            LimitKind::TransportQueue => row(
-                0.5,
-                "ratio",
-                Low,
-                &["thread_pools.Native-Transport-Requests.pending"],
-            ),
-            LimitKind::MemtableSpace => row(1.0, "/s", High, &["memtable_pool.blocked/s"]),
-            LimitKind::FlushWriters => row(
-                0.5,
-                "ratio",
-                Medium,
-                &[
-                    "thread_pools.MemtableFlushWriter.pending",
-                    "memtable_pool.pending_flushes",
-                ],
-            ),
-            LimitKind::CommitLogSegments => {
-                row(1.0, "/s", High, &["commit_log.waiting_on_segment/s"])
-            }
-            LimitKind::CommitLogSync => row(
-                0.5,
-                "ratio",
-                High,
-                &[
-                    "commit_log.waiting_on_commit.p99",
-                    "commit_log.waiting_on_commit/s",
-                    "client_request.Write.p99",
-                ],
-            ),
-            LimitKind::CompactionThroughput => row(
-                0.9,
-                "ratio",
-                Medium,
-                &[
-                    "compactions.bytes/s",
-                    "compactions.pending",
-                    "compactions.running_done",
-                ],
-            ),
-            LimitKind::Compactors => row(
-                0.9,
-                "ratio",
-                Medium,
-                &["compactions.running", "compactions.pending"],
-            ),
-            LimitKind::DiskQueue => row(4.0, "count", Medium, &["iostat.aqu-sz"]),
-            LimitKind::DiskRate => row(
-                0.9,
-                "ratio",
-                High,
-                &[
-                    "iostat.aqu-sz",
-                    "iostat.r/s",
-                    "iostat.w/s",
-                    "iostat.rkB/s",
-                    "iostat.wkB/s",
-                ],
-            ),
-            LimitKind::Network => row(0.9, "ratio", Medium, &["sar.rxkB/s", "sar.txkB/s"]),
-            LimitKind::PacketLoss => row(
-                0.001,
-                "ratio",
-                Medium,
-                &["netstat.retransmitted", "netstat.segments_sent"],
-            ),
-            LimitKind::BetweenNodes => row(
-                0.5,
-                "ratio",
-                Medium,
-                &["client_request.Read.*", "client_request.Write.*", "table.*"],
-            ),
-            LimitKind::ClientLink => row(
-                0.5,
-                "ratio",
-                Low,
-                &["client_request.Read.*", "client_request.Write.*"],
-            ),
-            LimitKind::ReadRepair => row(0.001, "ratio", High, &["read_repair.blocking/s"]),
-            LimitKind::SstablesPerRead => row(4.0, "count", Medium, &["sstables_per_read.p99"]),
-            LimitKind::Tombstones => row(1000.0, "count", High, &["tombstones_per_read.p99"]),
-            LimitKind::Caches => row(
-                0.5,
-                "ratio",
-                Low,
-                &["cache.keys.hit_ratio", "cache.chunks.hit_ratio"],
-            ),
-            LimitKind::Shedding => row(
-                1.0,
-                "/s",
-                Low,
-                &[
-                    "dropped.*",
-                    "clients.timed_out_in_queue/s",
-                    "clients.discarded/s",
-                ],
-            ),
-        }
+        let of = ROWS.iter().find(|(kind, _)| *kind == self);
+        of.expect("a row for each kind, as a test checks").1
     }
 
     /// Returns true if the value does not depend on the load by itself. A limit of the load must

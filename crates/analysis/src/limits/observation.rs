@@ -7,8 +7,8 @@ use super::series_view::{View, WindowSeries};
 const MACHINE: &str = "machine";
 /// Share of time in which a task waited for a CPU, from which a busy CPU has a queue.
 const CPU_PRESSURE_MIN: f64 = 0.20;
-/// Shortest time between client and coordinator, or between nodes, that can be a limit, ms: below it
-/// is the work of the processes and the kernel.
+/// Shortest time between client and coordinator, or between nodes, that can be a limit, ms. Below
+/// it is the work of the processes and the kernel.
 const LINK_MS_MIN: f64 = 1.0;
 /// Share of the window that collections or safepoints must take to be judged by their parts.
 const STOPPED_MIN: f64 = 0.01;
@@ -63,7 +63,7 @@ pub struct TrialFacts {
 /// Value of a row at the place where it is nearest its limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitReading {
-    /// Row.
+    /// Row of the decision table.
     pub kind: LimitKind,
     /// Node, host, device or thread. Empty for the client.
     pub place: String,
@@ -263,8 +263,8 @@ impl<'a> Table<'a> {
             let idle: Vec<f64> = cpus.filter_map(|cpu| at(&format!("/cpu{cpu}"))).collect();
             (!idle.is_empty()).then(|| idle.iter().sum::<f64>() / idle.len() as f64)?
         };
-        let pressure = view.mean("psi.cpu.some", &node.host);
-        let pressure = pressure.or_else(|| view.mean("psi.cpu.some", MACHINE));
+        let of_host = view.mean("psi.cpu.some", &node.host);
+        let pressure = of_host.or_else(|| view.mean("psi.cpu.some", MACHINE));
         let has_queue = pressure.is_none_or(|percent| percent / 100.0 >= CPU_PRESSURE_MIN);
         Some((1.0 - idle / 100.0, has_queue))
     }
@@ -307,15 +307,14 @@ impl<'a> Table<'a> {
 
     /// Returns the share of the window in which collections stopped a node.
     fn stopped_share(&self, node: &str) -> Option<f64> {
-        let counted = self
-            .view
-            .like(["jvm.gc.", ".paused_ms/s"], node)
-            .into_iter()
-            .map(WindowSeries::mean);
-        let counted = counted.reduce(|sum, ms| sum + ms).map(|ms_per_s| ms_per_s / 1e3);
-        let log = self.view.like(["gc.pause", ""], node).into_iter().map(WindowSeries::sum);
-        let log = log.reduce(|sum, ms| sum + ms).map(|ms| ms / 1e3 / self.facts.window_s);
-        counted.into_iter().chain(log).reduce(f64::max)
+        let collectors = self.view.like(["jvm.gc.", ".paused_ms/s"], node);
+        let pauses = self.view.like(["gc.pause", ""], node);
+        let add = |sum: f64, ms: f64| sum + ms;
+        let ms_per_s = collectors.into_iter().map(WindowSeries::mean).reduce(add);
+        let logged_ms = pauses.into_iter().map(WindowSeries::sum).reduce(add);
+        let counted = ms_per_s.map(|ms_per_s| ms_per_s / 1e3);
+        let logged = logged_ms.map(|ms| ms / 1e3 / self.facts.window_s);
+        counted.into_iter().chain(logged).reduce(f64::max)
     }
 
     fn longest_pause_ms(&self, node: &str) -> Option<f64> {
@@ -430,7 +429,7 @@ impl<'a> Table<'a> {
     }
 
     fn packet_loss(&self) -> Vec<LimitReading> {
-        let lost = self.view.named("netstat.retransmitted").into_iter();
+        let lost = self.view.all_of("netstat.retransmitted").into_iter();
         lost.filter_map(|lost| {
             let sent = self.view.mean("netstat.segments_sent", lost.place)?;
             (sent > 0.0).then(|| reading(LimitKind::PacketLoss, lost.place, lost.mean() / sent))

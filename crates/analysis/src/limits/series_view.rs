@@ -82,7 +82,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns all series of a name.
-    pub fn named(&self, name: &str) -> Vec<&'a WindowSeries<'a>> {
+    pub fn all_of(&self, name: &str) -> Vec<&'a WindowSeries<'a>> {
         self.0.iter().filter(|one| one.name == name).collect()
     }
 

@@ -130,7 +130,13 @@ fn each_planted_limit_is_named_first() {
     );
     let found = first(&[cpu_full, waits, pauses], &plain);
     assert_eq!(found, LimitKind::GarbageCollection);
+}
 
+#[test]
+fn waits_do_not_hide_the_resource_that_causes_them() {
+    let plain = facts();
+    let cpu_full: (&str, &str, &[f64]) = ("mpstat.%idle", "machine", &[2.0; 10]);
+    let waits: (&str, &str, &[f64]) = ("psi.cpu.some", "machine", &[70.0; 10]);
     // A slow disk lets writes wait for segments and memtables.
     let mut disk = plain.clone();
     disk.nodes[0].disk = [None, Some(100.0), None, None];
@@ -208,7 +214,7 @@ fn other_programs_on_a_full_machine_come_first() {
 }
 
 #[test]
-fn a_resource_that_is_as_full_on_the_other_side_explains_no_difference() {
+fn a_resource_as_full_on_the_other_side_explains_nothing() {
     let waits: (&str, &str, &[f64]) = ("psi.cpu.some", "machine", &[70.0; 10]);
     let full: (&str, &str, &[f64]) = ("mpstat.%idle", "machine", &[2.0; 10]);
     let seen = observe(&with(&[waits, full]), &facts());

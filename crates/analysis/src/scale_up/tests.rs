@@ -231,7 +231,7 @@ fn one_block_has_ratios_without_intervals() {
     for part in [
         "no ratio has an interval",
         "AICc is undefined",
-        "was not measured",
+        "did not measure",
     ] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }

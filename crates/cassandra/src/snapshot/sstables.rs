@@ -355,11 +355,11 @@ pub(super) mod tests {
         );
         is(
             &folder("other", &[b"one", b"six"]),
-            "lacks 1 of the 2 SSTables of the snapshot, and has 1 others",
+            "lacks 1 of the 2 SSTables of the snapshot, and has 1 other",
         );
         is(
             &folder("same", &[b"one", b"one"]),
-            "lacks 1 of the 2 SSTables of the snapshot, and has 0 others",
+            "lacks 1 of the 2 SSTables of the snapshot, and has 0 other",
         );
         is(&root.path().join("absent"), "0 SSTables instead of 2");
         let half = folder("half", &[b"one", b"two"]);

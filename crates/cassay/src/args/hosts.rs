@@ -106,7 +106,7 @@ pub struct RbacArgs {
     /// Secret that the role may read: the superuser secret of a cluster. Repeatable.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub secret: Vec<String>,
-    /// User to whom the role is bound, by the name in the cluster.
+    /// Name of the cluster's user that gets the role.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
     /// Service account to create, and to which the role is bound.

@@ -145,7 +145,7 @@ mod tests {
         fits_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
         let error = fits_memory(3, 512 * MIB, 1024 * MIB).unwrap_err().to_string();
         assert!(
-            error.contains("for 3 nodes with a heap of 512 MiB about"),
+            error.contains("3 nodes with a heap of 512 MiB need about"),
             "{error}"
         );
         assert!(error.contains("1024 MiB are available"), "{error}");

@@ -124,6 +124,6 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         assert!(made_absolute(&root.path().join("a b")).unwrap().is_dir());
         let error = made_absolute(&root.path().join("a:b")).unwrap_err().to_string();
-        assert!(error.contains("does not take ':' in a path"), "{error}");
+        assert!(error.contains("does not accept ':' in a path"), "{error}");
     }
 }

@@ -326,7 +326,7 @@ fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
         ),
         (
             b"\x0B\x00a\x15\x01",
-            "it is not a Snappy block of its stated length",
+            "the body is not a Snappy block of its stated length",
         ),
     ] {
         let bytes = body.len();

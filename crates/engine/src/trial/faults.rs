@@ -179,8 +179,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "cassay did not inject it: the fault was due at {} s of the window, and the rest \
-                 was too short for its {} s (earlier faults took longer, or the load ended)",
+                "cassay did not inject it. It was due at {} s of the window, and its {} s did not \
+                 fit the rest (earlier faults took longer, or the load ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),

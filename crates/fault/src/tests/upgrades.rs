@@ -118,12 +118,12 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let order = [
         at("node1 is 5.0.9, node2 is 4.1.10, node3 is 5.0.9"),
         at("nodes go back to their earlier release"),
-        at("node3 was stopped 0.0 s after the start"),
+        at("cassay stopped node3 0.0 s after the start"),
         at("node3 was repaired (it was done): node1 and node2 compared 3 tables for it"),
         at("node1 was repaired (it was done)"),
     ];
     assert!(order.is_sorted(), "{order:?}: {steps:#?}");
-    let kept = "node3 was stopped";
+    let kept = "cassay stopped node3";
     let (kept, back) = (at("cassay saved its files from 4.1.10"), at(kept));
     assert!(kept < back, "{steps:#?}");
     at("it runs 4.1.10 again, with its files from that release: 3 files of nb");

@@ -338,7 +338,7 @@ fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
         assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
         assert_eq!(steps[2].what, FaultStep::Failed);
         assert!(
-            steps[2].words.contains("node1 was not restarted"),
+            steps[2].words.contains("node1 did not restart"),
             "{steps:#?}"
         );
     }

@@ -354,7 +354,7 @@ const MISTAKES: &[(&str, &str)] = &[
         "at most 1 minus the share of --readrate, 0.9",
     ),
     ("run KeyValue -p 0", "--partitions is `0`"),
-    ("run KeyValue -p 1 --pg normal", "whole number of 2 to"),
+    ("run KeyValue -p 1 --pg normal", "whole number from 2 to"),
     (
         "run KeyValue --pg zipf",
         "it must be random, normal or sequence",
@@ -377,15 +377,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run KeyValue -w.x=1", "KeyValue has no parameter `x=1`"),
     (
         "run KeyValue --field.keyvalue.key=random(1,2)",
-        "only the number of letters of keyvalue.value is",
+        "only the number of letters of keyvalue.value",
     ),
     (
         "run KeyValue --field.keyvalue.value=book(1,2)",
-        "only the number of letters of keyvalue.value is",
+        "only the number of letters of keyvalue.value",
     ),
     (
         "run KeyValue --field.keyvalue.value=random(5,5)",
-        "only the number of letters of keyvalue.value is",
+        "only the number of letters of keyvalue.value",
     ),
 ];
 
@@ -412,7 +412,7 @@ fn an_option_without_effect_is_named_in_a_note() {
             "options without effect in cassay: -c, --csv",
         ),
         ("KeyValue --co", "options without effect in cassay: --co"),
-        ("KeyValue", "the tool begins with a tenth of it"),
+        ("KeyValue", "The tool begins with a tenth of it"),
         (
             "KeyValue",
             "The tool counts from the time at which its generator creates an operation",

@@ -475,7 +475,7 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_or_one() {
     assert_eq!((put.page_size, put.idempotent), (None, false));
     let told = import.notes.join("\n");
     for expected in [
-        "file.yaml:17: up to 3 pages of 5000 rows are read",
+        "file.yaml:17: cassay reads up to 3 pages of 5000 rows",
         "file.yaml:21: without `idempotent: true` the client retries this operation only after \
          errors",
     ] {
@@ -726,11 +726,11 @@ fn collections_and_other_types_bind_only_to_matching_columns() {
         (
             "m",
             "MapSized(2, ToString(), ToString())",
-            "binding x gives a Map",
+            "binding x returns a Map",
         ),
-        ("s", "ListStepped(ToString())", "binding x gives a List"),
-        ("l", "ListStepped(Identity())", "binding x gives a List"),
-        ("b", "Identity()", "binding x gives a long"),
+        ("s", "ListStepped(ToString())", "binding x returns a List"),
+        ("l", "ListStepped(Identity())", "binding x returns a List"),
+        ("b", "Identity()", "binding x returns a long"),
     ] {
         let why = with(column, function).unwrap_err();
         assert!(why.contains(expected), "{function}: {why}");

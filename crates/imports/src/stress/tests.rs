@@ -211,7 +211,7 @@ fn only_the_shares_that_are_written_count() {
 type Mistake = (&'static str, usize, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
-    ("", 1, "no command", "begin with"),
+    ("", 1, "the command is missing", "begin with"),
     ("wirte n=5", 1, "command `wirte` does not exist", "`write`"),
     ("-rate threads=5", 1, "write the command first", ""),
     ("legacy", 1, "before 2.1", "write n=1m"),

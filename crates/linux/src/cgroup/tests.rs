@@ -203,7 +203,7 @@ fn a_quota_that_the_kernel_refuses_is_refused_before() {
     let group = Group::existing(vec![place]);
     for cores in [0.0, 0.001, -1.0, f64::NAN, f64::INFINITY] {
         let error = format!("{:#}", group.limit_quota(Some(cores)).unwrap_err());
-        assert!(error.contains("0.01 and more"), "{cores}: {error}");
+        assert!(error.contains("at least 0.01"), "{cores}: {error}");
     }
     let error = format!("{:#}", group.limit_memory(Some(1)).unwrap_err());
     assert!(error.contains("no control group for memory"), "{error}");

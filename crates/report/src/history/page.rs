@@ -76,8 +76,8 @@ pub fn section(history: &History) -> Option<Section> {
         title: "How has the study changed over its runs?".into(),
         lead: format!(
             "A value for each run of this study at the same scale and kind of target. The page \
-             reports a change only after {RUNS_MIN} runs, at p < 0.001, of at least 3 % of \
-             throughput or 10 % of latency, and if {CONFIRMED_BY} runs show the change. Without a \
+             reports a change only after {RUNS_MIN} runs, at p < 0.001, if {CONFIRMED_BY} runs \
+             show it. It is at least 3 % of throughput or 10 % of latency. Without a \
              change, fewer than 2 of 100 series of 30 runs show one. The page only gives notice: \
              one study with both sides gives the answer."
         ),

@@ -42,7 +42,7 @@ pub(super) fn stated(
     if from.line().has_cluster_metadata {
         let message = format!(
             "`faults.back: snapshot` is not possible for nodes of Cassandra {from}: their files \
-             contain the cluster metadata log, and a node cannot go back to a state before entries \
+             contain the cluster metadata log. A node cannot go back to a state before entries \
              that other nodes have read"
         );
         let hint = "remove `back`: the nodes then remain upgraded";
@@ -50,7 +50,7 @@ pub(super) fn stated(
     } else if to.line().has_cluster_metadata && named >= local.nodes {
         let message = format!(
             "`faults.back: snapshot` is not possible for all nodes: an upgrade of all of them to \
-             {} initializes the cluster metadata log, and no node can go back to a state before it",
+             {} initializes the cluster metadata log. No node can go back to a state before it",
             to.line().name
         );
         let hint = "name the nodes that go back: `nodes: [1]`";

@@ -98,7 +98,7 @@ fn a_file_that_is_no_bundle_is_refused() {
         (tar_of(&[(FILE, LIST, "no json")]), "read its list"),
         (
             tar_of(&[(FILE, LIST, "{\"format\": 2}")]),
-            "its format is 2, this program reads 1",
+            "its format is 2, but this program reads 1",
         ),
         (tar_of(&[(FILE, LIST, "{\"format\": 1}")]), "read its list"),
         (
@@ -181,7 +181,7 @@ fn a_list_that_differs_from_the_lock_is_refused_before_any_read() {
         "{text}"
     );
     let text = with(&|files| drop(files.pop()));
-    assert!(text.contains("b.jar is not in it"), "{text}");
+    assert!(text.contains("the bundle lacks b.jar"), "{text}");
     let text = with(&|files| files.push(pinned("c.jar", "")));
     assert!(
         text.contains("the bundle contains \"c.jar\", which supply.lock does not list"),

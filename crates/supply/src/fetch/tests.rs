@@ -157,7 +157,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
     let ended = fetch(&served.repository(), files, gone, before, &mut |_| ());
     let text = ended.unwrap_err().to_string();
     assert!(
-        text.contains("/nonexistent/jars/a.jar.part cannot be written"),
+        text.contains("cassay cannot write /nonexistent/jars/a.jar.part"),
         "{text}"
     );
 }

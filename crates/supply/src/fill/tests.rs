@@ -70,7 +70,7 @@ fn mavens_files_are_copied_others_fetched_and_nothing_is_left() {
         "{lines:?}"
     );
     assert!(
-        lines[1].starts_with("fetching 1 jar of Cassandra"),
+        lines[1].starts_with("downloading 1 jar of Cassandra"),
         "{lines:?}"
     );
     assert_eq!(folders(cache.path()), [recipe.folder_in(cache.path())]);
@@ -133,7 +133,7 @@ fn a_file_within_a_jar_is_extracted_and_compared_like_others() {
     file.member = Some("META-INF/none".to_string());
     let error = unpack(&[file], folder.path()).unwrap_err();
     assert!(
-        format!("{error:#}").contains("take META-INF/none out of"),
+        format!("{error:#}").contains("extract META-INF/none from"),
         "{error:#}"
     );
 }

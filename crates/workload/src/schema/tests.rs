@@ -76,7 +76,7 @@ fn faults_say_what_and_where() {
         ),
         ("CREATE TABLE t (k int, k int)", "occurs twice", "k int)"),
         ("CREATE TABLE t (k int)", "has no PRIMARY KEY", ""),
-        ("CREATE TABLE t (k 'x", "does not end", "'x"),
+        ("CREATE TABLE t (k 'x", "unterminated", "'x"),
         ("CREATE TABLE t (k list int)", "expected `<`", "int)"),
         ("CREATE TABLE (k int)", "expected a name", "(k"),
         (
@@ -84,7 +84,7 @@ fn faults_say_what_and_where() {
             "not a vector dimension",
             ">, k",
         ),
-        ("CREATE TABLE t (/* k int)", "does not end", "/*"),
+        ("CREATE TABLE t (/* k int)", "unterminated", "/*"),
     ] {
         let fault = parse(cql, &[]).expect_err(cql);
         assert!(fault.message.contains(message), "{cql}: {}", fault.message);

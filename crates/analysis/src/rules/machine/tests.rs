@@ -251,14 +251,14 @@ fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
         (
             vec![970_000.0, 132_000.0, 400_000.0],
             Pass,
-            "differ 7.3 times",
+            "differ by a factor of 7.3",
         ),
         (vec![5_000.0, 4_500.0, 4_400.0], Pass, "the lowest of 3"),
         (vec![4_400.0, 3_900.0], Warn, "the lowest of 2"),
         (vec![2_500.0, 2_100.0], Fail, "the lowest of 2"),
         (vec![9_000.0, 2_100.0], Warn, "is unreliable"),
-        (vec![2_100.0, 1_000.0], Fail, "differ 2.1 times"),
-        (vec![0.0], Unknown, "not measured"),
+        (vec![2_100.0, 1_000.0], Fail, "differ by a factor of 2.1"),
+        (vec![0.0], Unknown, "did not measure"),
         (vec![9_000.0], Pass, "measured once"),
     ] {
         let evidence = Evidence {

@@ -62,7 +62,7 @@ fn client_cases() -> Vec<NumberCase> {
         case("V3", OfCeiling, ["51 %", "limit 50 %"], |e| {
             e.ceilings_ops_per_s = vec![3900.0];
         }),
-        case("V3", CeilingSpread, ["4.3 times", "at most 1.5"], |e| {
+        case("V3", CeilingSpread, ["a factor of 4.3", "limit 1.5"], |e| {
             e.ceilings_ops_per_s = vec![9000.0, 2100.0];
         }),
         case("V3", LessThanFastest, ["50 %", "limit 20 %"], |e| {

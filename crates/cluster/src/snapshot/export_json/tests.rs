@@ -158,7 +158,7 @@ fn an_export_whose_parts_disagree_is_refused() {
         ("/nodes", json!([]), "a part of an unknown node"),
         ("/nodes/0/tokens", json!([]), "the part has no tokens"),
         ("/nodes/0/tokens", json!([3]), "two nodes have the token"),
-        ("/nodes/0/fingerprint", json!("00"), "\"00\" "),
+        ("/nodes/0/fingerprint", json!("00"), "records \"00\""),
         ("/nodes/0/manifest/format", json!(9), "format 9"),
         (
             "/nodes/0/manifest/name",
@@ -240,7 +240,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
     let said = with(hidden);
     assert!(
         said.contains(
-            "cassay cannot read it: line 1, column 29: this comment ends at a carriage return"
+            "line 1, column 29: this comment ends at a carriage return"
         ),
         "{said}"
     );

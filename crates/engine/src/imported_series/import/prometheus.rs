@@ -436,7 +436,7 @@ latency_seconds_sum 1.5 2000
             ("a 1 2 3\n", "\"3\" is superfluous"),
             ("a 1 -5\n", "-5 is not a time since 1970"),
             ("a 1 soon\n", "\"soon\" is not a time"),
-            ("1a 1\n", "\"1a\" is not a name"),
+            ("1a 1\n", "\"1a\" is not a valid metric name"),
             ("# TYPE a\n", "needs a name and a kind"),
             ("# TYPE a number\n", "\"number\" is not a kind"),
             ("<html>\n", "has a name and no value"),

@@ -83,7 +83,10 @@ mod tests {
         assert!(!advised(stopped, &[]).0);
         let (lower, text) = advised(stopped, &["node1: its data volume is full"]);
         assert!(
-            !lower && text.starts_with("node1: its data volume is full; so of 9"),
+            !lower
+                && text.starts_with(
+                    "node1: its data volume is full; so cassay could not load all of 9"
+                ),
             "{text}"
         );
     }

@@ -30,7 +30,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "Host key for [db3]:2222 has changed and you have requested strict checking.",
             "Host key verification failed.",
         ],
-        "again, `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` once",
+        "the machine, run `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` once",
     ),
     (
         &["me@db3: Permission denied (publickey,password)."],
@@ -138,7 +138,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         Stage::Program,
         1,
         &["sudo: a password is required"],
-        "cassay enters none (sudo: a password is required)\nhint: do without `sudo`",
+        "cassay enters none (sudo: a password is required)\nhint: remove `sudo`",
     ),
     (
         Stage::Program,

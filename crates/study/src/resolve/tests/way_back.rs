@@ -140,7 +140,7 @@ fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let kv = "{use: kv, consistency: QUORUM}";
     let fault = "rolling-upgrade, to: 6.0-beta1, nodes: [1], back: snapshot";
     let said = refused(read_with(3, 3, kv, ("6.0-alpha2", fault)));
-    let why = "a node cannot go back to a state before entries that other nodes have read";
+    let why = "A node cannot go back to a state before entries that other nodes have read";
     assert!(said.contains(why), "{said}");
 }
 

@@ -108,7 +108,7 @@ fn rows_changed_by_others_or_by_time_are_not_checked() {
         ),
     ] {
         let found = reason(from, to);
-        assert!(found.contains("read cannot be checked"), "{to}: {found}");
+        assert!(found.contains("cassay cannot check read"), "{to}: {found}");
         assert!(found.contains(expected), "{to}: {found}");
     }
     for harmless in [
