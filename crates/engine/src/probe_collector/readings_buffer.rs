@@ -1,5 +1,6 @@
 //! Keeps the readings for rules and costs in constant memory: a day has a million of them.
 
+use crate::phase_times::TimeSpan;
 use cluster::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
@@ -60,8 +61,8 @@ impl KeptReadings {
     }
 
     /// Returns the readings within a window of the monotonic clock.
-    pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Vec<InWindow<'_>> {
-        let window = self.since_s(from_ns)..=self.since_s(to_ns);
+    pub fn within(&self, window: TimeSpan) -> Vec<InWindow<'_>> {
+        let window = self.since_s(window.from_ns)..=self.since_s(window.to_ns);
         // Stretches are added up across nodes, so all have the same width.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();
