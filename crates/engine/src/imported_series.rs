@@ -6,6 +6,7 @@
 
 pub mod import;
 
+use crate::phase_times::TimeSpan;
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
 use import::{Series, line_up, read_esxtop, read_prometheus};
@@ -173,10 +174,11 @@ fn lay(
         name,
         series,
     } = laid;
-    let spans: Vec<(u64, u64)> = trials.iter().map(|(_, trial)| span(trial)).collect();
-    let from_ns = spans.iter().map(|span| span.0).min();
-    let to_ns = spans.iter().map(|span| span.1).max();
-    let whole = from_ns.zip(to_ns).context("the run has no finished trial")?;
+    let spans: Vec<TimeSpan> = trials.iter().map(|(_, trial)| span(trial)).collect();
+    let from_ns = spans.iter().map(|span| span.from_ns).min();
+    let to_ns = spans.iter().map(|span| span.to_ns).max();
+    let (from_ns, to_ns) = from_ns.zip(to_ns).context("the run has no finished trial")?;
+    let whole = TimeSpan { from_ns, to_ns };
     // The whole run is compared first, for the message if no point fits.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
@@ -191,11 +193,14 @@ fn lay(
     ))
 }
 
-/// Returns the start and end of a trial, ns since 1970.
-fn span(trial: &TrialFinding) -> (u64, u64) {
+/// Returns the time of a trial, ns since 1970.
+fn span(trial: &TrialFinding) -> TimeSpan {
     let seconds = trial.phases.last().map_or(trial.seconds, |phase| phase.to_s);
-    let begin = trial.started_unix_ns;
-    (begin, begin + (seconds * SECOND_NS as f64) as u64)
+    let from_ns = trial.started_unix_ns;
+    TimeSpan {
+        from_ns,
+        to_ns: from_ns + (seconds * SECOND_NS as f64) as u64,
+    }
 }
 
 /// Returns the text in a form that can be part of a file name.

@@ -13,6 +13,15 @@ pub struct Timeline {
     next: usize,
 }
 
+/// A span of time, on the clock that its user names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// Start, ns.
+    pub from_ns: u64,
+    /// End, ns.
+    pub to_ns: u64,
+}
+
 impl Timeline {
     /// Returns a timeline without phases; `start_ns` is the trial's start line.
     pub fn new(start_ns: u64) -> Timeline {
@@ -64,10 +73,13 @@ impl Timeline {
         }
     }
 
-    /// Returns the start and end of the last phase with that name.
-    pub fn last(&self, name: &str) -> Option<(u64, u64)> {
+    /// Returns the time of the last phase with that name.
+    pub fn last(&self, name: &str) -> Option<TimeSpan> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
-        found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))
+        found.map(|(_, from, to)| TimeSpan {
+            from_ns: *from,
+            to_ns: to.unwrap_or_else(clock::now_ns),
+        })
     }
 
     /// Returns the records for the finding.
@@ -99,7 +111,10 @@ mod tests {
         assert_eq!(spans, [(1.0, 4.0), (4.0, 5.0)]);
         assert_eq!(
             timeline.last("measure"),
-            Some((5_000_000_000, 6_000_000_000))
+            Some(TimeSpan {
+                from_ns: 5_000_000_000,
+                to_ns: 6_000_000_000,
+            })
         );
         assert_eq!(timeline.last("verify"), None);
     }

@@ -10,6 +10,7 @@ mod resource_use;
 mod scrapers;
 
 use super::event::CpuShares;
+use super::phase_times::TimeSpan;
 use super::running_target::Running;
 use super::trial::endurance_series::WindowReadings;
 use analysis::limits::WindowSeries;
@@ -142,13 +143,13 @@ impl ProbeCollector {
 
     /// Returns the resources that the nodes of a cluster used between two times of the monotonic
     /// clock.
-    pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
-        ResourceUse::for_cluster(&self.kept.within(window_ns), cluster)
+    pub fn used(&self, window: TimeSpan, cluster: &Cluster) -> ResourceUse {
+        ResourceUse::for_cluster(&self.kept.within(window), cluster)
     }
 
     /// Returns the readings for the limits of resources between two times of the monotonic clock.
-    pub fn for_limits(&self, window_ns: (u64, u64)) -> Vec<WindowSeries<'_>> {
-        self.kept.for_limits(window_ns)
+    pub fn for_limits(&self, window: TimeSpan) -> Vec<WindowSeries<'_>> {
+        self.kept.for_limits(window)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
@@ -173,8 +174,8 @@ impl ProbeCollector {
 
     /// Adds the evidence that the rules judge, for the window between two times of the monotonic
     /// clock.
-    pub fn tell(&self, evidence: &mut Evidence, window_ns: (u64, u64)) {
-        let kept = self.kept.within(window_ns);
+    pub fn tell(&self, evidence: &mut Evidence, window: TimeSpan) {
+        let kept = self.kept.within(window);
         let of = |name: &'static str| kept.iter().filter(move |series| series.name == name);
         let mut pending: BTreeMap<usize, f64> = BTreeMap::new();
         for (stretch, bin) in of(PENDING).flat_map(|series| &series.stretches) {
@@ -186,7 +187,8 @@ impl ProbeCollector {
         evidence.pending_compactions =
             (!pending.is_empty()).then(|| pending.into_values().collect());
         let environment = evidence.environment.get_or_insert_default();
-        let spells = |name| of(name).map(|series| spell(series, &self.kept, window_ns.0)).collect();
+        let spells =
+            |name| of(name).map(|series| spell(series, &self.kept, window.from_ns)).collect();
         let [stopped, blocked] = STILL.map(spells);
         environment.nodes_stopped = stopped;
         environment.nodes_blocked = blocked;
@@ -367,7 +369,7 @@ mod tests {
             kept,
             ..ProbeCollector::default()
         };
-        let seen = evidence(&gather, (43_200_000_000_000, 86_400_000_000_000));
+        let seen = evidence(&gather, [43_200_000_000_000, 86_400_000_000_000]);
         // A period of 32 s, half of it within the window, is at its edge.
         let pending = seen.pending_compactions.unwrap();
         assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
@@ -376,9 +378,9 @@ mod tests {
     }
 
     /// Returns the evidence that the rules receive for a window.
-    fn evidence(gather: &ProbeCollector, window_ns: (u64, u64)) -> Evidence {
+    fn evidence(gather: &ProbeCollector, [from_ns, to_ns]: [u64; 2]) -> Evidence {
         let mut evidence = Evidence::default();
-        gather.tell(&mut evidence, window_ns);
+        gather.tell(&mut evidence, TimeSpan { from_ns, to_ns });
         evidence
     }
 
@@ -408,7 +410,7 @@ mod tests {
             ]),
             ..ProbeCollector::default()
         };
-        let told_all = evidence(&gather, (1_000_000_000, 3_000_000_000));
+        let told_all = evidence(&gather, [1_000_000_000, 3_000_000_000]);
         let machine = told_all.machine.as_ref().unwrap();
         let cpu = machine.cpu.unwrap();
         assert_eq!((cpu.others, cpu.nodes, cpu.cpus), (0.2, 0.05, 2.0));
@@ -420,7 +422,7 @@ mod tests {
             "without the hosts' probe"
         );
         assert_eq!(
-            evidence(&gather, (9_000_000_000, 9_500_000_000)).machine,
+            evidence(&gather, [9_000_000_000, 9_500_000_000]).machine,
             Some(MachineUse::default())
         );
     }
@@ -453,7 +455,7 @@ mod tests {
             ]),
             ..ProbeCollector::default()
         };
-        let seen = evidence(&gather, (2_000_000_000, 30_000_000_000));
+        let seen = evidence(&gather, [2_000_000_000, 30_000_000_000]);
         let environment = seen.environment.unwrap();
         let spell = |node: &str, from_s, to_s| NodeStatePeriod {
             node: node.to_owned(),
@@ -479,12 +481,12 @@ mod tests {
             ]),
             ..ProbeCollector::default()
         };
-        let seen = evidence(&gather, (1_000_000_000, 3_000_000_000));
+        let seen = evidence(&gather, [1_000_000_000, 3_000_000_000]);
         assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
         assert!((steal_share(&seen).unwrap() - 0.03).abs() < 1e-9);
         assert_eq!(seen.probes_cpu_share, None, "no probe ran");
         assert_eq!(
-            evidence(&ProbeCollector::default(), (0, 1)).pending_compactions,
+            evidence(&ProbeCollector::default(), [0, 1]).pending_compactions,
             None
         );
     }

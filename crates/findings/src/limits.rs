@@ -42,9 +42,9 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
     found
 }
 
-/// Returns the explanation that belongs to the answer; all of them are on the page. The highest load
-/// that a study offered is no limit, unless a resource was full or a closed loop offered what the
-/// target could take.
+/// Returns the explanation that belongs to the answer. The page has all of them. The highest load of
+/// a study is no limit, unless a resource was full or a closed loop offered as much as the target
+/// could take.
 fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
     let is_limit = |record: &&LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
@@ -88,8 +88,8 @@ fn node_record(node: &NodeUse) -> NodeCpuRecord {
     }
 }
 
-/// Returns the explanation of a ladder: of its knee, or of its highest load if it has none. A single
-/// load has no sweep.
+/// Returns the explanation of a ladder: of its knee, or else of its highest load. A single load has
+/// no sweep.
 fn knee(
     trials: &[TrialFinding],
     variant: &VariantName,

@@ -8,8 +8,8 @@ use analysis::limits::LimitKind;
 use measure::number::{short, significant};
 use store::record::{LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord};
 
-/// Returns the sentences: the event with its first full resource, or the resource nearest its limit,
-/// and how full the nodes were.
+/// Returns the sentences: the event with its first full resource, or the resource nearest its
+/// limit. The last sentence has the CPU of the busiest node.
 pub fn sentences(record: &LimitRecord) -> String {
     let cpu = cpu_sentence(&record.nodes).map(|cpu| format!(" {cpu}"));
     sentence(record) + &cpu.unwrap_or_default()
@@ -101,8 +101,8 @@ fn resource(one: &LimitCandidateRecord) -> String {
         LimitKind::Thread => format!("the thread {thread} of {node}, which uses {share} of a CPU"),
         LimitKind::Cpu => format!("the CPU of {place}, of which {share} was in use"),
         LimitKind::CommitLogSync => format!(
-            "writes that wait for the sync of the commit log on {place}: p99 of that wait is {share} \
-             of p99 of the writes"
+            "writes that wait for the sync of the commit log on {place}: p99 of that wait is \
+             {share} of p99 of the writes"
         ),
         LimitKind::CommitLogSegments => {
             format!("{number} waits per second for a commit log segment on {place}")

@@ -8,7 +8,7 @@ mod machine;
 
 pub use machine::{
     DeviceRecord, DieRecord, L3Record, MachineHostRecord, MachineTopologyRecord, NumaNodeRecord,
-    PackageRecord, PlacementRecord, numbers_of,
+    PackageRecord, PartRecord, PlacementRecord, numbers_of,
 };
 
 use serde::{Deserialize, Deserializer, Serialize};

@@ -37,8 +37,8 @@ pub use crate::missing_records::{GapKind, GapRecord};
 pub use crate::nodes_record::{
     DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
     MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,
-    PackageRecord, PhaseTimeRecord, PlacementRecord, ProbeRecord, ProofOutcome, ProofRecord,
-    SettingVerdict, numbers_of,
+    PackageRecord, PartRecord, PhaseTimeRecord, PlacementRecord, ProbeRecord, ProofOutcome,
+    ProofRecord, SettingVerdict, numbers_of,
 };
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
 pub use crate::published::{
@@ -394,22 +394,6 @@ pub struct FileDigestRecord {
     pub cassay: String,
     /// Checksums by path in the folder of the file. Empty in runs of earlier versions.
     pub files: Sums,
-}
-
-/// Part of a machine that its nodes ran on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PartRecord {
-    /// Unit of the counts: `cores`, `l3`, `numa` or `sockets`.
-    pub unit: String,
-    /// Number of units in use on each socket that has any, in order.
-    pub split: Vec<u32>,
-    /// Number of units that fill one socket of the machine.
-    pub units_per_socket: u32,
-    /// Number of sockets of the machine.
-    pub sockets: u32,
-    /// True if the client ran on CPUs of the nodes.
-    #[serde(default)]
-    pub client_shares: bool,
 }
 
 /// Findings of one trial.

@@ -243,7 +243,7 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Returns the share of a host's CPUs that was used, and true if tasks waited for a CPU. Without
+    /// Returns the used share of a host's CPUs, and true if tasks waited for a CPU. Without
     /// a reading of the pressure, a busy CPU counts as one with a queue.
     fn cpu(&self, node: &NodeFacts) -> Option<(f64, bool)> {
         let view = &self.view;
@@ -345,8 +345,8 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the throughput of compaction ÷ its limit, while compactions wait. A limit of 0 is
-    /// none. Cassandra counts the bytes of a compaction when it ends, so those of the running ones are
-    /// added.
+    /// none. Cassandra counts the bytes of a compaction at its end, so this adds the bytes of the
+    /// running compactions.
     fn compaction_throughput(&self, node: &NodeFacts) -> Option<f64> {
         let limit = node.compaction_bytes_per_s?;
         let pending = self.view.at("compactions.pending", &node.name)?;

@@ -37,7 +37,7 @@ impl BeanAttribute {
         }
     }
 
-    /// Creates a part of an attribute with a composite value. Of a list of such values it is the sum.
+    /// Creates a part of an attribute with a composite value, or the sum of a list of such values.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,

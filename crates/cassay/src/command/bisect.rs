@@ -151,6 +151,12 @@ struct Bisection<'a> {
     has_blocks: bool,
 }
 
+/// End of a search, for programs and for people.
+struct EndWords {
+    kind: &'static str,
+    words: String,
+}
+
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
         let mut seen = vec![SeenBuild::default(); self.builds.len()];
@@ -359,7 +365,7 @@ impl Bisection<'_> {
             Next::Compare { .. } => ("open", String::new(), Exit::Done),
         };
         if self.common.json {
-            self.tell(end, (kind, &words), metric, seen);
+            self.tell(end, EndWords { kind, words }, metric, seen);
         } else {
             terminal::data(&words);
             terminal::say(&format!("its steps: {}", self.folder.display()));
@@ -368,7 +374,8 @@ impl Bisection<'_> {
     }
 
     /// Prints the result as JSON.
-    fn tell(&self, end: Next, (kind, words): (&str, &str), metric: &str, seen: &[SeenBuild]) {
+    fn tell(&self, end: Next, words: EndWords, metric: &str, seen: &[SeenBuild]) {
+        let EndWords { kind, words } = words;
         let name = |build: usize| self.builds[build].name.as_str();
         let of_builds = self.builds.iter().zip(seen);
         let all = of_builds.clone().filter_map(|(build, seen)| {

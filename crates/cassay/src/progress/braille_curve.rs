@@ -2,7 +2,7 @@
 //! The axis has numbers and starts at 0.
 
 use super::run_state::Second;
-use crate::terminal::{Line, Tone};
+use crate::terminal::{Line, Size, Tone};
 use measure::number::{count, short};
 use std::collections::VecDeque;
 
@@ -23,12 +23,12 @@ pub struct Curve {
     pub written: fn(f64) -> String,
 }
 
-/// Returns lines of `columns` columns: a title, `height` lines of the curve, and the time axis.
-pub fn course(
-    curve: &Curve,
-    seconds: &VecDeque<Second>,
-    (columns, height): (usize, usize),
-) -> Vec<Line> {
+/// Returns lines of a width: a title, `size.rows` lines of the curve, and the time axis.
+pub fn course(curve: &Curve, seconds: &VecDeque<Second>, size: Size) -> Vec<Line> {
+    let Size {
+        columns,
+        rows: height,
+    } = size;
     let cells = columns.saturating_sub(AXIS + 1);
     let shown = (cells * 2).min(seconds.len());
     let values: Vec<f64> = seconds.iter().skip(seconds.len() - shown).map(curve.value).collect();
@@ -146,7 +146,14 @@ mod tests {
         assert_eq!(top(&seconds), 5000.0);
         seconds.extend([second(300.0, true), second(20.0, true)]);
         assert_eq!(top(&seconds), 300.0);
-        let lines = course(&curve, &seconds, (40, 4));
+        let lines = course(
+            &curve,
+            &seconds,
+            Size {
+                columns: 40,
+                rows: 4,
+            },
+        );
         assert!(format!("{:?}", lines[1]).contains("500"), "{:?}", lines[1]);
         seconds.push_back(second(4000.0, false));
         assert_eq!(top(&seconds), 5000.0, "rows are read back");

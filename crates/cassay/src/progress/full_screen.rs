@@ -150,10 +150,11 @@ fn phase(state: &RunState, size: Size, now: &Now) -> Line {
 
 /// Returns the two curves side by side.
 fn courses(state: &RunState, size: Size) -> Vec<Line> {
-    let height = (size.rows * 22 / 100).clamp(3, 12);
+    let rows = (size.rows * 22 / 100).clamp(3, 12);
+    let of_width = |columns: usize| Size { columns, rows };
     let half = size.columns / 2;
-    let left = course(&THROUGHPUT, &state.course, (half, height));
-    let right = course(&P99, &state.course, (size.columns - half, height));
+    let left = course(&THROUGHPUT, &state.course, of_width(half));
+    let right = course(&P99, &state.course, of_width(size.columns - half));
     left.into_iter().zip(right).map(|(left, right)| left.then(right)).collect()
 }
 

@@ -12,6 +12,7 @@ pub use esxtop::read_esxtop;
 pub use prometheus::read_prometheus;
 pub use scrape::Scrape;
 
+use crate::phase_times::TimeSpan;
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
 use measure::clock;
@@ -52,11 +53,8 @@ pub struct Series {
 /// # Errors
 /// No point is within the span. The message contains the time difference, and a remark if it is
 /// probably a time zone.
-pub fn line_up(
-    probe: &str,
-    series: &[Series],
-    (from_ns, to_ns): (u64, u64),
-) -> Result<Vec<SampleRecord>> {
+pub fn line_up(probe: &str, series: &[Series], span: TimeSpan) -> Result<Vec<SampleRecord>> {
+    let TimeSpan { from_ns, to_ns } = span;
     let mut samples = Vec::new();
     for one in series {
         let within = |point: &&Point| (from_ns..=to_ns).contains(&point.unix_ns);
@@ -232,10 +230,17 @@ mod tests {
         }]
     }
 
+    fn from_noon(length_ns: u64) -> TimeSpan {
+        TimeSpan {
+            from_ns: NOON,
+            to_ns: NOON + length_ns,
+        }
+    }
+
     #[test]
     fn points_within_the_span_count_from_its_begin() {
         let series = series(&[NOON - 1, NOON, NOON + HOUR, NOON + HOUR + 1, 3]);
-        let samples = line_up("esxtop", &series, (NOON, NOON + HOUR)).unwrap();
+        let samples = line_up("esxtop", &series, from_noon(HOUR)).unwrap();
         let times: Vec<f64> = samples.iter().map(|one| one.t_s).collect();
         assert_eq!(times, [0.0, 3600.0]);
         assert_eq!((&*samples[0].place, &*samples[0].unit), ("esx1", "MB"));
@@ -244,7 +249,7 @@ mod tests {
     #[test]
     fn a_series_of_another_time_is_refused_with_what_may_be_wrong() {
         let refused = |times: &[u64]| {
-            let result = line_up("esxtop", &series(times), (NOON, NOON + HOUR / 6));
+            let result = line_up("esxtop", &series(times), from_noon(HOUR / 6));
             result.unwrap_err().to_string()
         };
         let error = refused(&[NOON + 2 * HOUR, NOON + 2 * HOUR + 60]);

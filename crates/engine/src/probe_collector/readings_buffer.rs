@@ -1,5 +1,6 @@
 //! Keeps the readings for rules and costs in constant memory: a day has a million of them.
 
+use crate::phase_times::TimeSpan;
 use analysis::limits::{self, WindowSeries};
 use cassandra::probe::Reading;
 use measure::{Bin, Bins};
@@ -62,8 +63,8 @@ impl KeptReadings {
         bins.push(t_s, reading.value);
     }
 
-    /// Takes a reading that the decision table of limits needs. The probe of other programs also reads
-    /// the pressure of the machine, as the hosts' probe does.
+    /// Takes a reading that the decision table of limits needs. The probe of other programs and the
+    /// hosts' probe both read the pressure of the machine.
     fn push_for_limits(&mut self, reading: &Reading) {
         let is_twin = reading.probe == OTHERS && !reading.name.starts_with("cpu.");
         if is_twin || !limits::is_needed(&reading.name) {
@@ -77,8 +78,8 @@ impl KeptReadings {
     }
 
     /// Returns the readings for the limits of resources within a window of the monotonic clock.
-    pub fn for_limits(&self, (from_ns, to_ns): (u64, u64)) -> Vec<WindowSeries<'_>> {
-        let window = self.since_s(from_ns)..=self.since_s(to_ns);
+    pub fn for_limits(&self, window: TimeSpan) -> Vec<WindowSeries<'_>> {
+        let window = self.since_s(window.from_ns)..=self.since_s(window.to_ns);
         let inside = |bin: &&Bin| window.contains(&((bin.first_s + bin.last_s) / 2.0));
         let all = self.limits.iter().map(|((name, place), bins)| WindowSeries {
             name,
@@ -94,8 +95,8 @@ impl KeptReadings {
     }
 
     /// Returns the readings within a window of the monotonic clock.
-    pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Vec<InWindow<'_>> {
-        let window = self.since_s(from_ns)..=self.since_s(to_ns);
+    pub fn within(&self, window: TimeSpan) -> Vec<InWindow<'_>> {
+        let window = self.since_s(window.from_ns)..=self.since_s(window.to_ns);
         // Stretches are added up across nodes, so all have the same width.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();

@@ -72,8 +72,8 @@ impl TrialRun<'_> {
         let Some(running) = running.filter(|running| !running.is_null()) else {
             return Costs::new();
         };
-        let window_ns = state.timeline.last("measure").unwrap_or_default();
-        let used = state.gather.used(window_ns, &running.cluster);
+        let window = state.timeline.last("measure").unwrap_or_default();
+        let used = state.gather.used(window, &running.cluster);
         let written_bytes = state.storage.bytes_per_write.map(|bytes| {
             bytes * state.answered.writes.saturating_sub(state.storage.writes_before) as f64
         });

@@ -179,8 +179,8 @@ impl TrialRun<'_> {
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
-        let measured_ns = state.timeline.last("measure").unwrap_or_default();
-        state.gather.tell(&mut known, measured_ns);
+        let measured = state.timeline.last("measure").unwrap_or_default();
+        state.gather.tell(&mut known, measured);
         let noted = known.environment.take().unwrap_or_default();
         let (exceptions, environment) = environment(running, noted, state);
         let probes_share = known.probes_cpu_share.unwrap_or(0.0);

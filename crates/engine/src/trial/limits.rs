@@ -2,6 +2,7 @@
 //! fault or a drift.
 
 use super::{State, TrialRun};
+use crate::phase_times::TimeSpan;
 use crate::running_target::Running;
 use analysis::limits::{ClientLoad, LimitReading, NodeUse, TrialFacts, observe};
 use analysis::rules::{Judgement, Quantity};
@@ -19,7 +20,7 @@ struct Part {
     /// Number of the fault, from 1.
     fault: Option<usize>,
     /// Start and end on the monotonic clock.
-    ns: (u64, u64),
+    time: TimeSpan,
 }
 
 impl TrialRun<'_> {
@@ -31,9 +32,9 @@ impl TrialRun<'_> {
         judgement: &Judgement,
         finding: &TrialFinding,
     ) -> Vec<TrialLimitsRecord> {
-        let window_ns = state.timeline.last("measure");
+        let window = state.timeline.last("measure");
         let is_null = running.is_some_and(Running::is_null);
-        let Some(window_ns) = window_ns.filter(|_| !is_null) else {
+        let Some(window) = window.filter(|_| !is_null) else {
             return Vec::new();
         };
         let facts = TrialFacts {
@@ -44,7 +45,7 @@ impl TrialRun<'_> {
             ..TrialFacts::default()
         };
         let start_ns = state.writer.start_ns();
-        let parts = parts(window_ns, start_ns, &finding.faults, finding.drift);
+        let parts = parts(window, start_ns, &finding.faults, finding.drift);
         parts.into_iter().map(|part| record(&part, state, &facts)).collect()
     }
 }
@@ -55,12 +56,12 @@ fn exact(ms: Known) -> Option<f64> {
 }
 
 fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
-    let series = state.gather.for_limits(part.ns);
+    let series = state.gather.for_limits(part.time);
     let is_whole = part.span == LimitSpan::Window;
     let seen = observe(
         &series,
         &TrialFacts {
-            window_s: (part.ns.1 - part.ns.0) as f64 / 1e9,
+            window_s: (part.time.to_ns - part.time.from_ns) as f64 / 1e9,
             // The client is judged for the window, and its times are those of the window.
             client: facts.client.iter().filter(|_| is_whole).copied().collect(),
             service_mean_ms: facts.service_mean_ms.filter(|_| is_whole),
@@ -96,36 +97,39 @@ fn node_record(node: NodeUse) -> NodeCpuRecord {
 }
 
 /// Returns the window and its parts. `start_ns` is the zero of the faults' times.
-fn parts(
-    window_ns: (u64, u64),
-    start_ns: u64,
-    faults: &[FaultRecord],
-    drift: Option<f64>,
-) -> Vec<Part> {
-    let part = |span, fault, ns| Part { span, fault, ns };
+fn parts(window: TimeSpan, start_ns: u64, faults: &[FaultRecord], drift: Option<f64>) -> Vec<Part> {
+    let part = |span, fault, (from_ns, to_ns)| Part {
+        span,
+        fault,
+        time: TimeSpan { from_ns, to_ns },
+    };
+    let TimeSpan { from_ns, to_ns } = window;
     let at_ns = |at_s: f64| start_ns + (at_s.max(0.0) * 1e9) as u64;
-    let mut parts = vec![part(LimitSpan::Window, None, window_ns)];
+    let mut parts = vec![part(LimitSpan::Window, None, (from_ns, to_ns))];
     let injected = faults.iter().filter_map(|fault| fault.injected_s);
     if let Some(first) = injected.reduce(f64::min) {
-        let before_ns = (window_ns.0, at_ns(first).min(window_ns.1));
+        let before_ns = (from_ns, at_ns(first).min(to_ns));
         parts.push(part(LimitSpan::BeforeFaults, None, before_ns));
     }
     for (index, fault) in faults.iter().enumerate() {
         if let Some(from_s) = fault.injected_s {
-            let to_ns = fault.healing_s.map_or(window_ns.1, at_ns).min(window_ns.1);
+            let end_ns = fault.healing_s.map_or(to_ns, at_ns).min(to_ns);
             let number = fault.number.unwrap_or(index) + 1;
-            parts.push(part(LimitSpan::Fault, Some(number), (at_ns(from_s), to_ns)));
+            parts.push(part(
+                LimitSpan::Fault,
+                Some(number),
+                (at_ns(from_s), end_ns),
+            ));
         }
     }
     if drift.is_some() && faults.is_empty() {
-        let third_ns = (window_ns.1 - window_ns.0) / 3;
-        let first_ns = (window_ns.0, window_ns.0 + third_ns);
-        let last_ns = (window_ns.1 - third_ns, window_ns.1);
-        parts.push(part(LimitSpan::First, None, first_ns));
-        parts.push(part(LimitSpan::Last, None, last_ns));
+        let third_ns = (to_ns - from_ns) / 3;
+        parts.push(part(LimitSpan::First, None, (from_ns, from_ns + third_ns)));
+        parts.push(part(LimitSpan::Last, None, (to_ns - third_ns, to_ns)));
     }
     let is_long = |part: &Part| {
-        part.span == LimitSpan::Window || part.ns.1 >= part.ns.0.saturating_add(PART_NS_MIN)
+        let time = part.time;
+        part.span == LimitSpan::Window || time.to_ns >= time.from_ns.saturating_add(PART_NS_MIN)
     };
     parts.retain(is_long);
     parts
@@ -161,16 +165,20 @@ mod tests {
 
     fn spans(parts: &[Part]) -> Vec<(LimitSpan, u64, u64)> {
         let seconds = |ns: u64| ns / 1_000_000_000;
-        parts
-            .iter()
-            .map(|one| (one.span, seconds(one.ns.0), seconds(one.ns.1)))
-            .collect()
+        let of = |one: &Part| {
+            let TimeSpan { from_ns, to_ns } = one.time;
+            (one.span, seconds(from_ns), seconds(to_ns))
+        };
+        parts.iter().map(of).collect()
     }
 
     #[test]
     fn parts_are_within_the_window_and_long_enough() {
         let s = 1_000_000_000;
-        let window = (110 * s, 140 * s);
+        let window = TimeSpan {
+            from_ns: 110 * s,
+            to_ns: 140 * s,
+        };
         let faults = [
             fault(20.0, Some(30.0)),
             fault(32.0, Some(33.0)),

@@ -43,7 +43,7 @@ pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics>
     let mut options = Options::parse(words);
     table::check_workload(&mut options);
     let source = source(&mut options, seed);
-    let rate = options.count("--rate", RATE, (1, RATE_MAX));
+    let rate = options.count("--rate", RATE, 1..=RATE_MAX);
     let steps = steps(&mut options, &source, rate);
     let connection = connection(&mut options);
     options.out.into_result()?;
@@ -82,10 +82,10 @@ fn source(options: &mut Options, seed: u64) -> Source {
     Source {
         seed,
         id: options.value("--id", "001".to_owned(), of),
-        threads: options.count("--threads", 1, (1, THREADS_MAX)),
-        partitions: options.count("--partitions", 1_000_000, (least, PARTITIONS_MAX)),
+        threads: options.count("--threads", 1, 1..=THREADS_MAX),
+        partitions: options.count("--partitions", 1_000_000, least..=PARTITIONS_MAX),
         keys,
-        populated: options.count("--populate", 0, (0, OPERATIONS_MAX)),
+        populated: options.count("--populate", 0, 0..=OPERATIONS_MAX),
         reads,
         deletes,
         expires: options.text("--ttl").is_some_and(|ttl| ttl != "0"),
@@ -96,7 +96,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
 /// Returns the length of the run: `--iterations` counts each thread's operations.
 fn length(options: &mut Options, threads: u64) -> StepLimit {
     let seconds = options.seconds("--duration");
-    let iterations = options.count("--iterations", ITERATIONS, (1, OPERATIONS_MAX));
+    let iterations = options.count("--iterations", ITERATIONS, 1..=OPERATIONS_MAX);
     if seconds.is_some() && options.text("--iterations").is_some() {
         options.wrong_value("--iterations", "omit if --duration is set");
     }
@@ -214,8 +214,8 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
 }
 
 fn connection(options: &mut Options) -> Connection {
-    let port = options.count("--port", 9042, (1, 65_535)) as u16;
-    let connections = options.count("--max-connections", 1, (1, 1024)) as u32;
+    let port = options.count("--port", 9042, 1..=65_535) as u16;
+    let connections = options.count("--max-connections", 1, 1..=1024) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
     // If only one of them is stated, the other has the tool's default.

@@ -4,6 +4,7 @@
 //! word with theirs.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::table::WORKLOAD;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
@@ -201,9 +202,13 @@ impl Options {
     }
 
     /// Returns a whole number between limits.
-    pub(super) fn count(&mut self, name: &str, default: u64, (least, most): (u64, u64)) -> u64 {
-        let what = format!("a whole number from {least} to {most}, such as 500 or 10k");
-        let fits = |number: &u64| (least..=most).contains(number);
+    pub(super) fn count(&mut self, name: &str, default: u64, limits: RangeInclusive<u64>) -> u64 {
+        let what = format!(
+            "a whole number from {} to {}, such as 500 or 10k",
+            limits.start(),
+            limits.end()
+        );
+        let fits = |number: &u64| limits.contains(number);
         self.value(name, default, (&what, |text| human(text).filter(fits)))
     }
 

@@ -110,7 +110,7 @@ pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
     let [keys, rows] = [("--keycache", "ALL"), ("--rowcache", "NONE")].map(|(name, default)| {
         options.value(name, default.to_owned(), ("ALL, NONE or a number", cache))
     });
-    let ttl = options.count("--ttl", 0, (0, i32::MAX as u64));
+    let ttl = options.count("--ttl", 0, 0..=i32::MAX as u64);
     let mut with = vec![
         format!("caching = {{'keys': '{keys}', 'rows_per_partition': '{rows}'}}"),
         format!("default_time_to_live = {ttl}"),

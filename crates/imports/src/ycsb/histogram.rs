@@ -20,6 +20,13 @@ pub(super) struct Buckets {
     sums: Vec<u64>,
 }
 
+/// Limits of a length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LengthLimits {
+    pub(super) least: u64,
+    pub(super) most: u64,
+}
+
 impl Buckets {
     /// Returns the total number of fields; at least 1.
     pub(super) fn area(&self) -> u64 {
@@ -35,8 +42,11 @@ impl Buckets {
     }
 
     /// Returns the minimum and the maximum length that is drawn.
-    pub(super) fn limits(&self) -> (u64, u64) {
-        (self.length(0), self.block * (self.sums.len() as u64 - 1))
+    pub(super) fn limits(&self) -> LengthLimits {
+        LengthLimits {
+            least: self.length(0),
+            most: self.block * (self.sums.len() as u64 - 1),
+        }
     }
 
     /// Returns the mean of the lengths that are drawn.
@@ -149,7 +159,8 @@ mod tests {
         let lengths: Vec<u64> = (0..6).map(|draw| buckets.length(draw)).collect();
         // 0 - 2 <= 0, 1 - 2, 2 - 2: one block; 3 - 2 - 0 - 3 <= 0: three; the last bucket: three.
         assert_eq!(lengths, [10, 10, 10, 30, 30, 30]);
-        assert_eq!((buckets.limits(), buckets.mean()), ((10, 30), 20));
+        let limits = buckets.limits();
+        assert_eq!((limits.least, limits.most, buckets.mean()), (10, 30, 20));
     }
 
     #[test]

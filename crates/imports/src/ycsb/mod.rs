@@ -188,8 +188,8 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
         "raw",
     ];
     let kind = properties.word("measurementtype", &types);
-    properties.count("histogram.buckets", 1000, (1, 10_000_000));
-    properties.count("timeseries.granularity", 1000, (1, 86_400_000));
+    properties.count("histogram.buckets", 1000, 1..=10_000_000);
+    properties.count("timeseries.granularity", 1000, 1..=86_400_000);
     let mut notes = Vec::new();
     if kind.ends_with("raw") {
         notes.push(
@@ -210,7 +210,7 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
             "hosts is missing: cassay uses localhost, unless --target sets another host".to_owned(),
         );
     }
-    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
+    let retries = properties.count(RETRIES, 0, 0..=i32::MAX as u64);
     if retries > RETRIES_MAX {
         notes.push(format!(
             "{RETRIES} is {retries}: cassay retries an insert {RETRIES_MAX} times"
@@ -249,7 +249,7 @@ impl Settings {
         properties: &mut Properties,
         (seed, read): (u64, ReadFile),
     ) -> Settings {
-        let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
+        let count = properties.count("fieldcount", 10, 1..=FIELDS_MAX) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
         // YCSB's statements do not quote the names, so Cassandra folds their case.
         let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
@@ -366,16 +366,16 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
     let source = &settings.source;
     let operations = match command.phase {
         Phase::Load => source.loaded,
-        Phase::Run => properties.count("operationcount", 0, (0, RECORDS_MAX)),
+        Phase::Run => properties.count("operationcount", 0, 0..=RECORDS_MAX),
     };
-    let seconds = properties.count("maxexecutiontime", 0, (0, u64::MAX / 1_000_000_000));
+    let seconds = properties.count("maxexecutiontime", 0, 0..=u64::MAX / 1_000_000_000);
     if operations == 0 && seconds == 0 {
         let message = "operationcount is missing, so the run would not end".to_owned();
         let hint = "-p operationcount=1000000, or -p maxexecutiontime=60 (seconds)".to_owned();
         properties.wrong("operationcount", message, Some(hint));
     }
-    let threads = properties.count("threadcount", 1, (1, 32_768)) as u32;
-    let target = properties.number("target", 0.0, (0.0, 1e9));
+    let threads = properties.count("threadcount", 1, 1..=32_768) as u32;
+    let target = properties.number("target", 0.0, 0.0..=1e9);
     let program = Program::from_source(
         kinds(command, properties),
         settings.statements.clone(),
@@ -414,8 +414,8 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
 }
 
 fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
-    let timeout = properties.count("cassandra.readtimeoutmillis", 0, (0, i32::MAX as u64));
-    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64)).min(RETRIES_MAX) as u8;
+    let timeout = properties.count("cassandra.readtimeoutmillis", 0, 0..=i32::MAX as u64);
+    let retries = properties.count(RETRIES, 0, 0..=i32::MAX as u64).min(RETRIES_MAX) as u8;
     let mut kinds: Vec<Kind> = [
         ("read", false),
         ("update", true),
@@ -450,7 +450,7 @@ fn connection(properties: &mut Properties) -> Connection {
     }
     Connection {
         nodes: hosts.split(',').map(|host| host.trim().to_owned()).collect(),
-        port: Some(properties.count("port", 9042, (1, 65_535)) as u16),
+        port: Some(properties.count("port", 9042, 1..=65_535) as u16),
         username,
         password,
         tls: properties.flag("cassandra.useSSL", false).then_some(true),
@@ -463,7 +463,7 @@ fn connection(properties: &mut Properties) -> Connection {
 /// maximum later.
 fn connections(properties: &mut Properties) -> Option<u32> {
     let keys = ["cassandra.coreconnections", "cassandra.maxconnections"];
-    let counts = keys.map(|key| properties.count(key, 0, (0, 1024)) as u32);
+    let counts = keys.map(|key| properties.count(key, 0, 0..=1024) as u32);
     counts.into_iter().max().filter(|count| *count > 0)
 }
 

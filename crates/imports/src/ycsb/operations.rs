@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::histogram::LengthLimits;
 use super::key_distribution::{Chooser, Records, fnv};
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -51,7 +52,8 @@ pub(super) enum Length {
 
 impl Length {
     /// Draws a length of `least` to `most`.
-    fn draw(&self, (least, most): (u64, u64), draws: &mut Draws) -> u64 {
+    fn draw(&self, limits: LengthLimits, draws: &mut Draws) -> u64 {
+        let LengthLimits { least, most } = limits;
         match self {
             Length::Constant => most,
             Length::Uniform => least + draws.below(most - least + 1),
@@ -83,9 +85,9 @@ pub(super) struct Table {
     pub(super) hashed: bool,
     pub(super) padding: usize,
     pub(super) fields: usize,
-    pub(super) field_lengths: (u64, u64),
+    pub(super) field_lengths: LengthLimits,
     pub(super) field_length: Length,
-    pub(super) scan_lengths: (u64, u64),
+    pub(super) scan_lengths: LengthLimits,
     pub(super) scan_length: Length,
     /// First record, number of records that `load` writes, and number of records that a run expects
     /// to exist.
@@ -133,13 +135,13 @@ struct YcsbCursor {
 impl Table {
     /// Returns the maximum length of a value.
     fn field_bytes_max(&self) -> usize {
-        self.field_lengths.1 as usize
+        self.field_lengths.most as usize
     }
 
     /// Returns true if values are long enough to be verified.
     pub(super) fn verifies(&self) -> bool {
         self.integrity.is_some()
-            || self.field_lengths.0 as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
+            || self.field_lengths.least as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
     }
 
     /// Appends YCSB's deterministic value, truncated to the length. It is key and field, then
@@ -249,7 +251,7 @@ impl OperationSource for Table {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        let (least, most) = self.field_lengths;
+        let LengthLimits { least, most } = self.field_lengths;
         let length = match &self.field_length {
             Length::Constant => most,
             Length::Uniform | Length::Zipfian(_) => u64::midpoint(least, most),

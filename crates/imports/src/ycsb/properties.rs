@@ -2,7 +2,7 @@
 //! `-p name=value`, each property with its place.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
@@ -88,14 +88,14 @@ impl Properties {
     }
 
     /// Returns a whole number between limits, or the default.
-    pub(super) fn count(&mut self, key: &str, default: u64, limits: (u64, u64)) -> u64 {
+    pub(super) fn count(&mut self, key: &str, default: u64, limits: RangeInclusive<u64>) -> u64 {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return default;
         };
         match text.parse::<u64>() {
-            Ok(count) if (limits.0..=limits.1).contains(&count) => count,
+            Ok(count) if limits.contains(&count) => count,
             _ => {
-                let (least, most) = limits;
+                let (least, most) = limits.into_inner();
                 let message =
                     format!("{key} is `{text}`; it must be a whole number from {least} to {most}");
                 self.wrong(key, message, None);
@@ -105,14 +105,14 @@ impl Properties {
     }
 
     /// Returns a number between limits, or the default.
-    pub(super) fn number(&mut self, key: &str, default: f64, limits: (f64, f64)) -> f64 {
+    pub(super) fn number(&mut self, key: &str, default: f64, limits: RangeInclusive<f64>) -> f64 {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return default;
         };
         match text.parse::<f64>() {
-            Ok(number) if (limits.0..=limits.1).contains(&number) => number,
+            Ok(number) if limits.contains(&number) => number,
             _ => {
-                let (least, most) = limits;
+                let (least, most) = limits.into_inner();
                 let message =
                     format!("{key} is `{text}`; it must be a number from {least} to {most}");
                 self.wrong(key, message, None);
@@ -290,7 +290,7 @@ mod tests {
     fn a_wrong_value_is_shown_where_it_stands() {
         let mut properties = Properties::new(String::new());
         properties.file("w", "# x\nrecordcount=many\n");
-        assert_eq!(properties.count("recordcount", 7, (1, 9)), 7);
+        assert_eq!(properties.count("recordcount", 7, 1..=9), 7);
         let mistake = &properties.out.list[0];
         assert_eq!((mistake.line, mistake.column), (2, 1));
         assert!(mistake.message.contains("`many`"));

@@ -2,8 +2,8 @@
 
 use super::RECORDS_MAX;
 use super::command::{Command, Phase};
-use super::histogram;
-use super::key_distribution::{Chooser, Zipfian};
+use super::histogram::{self, LengthLimits};
+use super::key_distribution::{Chooser, Records, Zipfian};
 use super::operations::{INSERT, KINDS, Length, MODIFY, READ, SCAN, Statements, Table, UPDATE};
 use super::properties::Properties;
 use crate::import::ReadFile;
@@ -24,12 +24,12 @@ pub(super) fn table(
     prefix: &str,
     (seed, read): (u64, ReadFile),
 ) -> Table {
-    let records = properties.count("recordcount", 0, (0, RECORDS_MAX));
-    let first = properties.count("insertstart", 0, (0, RECORDS_MAX));
+    let records = properties.count("recordcount", 0, 0..=RECORDS_MAX);
+    let first = properties.count("insertstart", 0, 0..=RECORDS_MAX);
     let loaded = properties.count(
         "insertcount",
         records.saturating_sub(first),
-        (1, RECORDS_MAX),
+        1..=RECORDS_MAX,
     );
     if records == 0 && (command.phase == Phase::Run || properties.text("insertcount").is_none()) {
         if properties.text("recordcount").is_none_or(|text| text == "0") {
@@ -44,24 +44,24 @@ pub(super) fn table(
         );
         properties.wrong("recordcount", message, None);
     }
-    let operations = properties.count("operationcount", 1000, (0, RECORDS_MAX));
+    let operations = properties.count("operationcount", 1000, 0..=RECORDS_MAX);
     let weights = weights(command.phase, properties);
     let (field_length, field_lengths) = field_lengths(properties, fields, read);
     let integrity = integrity(properties, &field_length).then(|| prefix.to_owned());
     let (scan_length, scan_lengths) = scan_lengths(properties);
     let loaded = loaded.max(1);
-    let chooser = chooser(
-        properties,
-        (first, loaded, records),
-        operations,
-        weights[INSERT],
-    );
+    let of_table = Records {
+        first,
+        loaded,
+        last: records.max(first + loaded) - 1,
+    };
+    let chooser = chooser(properties, of_table, operations, weights[INSERT]);
     let mut by_name: Vec<usize> = (0..fields).collect();
     by_name.sort_by_key(|field| format!("{prefix}{field}").to_lowercase());
     Table {
         seed,
         hashed: properties.text("insertorder").is_none_or(|order| order == "hashed"),
-        padding: properties.count("zeropadding", 1, (0, 1000)) as usize,
+        padding: properties.count("zeropadding", 1, 0..=1000) as usize,
         fields,
         field_lengths,
         field_length,
@@ -91,7 +91,7 @@ fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
         (SCAN, "scanproportion", 0.0),
         (MODIFY, "readmodifywriteproportion", 0.0),
     ] {
-        weights[kind] = properties.number(key, default, (0.0, 1e9));
+        weights[kind] = properties.number(key, default, 0.0..=1e9);
     }
     if weights.iter().sum::<f64>() <= 0.0 {
         weights[READ] = 1.0;
@@ -104,12 +104,7 @@ fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     weights
 }
 
-fn chooser(
-    properties: &mut Properties,
-    (first, loaded, records): (u64, u64, u64),
-    operations: u64,
-    insert: f64,
-) -> Chooser {
+fn chooser(properties: &mut Properties, records: Records, operations: u64, insert: f64) -> Chooser {
     let words = [
         "uniform",
         "zipfian",
@@ -121,23 +116,24 @@ fn chooser(
     match properties.word("requestdistribution", &words) {
         "uniform" => Chooser::Uniform,
         "sequential" => Chooser::Sequential,
-        "latest" => Chooser::Latest(Zipfian::new(records.max(first + loaded) - 1)),
+        "latest" => Chooser::Latest(Zipfian::new(records.last)),
         "zipfian" => {
             let added = (operations as f64 * insert * 2.0) as u64;
-            Chooser::scrambled(loaded.saturating_add(added).saturating_add(1))
+            Chooser::scrambled(records.loaded.saturating_add(added).saturating_add(1))
         }
         "exponential" => {
-            let percentile = properties.number("exponential.percentile", 95.0, (0.001, 99.999));
-            let share = properties.number("exponential.frac", 0.857_142_857_1, (1e-9, 1.0));
+            let percentile = properties.number("exponential.percentile", 95.0, 0.001..=99.999);
+            let share = properties.number("exponential.frac", 0.857_142_857_1, 1e-9..=1.0);
             // YCSB spreads it over `recordcount`, regardless of the first record of this client.
-            let range = records.max(first + loaded) as f64 * share;
+            let range = (records.last + 1) as f64 * share;
             let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }
         }
         _ => Chooser::Hotspot {
-            records: (loaded as f64 * properties.number("hotspotdatafraction", 0.2, (0.0, 1.0)))
+            records: (records.loaded as f64
+                * properties.number("hotspotdatafraction", 0.2, 0.0..=1.0))
                 as u64,
-            share: properties.number("hotspotopnfraction", 0.8, (0.0, 1.0)),
+            share: properties.number("hotspotopnfraction", 0.8, 0.0..=1.0),
         },
     }
 }
@@ -156,34 +152,38 @@ fn field_lengths(
     properties: &mut Properties,
     fields: usize,
     read: ReadFile,
-) -> (Length, (u64, u64)) {
+) -> (Length, LengthLimits) {
     let most = ROW_BYTES_MAX / fields as u64;
-    let length = properties.count("fieldlength", 100, (1, most));
-    let least = properties.count("minfieldlength", 1, (1, length));
+    let length = properties.count("fieldlength", 100, 1..=most);
+    let least = properties.count("minfieldlength", 1, 1..=length);
+    let up_to = |least: u64| LengthLimits {
+        least,
+        most: length,
+    };
     let words = ["constant", "uniform", "zipfian", "histogram"];
     match properties.word("fieldlengthdistribution", &words) {
-        "constant" => (Length::Constant, (length, length)),
-        "uniform" => (Length::Uniform, (least, length)),
+        "constant" => (Length::Constant, up_to(length)),
+        "uniform" => (Length::Uniform, up_to(least)),
         "histogram" => match histogram::read(properties, most, read) {
             Some(buckets) => {
                 let limits = buckets.limits();
                 (Length::Histogram(buckets.into()), limits)
             }
-            None => (Length::Constant, (length, length)),
+            None => (Length::Constant, up_to(length)),
         },
         _ => {
             let zipfian = Zipfian::new(length - least + 1);
-            (Length::Zipfian(zipfian), (least, length))
+            (Length::Zipfian(zipfian), up_to(least))
         }
     }
 }
 
-fn scan_lengths(properties: &mut Properties) -> (Length, (u64, u64)) {
-    let most = properties.count("maxscanlength", 1000, (1, SCAN_ROWS_MAX));
-    let least = properties.count("minscanlength", 1, (1, most));
+fn scan_lengths(properties: &mut Properties) -> (Length, LengthLimits) {
+    let most = properties.count("maxscanlength", 1000, 1..=SCAN_ROWS_MAX);
+    let least = properties.count("minscanlength", 1, 1..=most);
     let length = match properties.word("scanlengthdistribution", &["uniform", "zipfian"]) {
         "uniform" => Length::Uniform,
         _ => Length::Zipfian(Zipfian::new(most - least + 1)),
     };
-    (length, (least, most))
+    (length, LengthLimits { least, most })
 }

@@ -19,7 +19,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         return None;
     };
     let tables = each(rest).into_iter().take(TABLES_MAX).map(|held| {
-        let table = table(view, (rows, columns), &held);
+        let table = table(view, &GridAxes { rows, columns }, &held);
         Block::Table(table)
     });
     Some(Section {
@@ -36,6 +36,12 @@ pub fn section(view: &RunView) -> Option<Section> {
 struct AxisLabels {
     name: String,
     values: Vec<(String, Value)>,
+}
+
+/// The axes of a table.
+struct GridAxes<'a> {
+    rows: &'a AxisLabels,
+    columns: &'a AxisLabels,
 }
 
 /// Meaning of a value of an axis.
@@ -97,11 +103,8 @@ fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     all
 }
 
-fn table(
-    view: &RunView,
-    (rows, columns): (&AxisLabels, &AxisLabels),
-    held: &[(String, Value)],
-) -> Table {
+fn table(view: &RunView, axes: &GridAxes<'_>, held: &[(String, Value)]) -> Table {
+    let GridAxes { rows, columns } = axes;
     let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
     let with = if names.is_empty() {
         String::new()

@@ -160,6 +160,22 @@ impl PlacementRecord {
     }
 }
 
+/// Part of a machine that its nodes ran on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// Unit of the counts: `cores`, `l3`, `numa` or `sockets`.
+    pub unit: String,
+    /// Number of units in use on each socket that has any, in order.
+    pub split: Vec<u32>,
+    /// Number of units that fill one socket of the machine.
+    pub units_per_socket: u32,
+    /// Number of sockets of the machine.
+    pub sockets: u32,
+    /// True if the client ran on CPUs of the nodes.
+    #[serde(default)]
+    pub client_shares: bool,
+}
+
 /// Returns the numbers in a list of the kernel. Leaves out malformed parts, so that a record with
 /// an odd list can still be shown.
 pub fn numbers_of(list: &str) -> BTreeSet<u32> {

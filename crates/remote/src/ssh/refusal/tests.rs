@@ -30,7 +30,7 @@ const BY_SSH_ROWS: [(&[&str], &str); 15] = [
             "Host key for [db3]:2222 has changed and you have requested strict checking.",
             "Host key verification failed.",
         ],
-        "the machine, run `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` once",
+        "run `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` once",
     ),
     (
         &["me@db3: Permission denied (publickey,password)."],
