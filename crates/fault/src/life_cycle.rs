@@ -141,7 +141,10 @@ impl LifeCycle<'_> {
         self.say(FaultStep::Injecting, self.kind.what.to_string());
         let within = self.armed(planned);
         if let Err(error) = self.fault.inject(self.world, within) {
-            self.say(FaultStep::Unseen, format!("cassay cannot do this: {error:#}"));
+            self.say(
+                FaultStep::Unseen,
+                format!("cassay cannot do this: {error:#}"),
+            );
             let whole = self.heal();
             return self.end(Presence::Absent, whole);
         }
@@ -460,7 +463,10 @@ impl Revival {
         };
         Some(match world.restart(node, forgiving) {
             Ok(()) => format!("cassay started node {} again{how}: {why}", node.number()),
-            Err(error) => format!("cassay cannot start node {} again: {error:#}", node.number()),
+            Err(error) => format!(
+                "cassay cannot start node {} again: {error:#}",
+                node.number()
+            ),
         })
     }
 }

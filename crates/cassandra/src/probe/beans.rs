@@ -37,7 +37,8 @@ impl BeanAttribute {
         }
     }
 
-    /// Creates a part of an attribute with a composite value. Of a list of such values it is the sum.
+    /// Creates a part of an attribute with a composite value. The part of a list of such values is
+    /// the sum of its parts.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,
