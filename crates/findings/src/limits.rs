@@ -42,9 +42,9 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
     found
 }
 
-/// Returns the explanation that belongs to the answer. The page has all of them. The highest load of
-/// a study is no limit, unless a resource was full or a closed loop offered as much as the target
-/// could take.
+/// Returns the explanation that belongs to the answer. The page has all of them. The highest load
+/// of a study is no limit, unless a resource was full or a closed loop offered as much as the
+/// target could take.
 fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
     let is_limit = |record: &&LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
