@@ -189,7 +189,12 @@ fn blocks() -> Vec<Text> {
         ),
         (of("NEW CERTIFICATE REQUEST"), "CSR", "", ""),
         (of("DSA PRIVATE KEY"), "DSA", "", "RSA, ECDSA or Ed25519"),
-        (of("PUBLIC KEY"), "a public key", "you cannot make", "you cannot make"),
+        (
+            of("PUBLIC KEY"),
+            "a public key",
+            "you cannot make",
+            "you cannot make",
+        ),
         (
             of("PKCS7"),
             "PKCS #7",

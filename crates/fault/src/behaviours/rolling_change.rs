@@ -147,8 +147,8 @@ impl Fault for Change {
             world.inject(ExecutedBy::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: NodeIndex| {
-            let proofs = shown(world, node, yaml, LIMIT);
-            let proofs = proofs.context("request the running configuration")?;
+            let shown = shown(world, node, yaml, LIMIT);
+            let proofs = shown.context("request the running configuration")?;
             match change(&proofs) {
                 Presence::Absent => bail!("{} runs with {}", node.name(), words(&proofs)),
                 Presence::Present | Presence::Unknown => Ok(()),

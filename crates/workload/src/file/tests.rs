@@ -297,7 +297,11 @@ const MISTAKES: [(&str, &str, &str); 38] = [
         "9..1",
         "5:6: `9..1` is a range, not a value",
     ),
-    ("uniform(1..9)", "uniform", "5:6: `uniform` requires a range"),
+    (
+        "uniform(1..9)",
+        "uniform",
+        "5:6: `uniform` requires a range",
+    ),
     (
         "uniform(1..9)",
         "text(3)",
@@ -536,7 +540,10 @@ fn a_read_that_cannot_be_checked_is_refused_with_the_reason() {
         |statement: &str| mistakes("statements:\n", &format!("statements:\n  s: {statement}\n"));
     for (found, expected) in [
         (mistakes("SELECT a, b, v", "SELECT *"), "by their names"),
-        (mistakes("a = :a AND b = :b", "a = :a"), "requires b = :value"),
+        (
+            mistakes("a = :a AND b = :b", "a = :a"),
+            "requires b = :value",
+        ),
         (
             mistakes("a: row", "a: uniform(1..9)"),
             "two rows may have the same primary key",

@@ -239,9 +239,7 @@ fn statements_make_the_tables_and_do_nothing_else() {
     let hidden = "CREATE TYPE k.p (x int) -- a\rSELECT 1 FROM k.t";
     let said = with(hidden);
     assert!(
-        said.contains(
-            "line 1, column 29: this comment ends at a carriage return"
-        ),
+        said.contains("line 1, column 29: this comment ends at a carriage return"),
         "{said}"
     );
     let mut without = two_exports();
