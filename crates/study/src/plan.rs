@@ -362,7 +362,7 @@ impl<'a> PlannedState<'a> {
             }
             self.standing.prepared(settings, program, data.rows);
             if data.reset == Reset::Snapshot {
-                let what = "save the loaded data as hard links".to_owned();
+                let what = "keep the loaded data as hard links".to_owned();
                 self.add(PhaseKind::Snapshot, settings, what);
                 self.standing.kept(settings, program, String::new());
             }

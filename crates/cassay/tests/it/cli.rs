@@ -108,8 +108,8 @@ fn a_mistake_on_the_command_line_is_shown_in_its_place() {
 fn a_command_that_fails_ends_with_1_and_names_the_thing() {
     let lab = Lab::with(SMALL);
     for (arguments, part) in [
-        (&["show", "nothing"][..], "no run under results"),
-        (&["resume"], "no run under results"),
+        (&["show", "nothing"][..], "results contains no run"),
+        (&["resume"], "results contains no run"),
         (&["workload", "show", "standard9"], "standard1"),
         (&["target", "down", "x"], "no kept cluster x"),
         (&["null", "--error", "overlaoded=0.1"], "overlaoded"),

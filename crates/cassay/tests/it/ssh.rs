@@ -414,7 +414,7 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     assert!(said.contains("left files on it (host1)"), "{said}");
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
-        .says(&["the cluster 1a2b-3c is removed"]);
+        .says(&["cassay removed the cluster 1a2b-3c"]);
     let names = || {
         let entries = fs::read_dir(machines.home("db1").join("nodes")).unwrap().flatten();
         entries

@@ -109,7 +109,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     other.yaml.insert("num_tokens".into(), json!(4));
     let error = cluster.reconfigure(&other, Restarts::InTurn, say).unwrap_err().to_string();
     assert!(
-        error.starts_with("cassay cannot change num_tokens"),
+        error.starts_with("a restart cannot change num_tokens"),
         "{error}"
     );
     // A setting that was not requested is not in effect.

@@ -107,7 +107,7 @@ fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
     );
     let error = cluster.ownership("nobodys").expect_err("no such keyspace").to_string();
     assert!(
-        error.contains("no keyspace nobodys") && error.contains("racks2"),
+        error.contains("keyspace nobodys does not exist") && error.contains("racks2"),
         "{error}"
     );
     let states = cluster.states().expect("states");

@@ -48,7 +48,7 @@ faults:
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
-    let said = ["node2 was stopped", "1 of 2 nodes run Cassandra"];
+    let said = ["cassay stopped node2", "1 of 2 nodes run Cassandra"];
     assert_upgrades(&upgraded(", nodes: [2]", 110), &said);
 }
 
@@ -117,8 +117,8 @@ mod long {
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn nodes_upgraded_under_load_lose_no_acknowledged_write() {
         let said = [
-            "node1 was stopped",
-            "node2 was stopped",
+            "cassay stopped node1",
+            "cassay stopped node2",
             "2 of 2 nodes run Cassandra",
             "the nodes agree on the schema",
         ];

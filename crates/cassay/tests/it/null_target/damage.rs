@@ -126,7 +126,7 @@ fn every_command_refuses_a_damaged_run_and_resume_repairs_it() {
     assert_eq!(listed[0]["state"], serde_json::Value::Null, "{listed:#}");
     assert!(listed[0]["error"].to_string().contains("latency.hlog"));
     let resumed = lab.cassay(&["resume"]).ended_with(0);
-    resumed.says(&["repeated: trials/", "latency.hlog"]);
+    resumed.says(&["cassay repeats a damaged trial: trials/", "latency.hlog"]);
     lab.cassay(&["show"]).ended_with(0);
     for (trial, starts) in [(0, 2), (1, 1)] {
         assert_eq!(lab.journaled("trial_started", Some(trial)), starts);

@@ -163,7 +163,7 @@ fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     drop(store::RunWriter::create(&results, &study, &plan).unwrap());
     let said = lab.cassay(&["resume"]).ended_with(1);
     said.says(&[
-        "by cassay 0.0.9+0123456789ab",
+        "cassay 0.0.9+0123456789ab planned this run",
         "run the study again",
         "cassay run",
     ]);

@@ -421,7 +421,7 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     theirs
         .cassay(&["plan", "study.yaml", "--trust", allow])
         .ended_with(0)
-        .says(&["db1: an earlier command was killed: the server of 127.0.0.1:"]);
+        .says(&["db1: an earlier command was killed: cassay started the server of 127.0.0.1:"]);
     assert!(theirs.serves() && theirs.starts() == 2);
     theirs.wait_until_left();
 }

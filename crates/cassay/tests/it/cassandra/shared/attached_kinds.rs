@@ -352,7 +352,7 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
     drop(theirs);
     plan.says(&[
-        "other clients have 1 connection to it (somebody 1)",
+        "other clients have 1 connection to the target (somebody 1)",
         "the load rises over 10s",
     ]);
     let limit = ["--set", "guard.p99_ms=0.001"];

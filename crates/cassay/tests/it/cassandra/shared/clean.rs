@@ -99,6 +99,9 @@ fn a_comment_alone_is_no_leave_to_write() {
     let named = [&load[..], &["--allow", "write=ycsb.usertable"]].concat();
     lab.cassay(&named).measured(&lab);
     let clean = lab.cassay(&["clean", "--target", &target, "--yes"]).ended_with(0);
-    assert!(clean.stdout.contains("ycsb.usertable  kept"), "{clean}");
+    assert!(
+        clean.stdout.contains("ycsb.usertable  cassay keeps it"),
+        "{clean}"
+    );
     session.execute_schema("DROP KEYSPACE ycsb").expect("it is gone");
 }
