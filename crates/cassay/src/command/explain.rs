@@ -56,6 +56,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
 /// Returns all meanings, grouped by kind.
 fn all() -> Result<Vec<Meaning>> {
     let mut all = pages::rules();
+    all.extend(pages::limits());
     all.extend(tables::keys());
     all.extend(tables::figures()?);
     all.extend(pages::figures());

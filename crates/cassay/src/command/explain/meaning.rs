@@ -11,6 +11,8 @@ measure::word_enum! {
         Word = "word",
         /// A rule by which a trial is judged.
         Rule = "rule",
+        /// A resource that may limit a load.
+        Limit = "resource",
         /// Result of a command.
         Exit = "exit code",
         /// A kind of fault.

@@ -3,6 +3,7 @@
 //! It reads tables and beginnings of paragraphs, so that only the page defines a number.
 
 use super::meaning::{About, Meaning};
+use analysis::limits::LimitKind;
 use store::record::{rule_names, rule_title};
 
 /// The page that defines the numbers.
@@ -41,6 +42,25 @@ pub(super) fn rules() -> Vec<Meaning> {
     rule_names().map(of).collect()
 }
 
+/// Returns the resources of the table of limits.
+pub(super) fn limits() -> Vec<Meaning> {
+    let row = |line: &'static str| match cells(line)?[..] {
+        [name, value, full_from] => {
+            let name = ticked(name)?;
+            let kind = LimitKind::from_name(name)?;
+            let mut meaning = Meaning::new(About::Limit, name, plain(value));
+            meaning.more = vec![
+                ("full from".to_owned(), plain(full_from)),
+                ("confidence".to_owned(), kind.row().confidence.to_string()),
+                ("defined in".to_owned(), PAGE.to_owned()),
+            ];
+            Some(meaning)
+        }
+        _ => None,
+    };
+    NUMBERS.lines().filter_map(row).collect()
+}
+
 /// Returns the figures that the page's tables define.
 pub(super) fn figures() -> Vec<Meaning> {
     let mut found = Vec::new();
@@ -51,7 +71,9 @@ pub(super) fn figures() -> Vec<Meaning> {
         let names: Vec<&str> = first.split(", ").filter_map(ticked).collect();
         let text: Vec<String> =
             rest.iter().filter(|cell| !cell.is_empty()).map(|c| plain(c)).collect();
-        for name in names.iter().filter(|name| !name.starts_with('-')) {
+        let is_figure =
+            |name: &&&str| !name.starts_with('-') && LimitKind::from_name(name).is_none();
+        for name in names.iter().filter(is_figure) {
             let mut meaning = Meaning::new(About::Figure, *name, text.join("; "));
             // "release lag: sent − intended" is the name of `lag_us`.
             let called = text.first().and_then(|text| text.split_once(": "));

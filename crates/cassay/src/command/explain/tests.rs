@@ -1,6 +1,7 @@
 //! Tests that each kind of term is found by its name in reports, with the text of its table.
 
 use super::*;
+use analysis::limits::LimitKind;
 
 fn texts(wanted: &str) -> String {
     let all = all().unwrap();
@@ -61,6 +62,29 @@ fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
         // One client process has one clock, and undeclared settings are only unknown.
         let is_lenient = ["V5", "V16"].contains(&rule.name.as_str());
         assert!(judges || is_lenient, "{}: {heads:?}", rule.name);
+    }
+}
+
+#[test]
+fn every_resource_that_may_limit_a_load_has_a_meaning() {
+    let all = all().unwrap();
+    for kind in LimitKind::ALL {
+        let all_found = for_people(find(&all, kind.name()));
+        let found = all_found.iter().find(|one| one.about == About::Limit);
+        let limit = found.unwrap_or_else(|| panic!("`{kind}` is not explained"));
+        let (label, full_from) = &limit.more[0];
+        assert_eq!(label, "full from", "{kind}");
+        // The page states the limit of the table, except for the client, which has two.
+        let row = kind.row();
+        let stated = match row.unit {
+            "ratio" => format!("{} %", measure::number::short(row.limit * 100.0, 3)),
+            _ => measure::number::short(row.limit, 4),
+        };
+        let is_other = kind == LimitKind::Client;
+        assert!(
+            *full_from == stated || is_other,
+            "{kind}: {full_from}, not {stated}"
+        );
     }
 }
 
