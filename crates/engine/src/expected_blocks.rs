@@ -11,7 +11,7 @@ use study::settings::{PrimaryMetric, Study};
 
 /// Difference to detect if the study names none.
 const DETECT: f64 = 0.05;
-/// Typical noises for a first run.
+/// Noise levels to assume without an earlier run, as shares.
 const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
 /// Minimum share of studies that must find a difference for it to count as detectable.
 const SHARE_MIN: f64 = 0.5;

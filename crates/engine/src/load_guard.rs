@@ -215,7 +215,7 @@ mod tests {
             // An operation that has just been sent, in a load of one every two seconds.
             second(&[], 0, 1),
             second(&[(1, 1)], 0, 0),
-            // A closed loop of 100 whose responses take 400 ms.
+            // A closed loop with 100 operations in flight, each with a response time of 400 ms.
             second(&[(250, 400)], 0, 100),
         ];
         assert_eq!(why(&calm), None);

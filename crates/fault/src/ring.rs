@@ -104,7 +104,8 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
     observation::or_unseen("its folders", looked)
 }
 
-/// Adds to the whole state that all other nodes see the node as up and normal.
+/// Adds a condition to `seen`: the target is whole only if all other nodes also see the node as up
+/// and normal.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,

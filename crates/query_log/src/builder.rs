@@ -80,7 +80,7 @@ impl Builder {
         }
     }
 
-    /// Takes a record.
+    /// Adds a record, or counts it with the reason for its omission.
     pub fn push(&mut self, entry: Entry) {
         let why = match entry {
             Entry::Other(why, _) => Some(why),

@@ -30,7 +30,8 @@ pub struct LooksRecord {
     pub max: usize,
     /// Number of blocks that were added to the finished run.
     pub added: usize,
-    /// Error level of each single interval, chosen so that all together cover the truth with 95 %.
+    /// Error level of each interval. At this level, the confidence that all intervals contain their
+    /// true values is 95 %.
     /// Absent for `anytime`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,

@@ -36,10 +36,10 @@ pub trait OperationSource: Debug + Send + Sync {
         None
     }
 
-    /// Returns the same operations with a range for each of several clients with these numbers of
-    /// workers, divided as between the clients of the imported tool. `range` is the first operation
-    /// and the number of operations, if known. `None` if the tool's clients have no ranges, or if
-    /// no tool is imported.
+    /// Divides the operations among several clients by the rule of the imported tool: each client
+    /// gets a range. `workers` has the number of workers of each client. `range` is the first
+    /// operation and, if known, the number of operations. `None` if the tool's clients have no
+    /// ranges, or if no tool is imported.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,

@@ -49,7 +49,7 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     let initrd = folder.join("initrd.cpio").display().to_string();
     words.extend(["-initrd".to_owned(), initrd]);
     words.extend(["-kernel".to_owned(), kernel.display().to_string()]);
-    // A panic ends QEMU, because the guest must not reboot.
+    // After a panic, the kernel reboots at once (`panic=-1`), and `-no-reboot` makes QEMU exit.
     words.extend([
         "-append".to_owned(),
         "console=ttyS0 panic=-1 loglevel=5".to_owned(),

@@ -18,8 +18,8 @@ pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     documents.flat_map(|file| missing(file, &words, &files)).collect()
 }
 
-/// Checks that each package and each example in a cargo command exists. Decisions and changes also
-/// name earlier files, and tests of tidy name invented files.
+/// Checks that each package and each example in a cargo command exists. It skips decisions and
+/// changes, which may name removed packages, and tidy, whose tests name invented packages.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let manifests = tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
     let packages: HashSet<&str> = manifests.filter_map(|file| package(file.text())).collect();

@@ -59,7 +59,7 @@ pub(super) fn spec(
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // The metrics that cassay reads are reported elsewhere, with the port that answers.
+    // A study that requests metrics needs no hint: cassay already names the port that it reads.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "its pods may provide metrics at port {port}, which `metrics` of \

@@ -34,7 +34,7 @@ pub(super) struct Sim {
     pub injected: Vec<Duration>,
     /// Renewals of the agents' deadline, with time and duration.
     pub renewed: Vec<(u64, Duration)>,
-    /// Another node than the observed one is broken.
+    /// The fault breaks a node other than the observed node.
     pub breaks_another: bool,
     /// No observation is possible.
     pub nobody_looks: bool,

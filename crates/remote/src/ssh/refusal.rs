@@ -104,7 +104,7 @@ impl std::error::Error for UnreachedMachines {}
 /// Obstacle on the way to an agent.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// A known one.
+    /// An obstacle whose cause cassay can state.
     Told { cause: String, hint: Option<String> },
     /// The destination has ended, or is silent.
     BrokeOff(End),

@@ -74,7 +74,7 @@ pub struct Draft {
     pub(crate) for_ns: u64,
     /// Other lengths that are measured before it, ns.
     pub(crate) beside_ns: Vec<u64>,
-    /// Share within which its throughput counts as equal.
+    /// Difference of throughput that an endurance run ignores, as a share.
     pub(crate) within: f64,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,

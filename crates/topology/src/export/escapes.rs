@@ -111,7 +111,8 @@ pub fn systemd(text: &str) -> String {
     quoted + "\""
 }
 
-/// Decodes the output of [`systemd`] without its quotes. A bare word remains unchanged.
+/// Decodes the output of [`systemd`]: removes the quotes and the escapes. A word without quotes
+/// remains unchanged. `None` if the quotes or an escape are incomplete.
 pub fn read_systemd(text: &str) -> Option<String> {
     let Some(inner) = text.strip_prefix('"') else {
         return Some(text.to_owned());

@@ -92,7 +92,8 @@ mod kills {
         killed_when(&long::canary(), "fault_healing");
     }
 
-    /// Checks that a run that is killed when this event is in its journal leaves nothing.
+    /// Kills a run as soon as this event is in its journal. Checks that no JVM and no folder of a
+    /// node remains.
     fn killed_when(study: &str, begins: &str) {
         let lab = Lab::with(study);
         let mut run = lab.start(&["run", "study.yaml"]);

@@ -336,7 +336,8 @@ fn program() -> &'static Path {
         if made_at(&bare) > made_at(&whole) {
             return bare;
         }
-        // Another run of these tests may be reading it.
+        // Another run of these tests may be reading the stripped program. So `strip` writes a new
+        // file, and a rename replaces the old one.
         let made = folder.join(format!("cassay-stripped-{}", std::process::id()));
         let stripped = command("strip").arg("-o").arg(&made).arg(&whole).output();
         match stripped {

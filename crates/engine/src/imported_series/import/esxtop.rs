@@ -171,7 +171,7 @@ fn take(
 
 /// Returns the minutes by which UTC is ahead of the file's times, from `(PDH-CSV 4.0) (UTC)(0)`.
 fn utc_ahead(first: &str) -> Result<i64> {
-    // Some editors and shells put a byte order mark before it.
+    // Some editors and shells write a byte order mark before the first line.
     let first = first.trim_start_matches('\u{feff}');
     let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
         let shown: String = first.chars().take(40).collect();
