@@ -23,7 +23,7 @@ fn main() {
         let sources = format!("../{name}/src");
         println!("cargo::rerun-if-changed={sources}");
         let mut files = files(Path::new(&sources));
-        assert!(!files.is_empty(), "there is no crate {name}");
+        assert!(!files.is_empty(), "the crate {name} does not exist");
         files.sort();
         for file in files {
             digest.write(file.to_string_lossy().as_bytes());

@@ -43,8 +43,8 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
 }
 
 /// Returns the explanation that belongs to the answer. The page has all of them. The highest load
-/// of a study is no limit, unless a resource was full or a closed loop offered as much as the
-/// target could take.
+/// of a study is a limit only if a resource was full, or if a closed loop offered all that the
+/// target accepts.
 fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
     let is_limit = |record: &&LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
@@ -64,7 +64,7 @@ fn explained(at: &Observation, before: Before<'_>) -> LimitRecord {
         candidates: full.into_iter().map(candidate_record).collect(),
         nearest: nearest.map(candidate_record),
         unobserved: at.unobserved.clone(),
-        nodes: at.nodes.iter().map(node_record).collect(),
+        nodes: at.nodes.iter().cloned().map(NodeCpuRecord::from).collect(),
         ..LimitRecord::default()
     }
 }
@@ -77,14 +77,6 @@ fn candidate_record(candidate: Candidate) -> LimitCandidateRecord {
         limit: candidate.reading.limit,
         before: candidate.before,
         confidence: candidate.confidence,
-    }
-}
-
-fn node_record(node: &NodeUse) -> NodeCpuRecord {
-    NodeCpuRecord {
-        node: node.node.clone(),
-        used: node.used,
-        available: node.available,
     }
 }
 
@@ -295,22 +287,10 @@ fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
 }
 
 fn observation(part: &TrialLimitsRecord) -> Observation {
-    let reading = |one: &store::record::LimitReadingRecord| LimitReading {
-        kind: one.kind,
-        place: one.place.clone(),
-        value: one.value,
-        limit: one.limit,
-        is_full: one.full,
-    };
-    let node = |one: &NodeCpuRecord| NodeUse {
-        node: one.node.clone(),
-        used: one.used,
-        available: one.available,
-    };
     Observation {
-        readings: part.readings.iter().map(reading).collect(),
+        readings: part.readings.iter().cloned().map(LimitReading::from).collect(),
         unobserved: part.unobserved.clone(),
-        nodes: part.nodes.iter().map(node).collect(),
+        nodes: part.nodes.iter().cloned().map(NodeUse::from).collect(),
     }
 }
 

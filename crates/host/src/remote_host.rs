@@ -97,7 +97,7 @@ impl Agent {
     /// Returns a Java on its machine for nodes.
     ///
     /// # Errors
-    /// There is no suitable Java. The message lists unsuitable Javas, and explains how to install
+    /// The host has no suitable Java. The message lists unsuitable ones, and explains how to install
     /// one.
     pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
         self.call(&FindJava(wanted.clone()))

@@ -2,7 +2,7 @@
 //! run. Both are parts of [`crate::record`].
 
 use analysis::VariantName;
-use analysis::limits::{Confidence, LimitKind};
+use analysis::limits::{Confidence, LimitKind, LimitReading, NodeUse};
 use analysis::procedure::Point;
 use measure::number::{short, significant};
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,30 @@ pub struct LimitReadingRecord {
     pub full: bool,
 }
 
+impl From<LimitReading> for LimitReadingRecord {
+    fn from(reading: LimitReading) -> LimitReadingRecord {
+        LimitReadingRecord {
+            kind: reading.kind,
+            place: reading.place,
+            value: reading.value,
+            limit: reading.limit,
+            full: reading.is_full,
+        }
+    }
+}
+
+impl From<LimitReadingRecord> for LimitReading {
+    fn from(record: LimitReadingRecord) -> LimitReading {
+        LimitReading {
+            kind: record.kind,
+            place: record.place,
+            value: record.value,
+            limit: record.limit,
+            is_full: record.full,
+        }
+    }
+}
+
 /// CPU of one node in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeCpuRecord {
@@ -80,6 +104,26 @@ pub struct NodeCpuRecord {
     pub used: f64,
     /// CPUs that it may use.
     pub available: f64,
+}
+
+impl From<NodeUse> for NodeCpuRecord {
+    fn from(node: NodeUse) -> NodeCpuRecord {
+        NodeCpuRecord {
+            node: node.node,
+            used: node.used,
+            available: node.available,
+        }
+    }
+}
+
+impl From<NodeCpuRecord> for NodeUse {
+    fn from(record: NodeCpuRecord) -> NodeUse {
+        NodeUse {
+            node: record.node,
+            used: record.used,
+            available: record.available,
+        }
+    }
 }
 
 /// Resources in a part of a trial.

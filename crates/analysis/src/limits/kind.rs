@@ -384,5 +384,5 @@ pub fn is_needed(name: &str) -> bool {
         Some(prefix) => name.starts_with(prefix),
         None => name == *pattern,
     };
-    name == "pidstat.%CPU" || LimitKind::ALL.iter().any(|kind| kind.row().series.iter().any(&fits))
+    name == "pidstat.%CPU" || ROWS.iter().any(|(_, row)| row.series.iter().any(fits))
 }

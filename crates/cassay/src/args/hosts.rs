@@ -44,8 +44,8 @@ pub enum KubernetesCommand {
     /// Creates a Job with the study in a ConfigMap and copies this program into its pod. The Job
     /// continues if this command is interrupted or killed; `kubectl delete job NAME` stops it. At
     /// the end, cassay copies the results here and removes everything that it created. If this
-    /// command is no longer running, the results remain for one day, or permanently on a volume
-    /// claim.
+    /// command no longer runs, the pod keeps the results for one day. A volume claim keeps them
+    /// permanently.
     Run(InsideArgs),
 }
 

@@ -4,7 +4,7 @@
 use super::{State, TrialRun};
 use crate::phase_times::TimeSpan;
 use crate::running_target::Running;
-use analysis::limits::{ClientLoad, LimitReading, NodeUse, TrialFacts, observe};
+use analysis::limits::{ClientLoad, TrialFacts, observe};
 use analysis::rules::{Judgement, Quantity};
 use measure::Known;
 use store::record::{
@@ -72,27 +72,9 @@ fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
     TrialLimitsRecord {
         span: part.span,
         fault: part.fault,
-        readings: seen.readings.into_iter().map(reading_record).collect(),
+        readings: seen.readings.into_iter().map(LimitReadingRecord::from).collect(),
         unobserved: seen.unobserved,
-        nodes: seen.nodes.into_iter().map(node_record).collect(),
-    }
-}
-
-fn reading_record(reading: LimitReading) -> LimitReadingRecord {
-    LimitReadingRecord {
-        kind: reading.kind,
-        place: reading.place,
-        value: reading.value,
-        limit: reading.limit,
-        full: reading.is_full,
-    }
-}
-
-fn node_record(node: NodeUse) -> NodeCpuRecord {
-    NodeCpuRecord {
-        node: node.node,
-        used: node.used,
-        available: node.available,
+        nodes: seen.nodes.into_iter().map(NodeCpuRecord::from).collect(),
     }
 }
 

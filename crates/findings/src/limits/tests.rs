@@ -149,7 +149,7 @@ fn a_fault_and_a_drift_are_explained_by_their_parts() {
     let events: Vec<_> = found.limits.iter().map(|limit| limit.event).collect();
     assert_eq!(events, [LimitEvent::HighestLoad, LimitEvent::Fault]);
     assert_eq!(found.limits[1].candidates[0].before, Some(0.3));
-    // A rate at which nothing was full is no limit, so the answer does not mention it.
+    // No resource was full at this rate, so the answer does not name the rate as a limit.
     assert!(!found.answer.iter().any(|sentence| sentence.contains("no observed resource")));
 }
 

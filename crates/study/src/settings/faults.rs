@@ -256,7 +256,7 @@ fn below(count: usize, draws: &mut Draws) -> Option<usize> {
     }
 }
 
-/// Returns a random position of `count`, but not the first one. `None` if there is no other.
+/// Returns a random position from 1 to `count` − 1. `None` if `count` is less than 2.
 fn after_first(count: usize, draws: &mut Draws) -> Option<usize> {
     Some(below(count.checked_sub(1)?, draws)? + 1)
 }

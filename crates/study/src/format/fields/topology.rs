@@ -83,7 +83,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
         "CPUs reserved for the client, in whole cores, before nodes are placed. Nodes without a \
          placement do not use them either. Default: with `cpus` or `count`, the remaining CPUs. \
-         Otherwise an L3 group if the machine has four, or a quarter of its cores; none with \
-         `none` and `one-socket-per-vcpu`.",
+         Otherwise an L3 group if the machine has four, or a quarter of its cores. With \
+         `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
     ),
 ];
