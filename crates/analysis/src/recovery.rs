@@ -14,10 +14,13 @@
 mod peers_view;
 mod return_to_normal;
 
-pub use peers_view::{Away, Hints, Looks, NodeReadings, Repair, away, hints, repair, streamed};
+pub use peers_view::{
+    Away, Hints, Looks, NodeReadings, Repair, RepairNeed, away, hints, repair, streamed,
+};
 pub use return_to_normal::{BaselineLevel, ReturnTime};
 
 use return_to_normal::{IntervalSeries, Worse};
+use serde::{Deserialize, Serialize};
 
 /// Share of its level within which a series counts as normal.
 pub const WITHIN: f64 = 0.05;
@@ -113,7 +116,8 @@ pub struct Before {
 }
 
 /// Loss of throughput, from the injection until throughput was normal again after the healing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Dip {
     /// Operations per second in the worst interval.
     pub lowest_ops_per_s: f64,
@@ -130,11 +134,13 @@ pub struct Dip {
 }
 
 /// Times until a series was normal again.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Returns {
     /// Counted from the injection: a cluster may recover while the fault is still active.
     pub injected: ReturnTime,
     /// Counted from the healing, if the fault was healed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub healed: Option<ReturnTime>,
 }
 
@@ -364,6 +370,14 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
         slices: free,
         ops_per_s,
     })
+}
+
+/// Significant digits of a measured value in a finding.
+const DIGITS: i32 = 6;
+
+/// Rounds a measured value to the digits of a finding.
+fn kept(value: f64) -> f64 {
+    measure::number::round(value, DIGITS)
 }
 
 fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns {

@@ -1,6 +1,7 @@
 //! Attaches to a cluster that cassay did not start. This starts and changes nothing, and requires
 //! only CQL. With Jolokia agents in the JVMs, cassay can read and do more.
 
+mod control;
 mod faults;
 pub(crate) mod from_kubernetes;
 pub(crate) mod hosts;

@@ -2,7 +2,7 @@
 //!
 //! Each operation is an `impl Cluster` in the file of its subject: settling in `settle.rs`,
 //! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
-//! [`Cluster::local`] distinguishes managed nodes from attached ones.
+//! [`TargetControl`] has the operations that differ between managed and attached nodes.
 //!
 //! Dropping a [`Cluster`] stops and removes exactly the processes and objects that [`crate::start`]
 //! created.
@@ -10,12 +10,12 @@
 use crate::attach::AttachedControl;
 use crate::attach::hosts::AttachedHosts;
 use crate::local::{NodeDied, Nodes};
+use crate::target_control::TargetControl;
 use anyhow::{Context, Result, bail};
 use cassandra::{
     Access, Handles, Jolokia, MarkedTable, Node, NodeInfo, Permit, Session, StatementGate,
     all_marked, follow, statements_for,
 };
-use host::Hosts;
 use host::process::Identity;
 use null_server::NullServer;
 use std::net::SocketAddr;
@@ -207,10 +207,7 @@ impl Cluster {
     /// Returns the managed nodes that have ended, except those `expected` to be down. Empty for an
     /// attached cluster, whose processes are not visible.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
-        match &self.control {
-            Control::Local(nodes) => nodes.died(expected),
-            Control::Attached(_) => Vec::new(),
-        }
+        self.control().died(expected)
     }
 
     /// Returns the handles for breaking and healing the cluster. An agent on this machine runs the
@@ -219,10 +216,7 @@ impl Cluster {
     /// # Errors
     /// Its logs cannot be read, or that agent cannot be started.
     pub fn handles(&self) -> Result<Handles> {
-        match &self.control {
-            Control::Local(nodes) => nodes.handles(),
-            Control::Attached(attached) => attached.handles(&self.nodes, &self.access),
-        }
+        self.control().handles(&self.nodes, &self.access)
     }
 
     /// Converts the node index of a study to an index into [`Cluster::nodes`]. In a study, attached
@@ -231,26 +225,12 @@ impl Cluster {
     /// # Errors
     /// The cluster has no such node.
     pub fn index_of(&self, asked: NodeIndex) -> Result<NodeIndex> {
-        match &self.control {
-            Control::Local(_) => {
-                let known = (asked.0 < self.nodes.len()).then_some(asked);
-                known.with_context(|| format!("node {} does not exist", asked.number()))
-            }
-            Control::Attached(attached) => attached.index_of(asked, &self.nodes),
-        }
+        self.control().index_of(asked, &self.nodes)
     }
 
     /// Returns the names of the hosts in order. Empty if the nodes share the machine.
     pub fn host_names(&self) -> PerHost<String> {
-        match &self.control {
-            Control::Local(nodes) => {
-                let hosts = nodes.hosts().map(Hosts::all).unwrap_or_default();
-                hosts.iter().map(|host| host.name().to_owned()).collect()
-            }
-            Control::Attached(attached) => {
-                attached.hosts.all.iter().map(|host| host.name.clone()).collect()
-            }
-        }
+        self.control().host_names()
     }
 
     /// Returns a node.
@@ -285,8 +265,8 @@ impl Cluster {
     /// A process or a folder could not be removed.
     pub fn stop(self) -> Result<()> {
         match self.control {
-            Control::Local(nodes) => nodes.stop(),
-            Control::Attached(attached) => attached.hosts.end(),
+            Control::Local(nodes) => TargetControl::end(nodes),
+            Control::Attached(attached) => TargetControl::end(attached),
         }
     }
 
@@ -299,20 +279,16 @@ impl Cluster {
 
     /// Returns the MBean access of one node, or the reason why there is none.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
+        let index = self.nodes.iter().position(|node| node.name == name);
+        let index = index.ok_or_else(|| format!("the cluster has no node {name}"))?;
+        self.control().jolokia(NodeIndex(index))
+    }
+
+    /// Returns the operations that differ between managed and attached nodes.
+    pub(crate) fn control(&self) -> &dyn TargetControl {
         match &self.control {
-            Control::Local(nodes) => {
-                let agent = nodes.jolokias().find(|(node, _)| *node == name);
-                agent
-                    .and_then(|(_, agent)| agent)
-                    .ok_or_else(|| "the distribution in use has no Jolokia agent".to_string())
-            }
-            Control::Attached(attached) => {
-                let index = self.nodes.iter().position(|node| node.name == name);
-                match index.and_then(|index| attached.agents.get(index)) {
-                    Some(agent) => agent.as_ref().map_err(Clone::clone),
-                    None => Err("cassay has no access to Jolokia agents".to_string()),
-                }
-            }
+            Control::Local(nodes) => &**nodes,
+            Control::Attached(attached) => &**attached,
         }
     }
 
@@ -334,8 +310,7 @@ impl Cluster {
 
     /// Returns the machines of attached nodes. `None` if none is reachable.
     pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
-        let hosts = &self.attached()?.hosts;
-        Some(hosts).filter(|hosts| !hosts.all.is_empty())
+        self.attached()?.reached()
     }
 
     /// Returns the server behind a null target.

@@ -1,44 +1,18 @@
 //! Finds the reason why nodes refuse requests, in the logs and on the volumes of all nodes.
 
 use crate::cluster::Cluster;
-use cassandra::{LogMarks, ServerLog, refused_requests};
+use cassandra::LogMarks;
 
 impl Cluster {
     /// Returns the current lengths of the nodes' logs. On an attached cluster, only readable logs
     /// count.
     pub fn log_marks(&self) -> LogMarks {
-        match self.local() {
-            Some(nodes) => LogMarks::read(&nodes.files()),
-            None => LogMarks::read_logs(&self.attached_logs()),
-        }
+        self.control().log_marks(self.nodes())
     }
 
     /// Returns a sentence for each node with a known cause: the state of its volume, and the first
     /// log line since `marks` that names the reason.
     pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
-        match self.local() {
-            Some(nodes) => refused_requests::causes(&nodes.files(), marks),
-            None => {
-                let logs = self.attached_logs().into_iter().enumerate();
-                logs.filter_map(|(index, log)| log.cause(marks.length(index))).collect()
-            }
-        }
-    }
-
-    /// Returns the server logs of attached nodes that are reachable.
-    fn attached_logs(&self) -> Vec<ServerLog<'_>> {
-        let hosts = self.attached_hosts();
-        let nodes = self.nodes().iter().enumerate();
-        nodes
-            .filter_map(|(index, node)| {
-                let hosts = hosts?;
-                let (folder, _) = hosts.logs(index)?.ok()?;
-                Some(ServerLog {
-                    node: &node.name,
-                    host: &hosts.for_node(index)?.agent,
-                    path: folder.join("system.log"),
-                })
-            })
-            .collect()
+        self.control().causes(marks, self.nodes())
     }
 }

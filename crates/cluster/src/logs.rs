@@ -9,6 +9,7 @@ use host::{Agent, Entry};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use target_spec::NodeIndex;
 use target_spec::redact::hidden;
 
 /// Log in which a node writes its JVM options, and the text that marks that line.
@@ -35,7 +36,7 @@ impl Cluster {
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
-            let Some(place) = self.log_place(index) else {
+            let Some(place) = self.control().log_place(NodeIndex(index)) else {
                 continue;
             };
             let Some((folder, marks)) = &place.folder else {

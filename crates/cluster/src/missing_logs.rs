@@ -1,10 +1,8 @@
 //! Logs and observations of nodes that can no longer be read. The loss of a host loses both.
 
 use crate::cluster::Cluster;
-use crate::local::LocalNode;
 use cassandra::NodeInfo;
-use cassandra::log_position::Marks;
-use std::path::PathBuf;
+use target_spec::NodeIndex;
 
 /// Data of a node that was lost, or was never reachable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,45 +22,10 @@ impl Cluster {
         let nodes = self.nodes().iter().enumerate();
         nodes
             .filter_map(|(index, node)| {
-                let place = self.log_place(index)?;
+                let place = self.control().log_place(NodeIndex(index))?;
                 Some(gap(node, place.host, place.agent.lost()?))
             })
             .collect()
-    }
-
-    /// Returns the log location of a node. `None` if its host is not reachable.
-    pub(crate) fn log_place(&self, index: usize) -> Option<LogPlace<'_>> {
-        match self.local() {
-            Some(nodes) => Some(LogPlace::own_node(nodes.all().get(index)?)),
-            None => {
-                let hosts = self.attached_hosts()?;
-                let host = hosts.for_node(index)?;
-                let logs = hosts.logs(index).and_then(Result::ok);
-                Some(LogPlace {
-                    host: &host.name,
-                    agent: &host.agent,
-                    folder: logs.map(|(folder, marks)| (folder.to_owned(), Some(marks))),
-                })
-            }
-        }
-    }
-}
-
-/// Location of a node's logs.
-pub(crate) struct LogPlace<'a> {
-    pub host: &'a str,
-    pub agent: &'a host::Agent,
-    /// Log folder, if reachable, and the lengths of its files when cassay attached.
-    pub folder: Option<(PathBuf, Option<&'a Marks>)>,
-}
-
-impl<'a> LogPlace<'a> {
-    fn own_node(node: &'a LocalNode) -> LogPlace<'a> {
-        LogPlace {
-            host: &node.layout.host,
-            agent: &node.host,
-            folder: Some((node.layout.logs(), None)),
-        }
     }
 }
 

@@ -3,14 +3,14 @@
 //! [`host::probe`] and run in the host's agent. The probes of a node are in [`cassandra::probe`].
 
 use crate::cluster::Cluster;
-use crate::local::{LocalNode, Nodes};
+use crate::local::Nodes;
 use anyhow::Result;
 use cassandra::NodeInfo;
-use cassandra::probe::{BY_AGENT, GcLog, NO_METRICS, ONLY_BY_MBEANS, ProbeSpec};
+use cassandra::probe::{BY_AGENT, NO_METRICS, ONLY_BY_MBEANS, ProbeSpec};
 use host::probe::{Probes, Sampler};
 use host::{Hosts, Watch};
 use std::collections::BTreeMap;
-use target_spec::Capability;
+use target_spec::{Capability, NodeIndex};
 
 impl Cluster {
     /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
@@ -21,7 +21,7 @@ impl Cluster {
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
         for (index, node) in self.nodes().iter().enumerate() {
-            let log = gc_log(self, index, &node.name);
+            let log = self.control().gc_log(NodeIndex(index), &node.name);
             samplers.push(self.node(node).sampler(spec, log, keyspace, tables));
         }
         Probes::start(samplers)
@@ -135,17 +135,6 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         unseen.extend(host::probe::unseen().map(|what| format!("hosts: {what}")));
     }
     unseen
-}
-
-/// Returns the probe of a node's collector log, if it is accessible.
-fn gc_log(cluster: &Cluster, index: usize, name: &str) -> Option<GcLog> {
-    if let Some(local) = cluster.local() {
-        let LocalNode { host, layout, .. } = local.node(index);
-        return Some(GcLog::new(host, &layout.logs(), name));
-    }
-    let hosts = cluster.attached_hosts()?;
-    let (folder, _) = hosts.logs(index)?.ok()?;
-    Some(GcLog::new(&hosts.for_node(index)?.agent, folder, name).elsewhere())
 }
 
 /// Returns the series that the probes of the nodes cannot read: the nodes, the reason and the way

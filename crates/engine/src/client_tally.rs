@@ -2,7 +2,7 @@
 
 use analysis::rules::Window;
 use fleet::{ClientEnd, ClientSecond};
-use measure::{Histogram, Interval, KindInterval, SummedInterval};
+use measure::{Histogram, Interval, IntervalConsumer, KindInterval, SummedInterval};
 
 /// Clients of a trial during the measurement.
 #[derive(Debug, Default)]

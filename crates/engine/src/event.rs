@@ -4,7 +4,7 @@
 //! would delay the end of a phase, but never the load, which has its own threads.
 
 use fleet::{ClientNow, Population};
-use measure::{Interval, SummedInterval};
+use measure::{Interval, IntervalConsumer, SummedInterval};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::record::TrialFinding;
@@ -213,9 +213,11 @@ impl Progress {
         let per_s = self.operations as f64 / self.seconds;
         (per_s > 0.0).then(|| left as f64 / per_s)
     }
+}
 
+impl IntervalConsumer for Progress {
     /// Adds the next interval of the phase.
-    pub(crate) fn push(&mut self, summed: &SummedInterval) {
+    fn push(&mut self, summed: &SummedInterval) {
         self.seconds += summed.interval.seconds();
         self.operations += summed.all.outcomes.total();
         self.errors += summed.all.outcomes.errors();

@@ -10,12 +10,11 @@
 
 use super::event::Progress;
 use super::load_guard::Watch;
-use super::window_counts::Tally;
 use anyhow::Result;
 use fleet::Next;
 use load::Flow;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
-use measure::{Interval, SummedInterval};
+use measure::{Interval, IntervalConsumer, SummedInterval};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,8 +234,8 @@ pub struct Conduct<'c> {
     /// End of the load, if known, ns.
     ends_ns: Option<u64>,
     progress: Progress,
-    /// Counts up to now.
-    pub tally: Tally,
+    /// Readers of the intervals, in the order in which they take each interval.
+    consumers: Vec<&'c mut dyn IntervalConsumer>,
     /// Reason why the load ends early.
     pub cut: Option<EarlyEnd>,
     /// Guard that ends the load if it is too high for the target. `None` without a guard.
@@ -248,7 +247,7 @@ impl<'c> Conduct<'c> {
     /// decides if the load continues. `faults` begin with the measured window.
     pub fn new(
         start_ns: u64,
-        tally: Tally,
+        consumers: Vec<&'c mut dyn IntervalConsumer>,
         faults: Vec<Breaking>,
         decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     ) -> Conduct<'c> {
@@ -265,7 +264,7 @@ impl<'c> Conduct<'c> {
             measured_from_ns: None,
             ends_ns: None,
             progress: Progress::default(),
-            tally,
+            consumers,
             cut: None,
             guard: None,
         }
@@ -437,7 +436,7 @@ impl<'c> Conduct<'c> {
     }
 
     fn interval(&mut self, summed: &SummedInterval) -> Vec<Act> {
-        self.tally.push(summed);
+        self.consumers.iter_mut().for_each(|consumer| consumer.push(summed));
         self.progress.push(summed);
         let decision = (self.decide)(summed);
         let mut acts = vec![Act::Keep {

@@ -9,6 +9,7 @@ mod ceiling;
 mod client_tally;
 mod clients_needed;
 mod confirm;
+mod counter_experiments;
 mod dirty_target;
 mod event;
 mod event_loop;
@@ -56,6 +57,7 @@ pub use workload_check::{PrepareResult, prepare};
 use anyhow::Result;
 use ceiling::Ceilings;
 use cluster::Dirs;
+use counter_experiments::{CounterExperiments, Tested};
 use findings::data_generation;
 use fleet_use::FleetUse;
 use next_trials::{Histories, NextStep};
@@ -201,14 +203,7 @@ impl<'a> Engine<'a> {
         }
         let path = self.writer.path().to_owned();
         let reason = match end {
-            End::Interrupted => {
-                self.writer.journal(None, JournalEvent::RunInterrupted)?;
-                return Ok(RunEnd {
-                    path,
-                    findings: None,
-                    remains: self.remains(),
-                });
-            }
+            End::Interrupted => return self.interrupt(path),
             End::Stopped(why) => Some(why),
             End::Done => None,
         };
@@ -220,11 +215,32 @@ impl<'a> Engine<'a> {
         let mut findings =
             findings::conclude(self.study, trials, &path, reason.as_deref(), &mut say);
         findings.remains = self.remains();
+        let mut experiments = CounterExperiments {
+            study: self.study,
+            options: self.options,
+            path: &path,
+            events: self.events,
+        };
+        if reason.is_none()
+            && let Tested::Interrupted = experiments.test(&mut findings)?
+        {
+            return self.interrupt(path);
+        }
         self.writer.finish(&findings, self.options.version, reason)?;
         Ok(RunEnd {
             path,
             remains: findings.remains.clone(),
             findings: Some(findings),
+        })
+    }
+
+    /// Records the interruption of the run.
+    fn interrupt(&mut self, path: PathBuf) -> Result<RunEnd> {
+        self.writer.journal(None, JournalEvent::RunInterrupted)?;
+        Ok(RunEnd {
+            path,
+            findings: None,
+            remains: self.remains(),
         })
     }
 

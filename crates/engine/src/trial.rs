@@ -39,6 +39,7 @@ use endurance_series::Courses;
 use findings::recovery;
 use imports::ImportStep;
 use load::{History, Outcomes, VerifyReads};
+use measure::{IntervalConsumer, SummedInterval};
 use server_counts::Counting;
 use std::path::Path;
 use std::sync::Arc;
@@ -368,10 +369,10 @@ impl TrialRun<'_> {
         }
         self.begin_phase(first_phase, state)?;
         let mut courses = (self.trial.role == Role::Endurance).then(Courses::new);
-        let offered = self.offer(running, state, &offer, &mut |summed| {
-            courses.iter_mut().for_each(|courses| courses.push(summed));
-            course.see(summed)
-        })?;
+        let mut consumers: Vec<&mut dyn IntervalConsumer> = Vec::new();
+        consumers.extend(courses.as_mut().map(|courses| courses as &mut dyn IntervalConsumer));
+        let decide = &mut |summed: &SummedInterval| course.see(summed);
+        let offered = self.offer(running, state, &offer, &mut consumers, decide)?;
         state.courses = courses;
         running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;

@@ -7,7 +7,8 @@ use analysis::rules::{PresentRows, Window};
 use measure::interval::CheckCounts;
 use measure::outcome::OutcomeCounts;
 use measure::{
-    Histogram, Interval, KindCount, KindCounts, KindInterval, Outcome, SummedInterval, Times,
+    Histogram, Interval, IntervalConsumer, KindCount, KindCounts, KindInterval, Outcome,
+    SummedInterval, Times,
 };
 use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
@@ -71,24 +72,6 @@ impl Tally {
         }
     }
 
-    /// Adds the next interval of the run, from its start line on.
-    pub fn push(&mut self, summed: &SummedInterval) {
-        let interval = &*summed.interval;
-        self.window.push(summed);
-        for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
-            series.push(kind, interval);
-        }
-        self.all.push(&summed.all, interval);
-        self.outcomes.add(&summed.all.outcomes);
-        self.answered.push(interval, &self.is_write);
-        let (begin_ns, _) = self.span_ns.unwrap_or((interval.start_ns, 0));
-        self.span_ns = Some((begin_ns, interval.end_ns));
-        if interval.is_measured() {
-            self.lag.add(&interval.client.lag);
-            self.ended += summed.all.outcomes.total();
-        }
-    }
-
     /// Returns the verified reads of the population.
     pub fn checks(&self) -> &CheckCounts {
         &self.all.counts.checks
@@ -121,6 +104,26 @@ impl Tally {
     pub fn run_s(&self) -> f64 {
         let (begin_ns, end_ns) = self.span_ns.unwrap_or_default();
         (end_ns - begin_ns) as f64 / 1e9
+    }
+}
+
+impl IntervalConsumer for Tally {
+    /// Adds the next interval of the run, from its start line on.
+    fn push(&mut self, summed: &SummedInterval) {
+        let interval = &*summed.interval;
+        self.window.push(summed);
+        for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
+            series.push(kind, interval);
+        }
+        self.all.push(&summed.all, interval);
+        self.outcomes.add(&summed.all.outcomes);
+        self.answered.push(interval, &self.is_write);
+        let (begin_ns, _) = self.span_ns.unwrap_or((interval.start_ns, 0));
+        self.span_ns = Some((begin_ns, interval.end_ns));
+        if interval.is_measured() {
+            self.lag.add(&interval.client.lag);
+            self.ended += summed.all.outcomes.total();
+        }
     }
 }
 

@@ -35,6 +35,7 @@ mod without_faults;
 
 pub use comparisons::noise;
 pub use interim_looks::{StopReason, look};
+pub use limits::of_answer as limit_of_answer;
 pub use points::Merge;
 pub use requirements::look_for_earlier;
 

@@ -18,7 +18,8 @@ use study::settings::Study;
 /// Adds the explanations to the findings, and the first one to the answer.
 pub fn explain(study: &Study, trials: &[TrialFinding], found: &mut FindingsRecord) {
     found.limits = limits(study, trials, found);
-    found.answer.extend(of_answer(&found.limits).map(|limit| limit.says.clone()));
+    let of_answer = of_answer(&found.limits).map(|at| found.limits[at].says.clone());
+    found.answer.extend(of_answer);
 }
 
 /// Returns an explanation for each event, those of the run's answer first. Trials without readings
@@ -42,18 +43,18 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
     found
 }
 
-/// Returns the explanation that belongs to the answer. The page has all of them. The highest load
+/// Returns the index of the explanation that belongs to the answer. The page has all of them. The highest load
 /// of a study is a limit only if a resource was full, or if a closed loop offered all that the
 /// target accepts.
-fn of_answer(limits: &[LimitRecord]) -> Option<&LimitRecord> {
-    let is_limit = |record: &&LimitRecord| match record.event {
+pub fn of_answer(limits: &[LimitRecord]) -> Option<usize> {
+    let is_limit = |record: &LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
         LimitEvent::HighestLoad => {
             !record.candidates.is_empty() || matches!(record.point, Some(Point::Threads(_)))
         }
         LimitEvent::Fault | LimitEvent::Drift => false,
     };
-    limits.iter().find(is_limit)
+    limits.iter().position(is_limit)
 }
 
 /// The part of an observation that is the same for all events.
@@ -77,6 +78,7 @@ fn candidate_record(candidate: Candidate) -> LimitCandidateRecord {
         limit: candidate.reading.limit,
         before: candidate.before,
         confidence: candidate.confidence,
+        experiment: None,
     }
 }
 

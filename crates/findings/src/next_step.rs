@@ -194,8 +194,8 @@ fn seconds_of(trial: &TrialFinding) -> f64 {
 mod tests {
     use super::*;
     use store::record::{
-        BackRecord, CauseRecord, ClientEndRecord, FaultRecord, PhaseTimeRecord, RecoveryRecord,
-        ReturnsRecord, WarmupRecord,
+        CauseRecord, ClientEndRecord, FaultRecord, PhaseTimeRecord, RecoveryRecord, ReturnTime,
+        Returns, WarmupRecord,
     };
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -251,14 +251,14 @@ mod tests {
 
     /// A trial in which node2 was up again 4.7 s after a window of 75 s.
     fn back_late() -> TrialFinding {
-        let back = BackRecord {
+        let back = ReturnTime {
             left_s: Some(1.0),
             back_s: None,
             watched_s: 35.0,
         };
         let recovery = RecoveryRecord {
             watched_s: 55.0,
-            throughput: Some(ReturnsRecord {
+            throughput: Some(Returns {
                 injected: back,
                 healed: Some(back),
             }),

@@ -4,17 +4,13 @@
 mod peers_view;
 mod window;
 
-use analysis::recovery::{
-    self, Away, BaselineLevel, Before, FaultTimes, Hints, LoadSchedule, Recovery, Repair,
-    ReturnTime,
-};
+use analysis::recovery::{self, Away, BaselineLevel, Before, FaultTimes, LoadSchedule, Recovery};
 use anyhow::Result;
 use measure::number::round;
 use peers_view::NodeWatch;
 use store::Trial;
 use store::record::{
-    BackRecord, BaselineRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord,
-    RepairNeed, ReturnsRecord, StretchRecord, TrialFinding,
+    BaselineRecord, FaultRecord, NoticedRecord, RecoveryRecord, StretchRecord, TrialFinding,
 };
 use window::{Stretch, Window};
 
@@ -131,44 +127,26 @@ fn to_record(
         let before = before.ok()?;
         Some(level(of(before)?, before.slices.len()))
     };
-    let returns = |returns: recovery::Returns| ReturnsRecord {
-        injected: back(returns.injected),
-        healed: returns.healed.map(back),
-    };
     let place = record.place.as_deref().unwrap_or_default();
     let is_broken = |node: &str| kept.is_at(node, place);
     let away = recovery::away(&kept.watched, is_broken, fault, found.until_s);
     let hints = recovery::hints(&kept.watched, fault, found.until_s);
-    let (repair, repair_why) = if kept.hosts.len() > 1 {
-        let (need, why) = repair(away.as_ref(), hints.as_ref(), kept.hint_window_s);
-        (Some(need), why)
-    } else {
-        (None, String::new())
-    };
+    let repair = (kept.hosts.len() > 1)
+        .then(|| recovery::repair(away.as_ref(), hints.as_ref(), kept.hint_window_s));
+    let (repair, repair_why) = repair.map(|repair| (repair.need, repair.why)).unzip();
     RecoveryRecord {
         watched_s: seconds((found.until_s - fault.injected_s).max(0.0)),
         unseen: before.err().cloned().into_iter().collect(),
         ops_per_s: level(|before| Some(before.ops_per_s)),
         p99_ms: level(|before| before.p99_ms),
-        dip: found.dip.map(|dip| DipRecord {
-            lowest_ops_per_s: round(dip.lowest_ops_per_s, DIGITS),
-            lowest_at_s: round(dip.lowest_at_s, DIGITS),
-            depth: round(dip.depth, DIGITS),
-            seconds: round(dip.seconds, DIGITS),
-            lost_ops: round(dip.lost_ops, DIGITS),
-        }),
-        throughput: found.throughput.map(returns),
-        p99: found.p99.map(returns),
+        dip: found.dip,
+        throughput: found.throughput,
+        p99: found.p99,
         noticed: noticed(found, away),
-        hints: hints.map(|hints| HintsRecord {
-            stored: round(hints.stored, DIGITS),
-            delivered: round(hints.delivered, DIGITS),
-            undelivered: round(hints.undelivered, DIGITS),
-            drained_s: hints.drained_s.map(seconds),
-        }),
+        hints,
         streamed_bytes: recovery::streamed(&kept.watched, fault, found.until_s),
         repair,
-        repair_why,
+        repair_why: repair_why.unwrap_or_default(),
         ..RecoveryRecord::default()
     }
 }
@@ -186,14 +164,6 @@ fn seconds(value: f64) -> f64 {
     round(value, DIGITS)
 }
 
-fn back(back: ReturnTime) -> BackRecord {
-    BackRecord {
-        left_s: back.left_s.map(seconds),
-        back_s: back.back_s.map(seconds),
-        watched_s: seconds(back.watched_s),
-    }
-}
-
 fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
     let client = found.noticed;
     let record = NoticedRecord {
@@ -209,19 +179,6 @@ fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
             gossip_away_s: Some(seconds(away.seconds)),
             ..record
         },
-    }
-}
-
-/// Returns the decision about a repair, with its reason, in the form of a record.
-fn repair(
-    away: Option<&Away>,
-    hints: Option<&Hints>,
-    window_s: Option<f64>,
-) -> (RepairNeed, String) {
-    match recovery::repair(away, hints, window_s) {
-        Repair::Needed(why) => (RepairNeed::Needed, why),
-        Repair::NotNeeded(why) => (RepairNeed::NotNeeded, why),
-        Repair::Untold(why) => (RepairNeed::Untold, why),
     }
 }
 

@@ -103,6 +103,12 @@ impl SummedInterval {
     }
 }
 
+/// A reader of the intervals of a load, such as a sum or a series.
+pub trait IntervalConsumer {
+    /// Takes the next interval. The caller passes each interval once, in order of time.
+    fn push(&mut self, summed: &SummedInterval);
+}
+
 /// Results of one kind of operation in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {

@@ -21,8 +21,8 @@ pub use bins::{Bin, Bins};
 pub use censored_times::Times;
 pub use histogram::Histogram;
 pub use interval::{
-    ClientCount, ClientCounts, ClientInterval, Interval, KindCount, KindCounts, KindInterval,
-    SummedInterval,
+    ClientCount, ClientCounts, ClientInterval, Interval, IntervalConsumer, KindCount, KindCounts,
+    KindInterval, SummedInterval,
 };
 pub use lower_bound::Known;
 pub use outcome::{Outcome, WriteMismatch};

@@ -1,22 +1,35 @@
 //! Describes the resource that was full at a knee, a peak, a difference, a fault or a drift.
 //!
-//! The words are those of a hypothesis: a full resource coincides with a limit of the load. Only an
-//! experiment shows that it causes the limit.
+//! Without an experiment, the words are those of a hypothesis: a full resource coincides with a
+//! limit of the load. An experiment that moves the result as predicted shows that it causes the
+//! limit.
 
 use crate::result_place::{point_words, variant_words};
 use analysis::limits::LimitKind;
-use measure::number::{short, significant};
-use store::record::{LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord};
+use measure::number::{counted, short, significant};
+use store::record::ExperimentOutcome::{self, Confirmed};
+use store::record::{
+    ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord, limit_name,
+};
 
 /// Returns the sentences: the event with its first full resource, or the resource nearest its
 /// limit. The last sentence has the CPU of the busiest node.
 pub fn sentences(record: &LimitRecord) -> String {
     let cpu = cpu_sentence(&record.nodes).map(|cpu| format!(" {cpu}"));
-    sentence(record) + &cpu.unwrap_or_default()
+    sentence(record) + &others(record) + &cpu.unwrap_or_default()
 }
 
 fn sentence(record: &LimitRecord) -> String {
     let event = event(record);
+    let confirmed = record.candidates.iter().find(|one| outcome(one) == Some(Confirmed));
+    if let Some((one, experiment)) = confirmed.and_then(|one| Some((one, one.experiment.as_ref()?)))
+    {
+        return format!(
+            "{event}, limited by {}. {}",
+            resource(one),
+            moved(experiment)
+        );
+    }
     match (record.candidates.first(), &record.nearest) {
         (Some(first), _) => format!("{event}, which coincides with {}.", resource(first)),
         (None, _) if record.event.is_change() => {
@@ -28,6 +41,64 @@ fn sentence(record: &LimitRecord) -> String {
         ),
         (None, None) => format!("{event}, but the probes observed none of its resources."),
     }
+}
+
+fn outcome(candidate: &LimitCandidateRecord) -> Option<ExperimentOutcome> {
+    Some(candidate.experiment.as_ref()?.outcome)
+}
+
+/// Returns a sentence for each experiment that refuted a candidate or has no result.
+fn others(record: &LimitRecord) -> String {
+    let said = record.candidates.iter().filter_map(|one| {
+        let experiment = one.experiment.as_ref()?;
+        let name = limit_name(one.kind);
+        match experiment.outcome {
+            ExperimentOutcome::Confirmed => None,
+            ExperimentOutcome::Refuted => Some(format!(
+                " The limit was not this one: {name}. {}",
+                moved(experiment)
+            )),
+            ExperimentOutcome::Inconclusive => Some(format!(
+                " The experiment with this resource did not decide: {name}. {}",
+                moved(experiment)
+            )),
+            ExperimentOutcome::NotRun => Some(format!(
+                " cassay did not test this resource: {name}. Reason: {}.",
+                experiment.reason
+            )),
+        }
+    });
+    said.collect()
+}
+
+/// Returns the result of an experiment: `With A 2 instead of 1, throughput was 1.21 times as high
+/// (95 % interval 1.15 to 1.27, 5 pairs of trials).`
+fn moved(experiment: &ExperimentRecord) -> String {
+    let ExperimentRecord {
+        setting, from, to, ..
+    } = experiment;
+    let key = setting.split(" and ").map(|path| path.rsplit('.').next().unwrap_or(path));
+    let key = key.collect::<Vec<_>>().join(" and ");
+    let head = format!("With {key} {to} instead of {from}");
+    let Some(ratio) = experiment.ratio else {
+        return format!("{head}: {}.", experiment.reason);
+    };
+    let metric = match experiment.metric.as_str() {
+        "ops_per_s" => "throughput",
+        _ => "p99",
+    };
+    let interval = experiment.ci95.map_or_else(String::new, |[low, high]| {
+        format!(
+            "95 % interval {} to {}, ",
+            significant(low, 3),
+            significant(high, 3)
+        )
+    });
+    format!(
+        "{head}, {metric} was {} times as high ({interval}{} of trials).",
+        significant(ratio, 3),
+        counted(experiment.blocks, "pair")
+    )
 }
 
 /// Returns how full the nodes' CPUs were: `The nodes used 1.7 of 2 CPUs (85 %).` `None` if that is
@@ -152,7 +223,7 @@ mod tests {
     use super::*;
     use analysis::limits::Confidence;
     use analysis::procedure::Point;
-    use store::record::{limit_name, limit_value};
+    use store::record::limit_value;
 
     fn candidate(kind: LimitKind, place: &str, value: f64) -> LimitCandidateRecord {
         LimitCandidateRecord {
@@ -162,6 +233,7 @@ mod tests {
             limit: kind.row().limit,
             before: None,
             confidence: Confidence::High,
+            experiment: None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! Invariants: only [`Aftermath`] decides whether everything was normal or not. Series that were
 //! not measured are neither.
 
-use crate::record::{FaultRecord, RecoveryRecord, ReturnsRecord};
+use crate::record::{FaultRecord, RecoveryRecord, Returns};
 use analysis::recovery::HOLD_S;
 use measure::number::{change, short};
 
@@ -50,7 +50,7 @@ impl Aftermath {
     pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
-        let end = |returns: &ReturnsRecord| series_end(returns, why.is_some());
+        let end = |returns: &Returns| series_end(returns, why.is_some());
         let both = [&found.throughput, &found.p99].map(|returns| returns.as_ref().map(end));
         let [throughput, p99] = both;
         let is_open = both.contains(&Some(SeriesEnd::NotMeasured));
@@ -136,7 +136,7 @@ pub fn since(fault: &FaultRecord) -> &'static str {
 }
 
 /// Returns the state of a series whose times of recovery are known.
-fn series_end(returns: &ReturnsRecord, was_cut: bool) -> SeriesEnd {
+fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     let back = returns.healed.unwrap_or(returns.injected);
     // A series that was abnormal only during the fault was normal immediately after it.
     match (returns.injected.left_s.or(back.left_s), back.back_s) {

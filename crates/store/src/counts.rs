@@ -13,6 +13,14 @@ pub fn serialize_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok
     to.collect_map(some)
 }
 
+/// Serializes the non-zero counters of the client.
+pub fn serialize_nonzero_client<S: Serializer>(
+    counts: &ClientCounts,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_map(counts.iter().filter(|(_, count)| *count > 0))
+}
+
 /// Serializes all counters of the client. It omits a counter that only a drain uses if it is zero.
 pub fn serialize_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(counts.iter().filter(|one| *one != (ClientCount::SentInDrain, 0)))

@@ -6,6 +6,7 @@ use analysis::limits::{Confidence, LimitKind, LimitReading, NodeUse};
 use analysis::procedure::Point;
 use measure::number::{short, significant};
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path};
 
 measure::word_enum! {
     /// Part of a trial for which the resources were read.
@@ -161,6 +162,77 @@ pub struct LimitCandidateRecord {
     pub before: Option<f64>,
     /// `high`, `medium` or `low`: support for the statement by the reading alone.
     pub confidence: Confidence,
+    /// Experiment that changed this resource. Absent if the study did not ask for it, or if an
+    /// earlier candidate was confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<ExperimentRecord>,
+}
+
+measure::word_enum! {
+    /// Outcome of a counter-experiment.
+    #[derive(Default)]
+    pub enum ExperimentOutcome {
+        /// The result moved as predicted, and its interval excludes no change.
+        Confirmed = "confirmed",
+        /// The result stayed the same, or moved in the other direction.
+        Refuted = "refuted",
+        /// The interval contains both no change and a relevant change.
+        Inconclusive = "inconclusive",
+        /// The experiment did not run.
+        #[default]
+        NotRun = "not_run",
+    }
+}
+
+/// An experiment that changed one setting of a resource, to see if the result of the load moves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExperimentRecord {
+    /// `confirmed`, `refuted`, `inconclusive` or `not_run`.
+    pub outcome: ExperimentOutcome,
+    /// Reason why the experiment did not run or has no result. Empty if it has one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Dotted path of the changed setting. Empty if no setting changes the resource.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub setting: String,
+    /// Value of the setting in the run, as in a study.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    /// Value of the setting in the experiment, as in a study.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub to: String,
+    /// True if the change enlarges the resource, so that the result must improve if the resource
+    /// limits the load. Otherwise the result must become worse.
+    pub enlarges: bool,
+    /// Metric of the comparison: `ops_per_s` or `latency_ms.p99`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub metric: String,
+    /// Load of both sides.
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
+    /// Result with the change ÷ result without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// 95 % confidence interval of the ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// Number of pairs of trials.
+    pub blocks: usize,
+    /// Folder of the experiment's run, relative to the folder of this run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub run: String,
+}
+
+impl ExperimentRecord {
+    /// Returns the folder of the experiment's run, relative to the folder of this run. `None` if
+    /// there is no run, or if a stranger's record names another folder.
+    pub fn run_folder(&self) -> Option<&str> {
+        let mut parts = Path::new(&self.run).components();
+        let is_inside = parts.next() == Some(Component::Normal("why".as_ref()))
+            && parts.all(|part| matches!(part, Component::Normal(_)));
+        is_inside.then_some(self.run.as_str())
+    }
 }
 
 /// Explanation of one event: the resources that were full at it.
@@ -236,5 +308,25 @@ pub fn limit_value(kind: LimitKind, value: f64) -> String {
         "ratio" => format!("{} %", short(value * 100.0, 2)),
         "/s" => format!("{}/s", significant(value, 2)),
         _ => significant(value, 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_an_experiment_is_inside_its_run() {
+        let of = |run: &str| {
+            let record = ExperimentRecord {
+                run: run.to_owned(),
+                ..ExperimentRecord::default()
+            };
+            record.run_folder().map(str::to_owned)
+        };
+        assert_eq!(of("why/cpu/s-why/1").as_deref(), Some("why/cpu/s-why/1"));
+        for outside in ["", "other/1", "/why/cpu", "why/../../x", "../why"] {
+            assert_eq!(of(outside), None, "{outside}");
+        }
     }
 }

@@ -29,8 +29,8 @@ pub use crate::fleet::{
     ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
 };
 pub use crate::limits::{
-    LimitCandidateRecord, LimitEvent, LimitReadingRecord, LimitRecord, LimitSpan, NodeCpuRecord,
-    TrialLimitsRecord, limit_name, limit_value,
+    ExperimentOutcome, ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitReadingRecord,
+    LimitRecord, LimitSpan, NodeCpuRecord, TrialLimitsRecord, limit_name, limit_value,
 };
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::missing_records::{GapKind, GapRecord};
@@ -47,8 +47,8 @@ pub use crate::published::{
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::reasons::{MeasurementRecord, ReasonRecord, RuleRecord};
 pub use crate::recovery::{
-    BackRecord, BaselineRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord,
-    RecoveryRecord, RepairNeed, ReturnsRecord, StretchRecord, WithoutFaultsRecord,
+    BaselineRecord, Dip, FaultStretch, Hints, NoticedRecord, RecoveryRecord, RepairNeed,
+    ReturnTime, Returns, StretchRecord, WithoutFaultsRecord,
 };
 pub use crate::requirements::{BesideRecord, RequirementRecord, outcome_of};
 pub use crate::resolved_study::{

@@ -4,10 +4,12 @@
 //! Times are in seconds since the injection unless the comment names another start. Values that
 //! were not observed are absent.
 
-use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
+use crate::record::{ComparisonRecord, QuantilesRecord};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::recovery::ClientSymptom;
+pub use analysis::recovery::{Dip, Hints, RepairNeed, ReturnTime, Returns};
+use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,13 +36,13 @@ pub struct RecoveryRecord {
     pub p99_ms: Option<BaselineRecord>,
     /// Loss of throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dip: Option<DipRecord>,
+    pub dip: Option<Dip>,
     /// Return of throughput to its level before the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub throughput: Option<ReturnsRecord>,
+    pub throughput: Option<Returns>,
     /// Return of p99 to its level before the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99: Option<ReturnsRecord>,
+    pub p99: Option<Returns>,
     /// First sign of the fault for clients and for other nodes.
     pub noticed: NoticedRecord,
     /// Intervals before the fault, which are the basis of the comparison.
@@ -55,7 +57,7 @@ pub struct RecoveryRecord {
     pub after: Option<StretchRecord>,
     /// Hints of all nodes together. Absent if no probe read them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hints: Option<HintsRecord>,
+    pub hints: Option<Hints>,
     /// Bytes that were streamed to nodes during the observation. Absent if no probe read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
@@ -69,18 +71,6 @@ pub struct RecoveryRecord {
     /// Reason why a repair is needed or not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repair_why: String,
-}
-
-measure::word_enum! {
-    /// Need for a repair after a fault.
-    pub enum RepairNeed {
-        /// Hints do not cover the writes that a node missed.
-        Needed = "needed",
-        /// No write was missed, or hints cover them.
-        NotNeeded = "not-needed",
-        /// The readings are not sufficient for an answer.
-        Untold = "untold",
-    }
 }
 
 measure::word_enum! {
@@ -109,50 +99,6 @@ pub struct BaselineRecord {
     pub near: f64,
     /// Number of intervals before the fault.
     pub intervals: usize,
-}
-
-/// Loss of throughput, from the injection until throughput was normal again after the healing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DipRecord {
-    /// Throughput in the worst interval, op/s.
-    pub lowest_ops_per_s: f64,
-    /// Start of that interval.
-    pub lowest_at_s: f64,
-    /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
-    /// the normal range.
-    pub depth: f64,
-    /// Total length of the intervals outside of the normal range, s.
-    pub seconds: f64,
-    /// Total number of operations that are missing in these intervals. At a fixed rate, later
-    /// operations that compensated for them are subtracted.
-    pub lost_ops: f64,
-}
-
-/// Return of a series to its level before a fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReturnsRecord {
-    /// Return counted from the injection, since a cluster may recover before the healing.
-    pub injected: BackRecord,
-    /// Return counted from the healing. Absent if the fault was not healed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub healed: Option<BackRecord>,
-}
-
-/// Return of a series to its level, counted from the injection or from the healing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BackRecord {
-    /// Time until the first interval outside of the normal range, s. Absent if there was none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_s: Option<f64>,
-    /// Time until the start of the first 30 s in a row that were normal, s. Absent if they were not
-    /// observed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub back_s: Option<f64>,
-    /// Length of the observation, s.
-    pub watched_s: f64,
 }
 
 /// First sign of a fault. `seen_s` of the fault is the time at which cassay itself noticed it.
@@ -196,24 +142,13 @@ pub struct StretchRecord {
     /// Operations that failed in the stretch, by kind and outcome.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Tries after a failed try.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub retries: u64,
-    /// Speculative tries, sent in addition to a try that was not answered for too long.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub speculations: u64,
-    /// Speculative tries that were answered first.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub speculations_won: u64,
-    /// Connections lost.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub connections_lost: u64,
-    /// Operations sent more than 1 ms late.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub late: u64,
-    /// Operations given up before they were sent.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub dropped: u64,
+    /// Counters of the operations that ended in the period, by name. Zeros are omitted.
+    #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
+    pub counts: KindCounts,
+    /// Counters of operations before they were sent, and of connections, by name. Zeros are
+    /// omitted.
+    #[serde(flatten, serialize_with = "crate::counts::serialize_nonzero_client")]
+    pub client: ClientCounts,
 }
 
 impl StretchRecord {
@@ -260,23 +195,6 @@ pub struct WithoutFaultsRecord {
     /// Comparisons by metric, with ÷ without. A metric has no comparison if one trial of a pair has
     /// no value.
     pub comparisons: Vec<ComparisonRecord>,
-}
-
-/// Hints that nodes stored for a node that did not answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HintsRecord {
-    /// Number of hints stored.
-    pub stored: f64,
-    /// Number of hints delivered.
-    pub delivered: f64,
-    /// Number of tries that failed or timed out. They are repeated.
-    pub undelivered: f64,
-    /// Time from the healing until the last hint was delivered, s. Without a healing, it counts
-    /// from the injection. Absent if none was stored, if some were left, or if the observation was
-    /// too short.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drained_s: Option<f64>,
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod check;
 mod client_warnings;
 pub mod conditions;
 pub mod confirm;
+pub mod counter_experiment;
 pub mod data_state;
 pub mod estimate;
 mod fault_warnings;

@@ -486,6 +486,7 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: ResolvedScale) ->
         capacity: draft.capacity,
         screen,
         repeat,
+        why: draft.why,
         added: Vec::new(),
         primary,
         source: source.name.clone(),

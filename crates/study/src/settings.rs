@@ -77,6 +77,9 @@ pub struct Study {
     pub capacity: Option<Capacity>,
     /// Repetitions of each trial.
     pub repeat: Repeat,
+    /// Experiments that test the cause of a limit, after the trials. `None` if the study does not
+    /// ask for them.
+    pub why: Option<Why>,
     /// Numbers of blocks, one number for each addition of blocks to a finished run.
     pub added: Vec<usize>,
     /// The primary comparison.
@@ -361,6 +364,24 @@ pub enum Warmup {
     Auto(u64),
     /// This long, ns.
     Fixed(u64),
+}
+
+/// Experiments that test the cause of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// Maximum expected length of all experiments together, in minutes.
+    pub minutes: u64,
+}
+
+/// Maximum expected length of all experiments if the study does not set one, in minutes.
+pub const WHY_MINUTES: u64 = 10;
+
+impl Default for Why {
+    fn default() -> Why {
+        Why {
+            minutes: WHY_MINUTES,
+        }
+    }
 }
 
 /// Repetitions of each trial, and their order.

@@ -30,7 +30,7 @@ mod synthetic;
 mod sysfs;
 pub mod test_machines;
 mod units;
-pub mod warnings;
+mod warnings;
 mod xml;
 
 pub use baselines::{distribute, naive};
@@ -44,3 +44,4 @@ pub use plan::*;
 pub use planner::{fingerprint, plan, usable};
 pub use request::*;
 pub use units::{Part, Units};
+pub use warnings::{Warning, WarningKind};

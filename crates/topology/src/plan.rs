@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 use crate::request::{PlacementRequest, Profile};
+use crate::warnings::Warning;
 
 /// The whole plan for one machine. The same machine and request give the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ pub struct Plan {
     /// Reasons for the plan, with a sentence for each choice.
     pub reasons: Vec<String>,
     /// Arguments against the plan, in sentences. May be empty.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Number of exchanges that the planner evaluated.
     pub exchanges_weighed: u64,
 }

@@ -1,13 +1,67 @@
-//! Invariable parts of the warnings of a plan. A program that rephrases a warning finds it by them.
+//! Warnings of a plan: each is a sentence, and has a kind by which a program finds it.
 
-/// Start of the warning that the machine has no free CPU.
-pub const EVERY_CPU: &str = "every CPU is assigned";
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Deref;
 
-/// End of the warning that whole cores do not suffice. Their number precedes it.
-pub const SHARED_CORES: &str = "cores are shared by several instances";
+/// Kind of a warning. Only the kinds that a program describes in its own words have a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WarningKind {
+    /// The instances use every CPU of the machine.
+    EveryCpu,
+    /// Whole cores do not suffice, so instances share cores.
+    SharedCores,
+    /// A part of an instance is on several NUMA nodes.
+    SplitPart,
+    /// Memory of an instance is on NUMA nodes without CPUs of the instance.
+    MemoryAway,
+    /// Any other warning, and every warning that comes from a file.
+    #[default]
+    Other,
+}
 
-/// Start of the warning that a part of an instance is on several NUMA nodes.
-pub const SPLIT_PART: &str = "no node had space for a part of instances";
+/// An argument against a plan. In JSON it is its sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Warning {
+    /// Kind of the warning.
+    pub kind: WarningKind,
+    /// Sentence without a full stop.
+    pub text: String,
+}
 
-/// End of the warning that memory is on NUMA nodes without CPUs of the instance.
-pub const MEMORY_AWAY: &str = "have memory on nodes on which they have no CPUs";
+impl Warning {
+    /// Returns a warning of a named kind.
+    pub fn new(kind: WarningKind, text: String) -> Warning {
+        Warning { kind, text }
+    }
+}
+
+impl From<String> for Warning {
+    fn from(text: String) -> Warning {
+        Warning {
+            kind: WarningKind::Other,
+            text,
+        }
+    }
+}
+
+impl From<Warning> for String {
+    fn from(warning: Warning) -> String {
+        warning.text
+    }
+}
+
+impl Deref for Warning {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.text)
+    }
+}

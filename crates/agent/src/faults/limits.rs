@@ -2,7 +2,7 @@
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use host::process::Identity;
 use target_spec::DiskSpec;
 
@@ -52,8 +52,12 @@ impl Limit {
 impl Breakable for Limit {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         let limits = here.group()?.limits(here.device())?;
+        let quota = limits.get("cpu_quota").map(|text| {
+            text.parse()
+                .with_context(|| format!("the CPU quota `{text}` is not a number of cores"))
+        });
         let before = Before {
-            cpu_quota: limits.get("cpu_quota").and_then(|text| text.parse().ok()),
+            cpu_quota: quota.transpose()?,
             disk: DiskSpec::from_limits(&limits).map_err(anyhow::Error::msg)?,
         };
         let narrower = before.disk.narrowed(self.disk.unwrap_or_default());

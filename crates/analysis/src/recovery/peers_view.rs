@@ -1,7 +1,8 @@
 //! Analyses how the other nodes saw a fault: when they considered a node dead, the hints that they
 //! kept for it, the amount of streamed data, and the need for a repair.
 
-use super::FaultTimes;
+use super::{FaultTimes, kept};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Successive readings of one node.
@@ -40,7 +41,8 @@ pub struct Away {
 }
 
 /// Hints that nodes kept during a fault and after it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Hints {
     /// Number of hints stored.
     pub stored: f64,
@@ -50,18 +52,29 @@ pub struct Hints {
     pub undelivered: f64,
     /// Time from the healing (or the injection, if it was not healed) until the last hint was
     /// delivered, s. `None` if hints were left, or if the readings end too early.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
+}
+
+measure::word_enum! {
+    /// Need for a repair after a fault.
+    pub enum RepairNeed {
+        /// Hints do not cover the writes that a node missed.
+        Needed = "needed",
+        /// No write was missed, or hints cover them.
+        NotNeeded = "not-needed",
+        /// The readings are not sufficient for an answer.
+        Untold = "untold",
+    }
 }
 
 /// Decision about a repair, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Repair {
-    /// Writes are missing that no hint will bring.
-    Needed(String),
-    /// Hints brought the missing writes.
-    NotNeeded(String),
-    /// It is unknown.
-    Untold(String),
+pub struct Repair {
+    /// Decision.
+    pub need: RepairNeed,
+    /// Reason of the decision, without a full stop.
+    pub why: String,
 }
 
 /// Time without activity after which all hints count as delivered, s: nodes write hints to files
@@ -122,10 +135,10 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     let looked_until_s = ends.fold(0.0_f64, |most, at_s| most.max(*at_s)).min(until_s);
     let is_quiet = looked_until_s - last_s >= QUIET_S;
     Some(Hints {
-        stored,
-        delivered: sum(|looks| &looks.delivered_per_s),
-        undelivered: sum(|looks| &looks.undelivered_per_s),
-        drained_s: (stored > 0.0 && is_quiet).then(|| (last_s - healed_s).max(0.0)),
+        stored: kept(stored),
+        delivered: kept(sum(|looks| &looks.delivered_per_s)),
+        undelivered: kept(sum(|looks| &looks.undelivered_per_s)),
+        drained_s: (stored > 0.0 && is_quiet).then(|| kept((last_s - healed_s).max(0.0))),
     })
 }
 
@@ -139,11 +152,15 @@ pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Opt
 /// Decides if a repair is needed after a fault. `window_s` is the time for which nodes keep hints
 /// for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
+    let untold = |why: &str| Repair {
+        need: RepairNeed::Untold,
+        why: why.to_owned(),
+    };
     let Some(hints) = hints else {
-        return Repair::Untold("no probe read the hints".to_owned());
+        return untold("no probe read the hints");
     };
     let Some(window_s) = window_s else {
-        return Repair::Untold("no node reports how long it stores hints".to_owned());
+        return untold("no node reports how long it stores hints");
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
@@ -154,14 +171,19 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         0.0 => "the nodes store no hints".to_owned(),
         _ => format!("the nodes store hints for {:.0} min", window_s / 60.0),
     };
-    match hints.drained_s {
-        _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
-        _ if hints.stored == 0.0 => {
-            Repair::NotNeeded(format!("{lasted}, and the nodes stored no hint"))
-        }
-        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and delivered all of them")),
-        None => Repair::Untold("hints remained at the end of the window".to_owned()),
-    }
+    let (need, why) = match hints.drained_s {
+        _ if away_s > window_s => (RepairNeed::Needed, format!("{lasted}, and {kept}")),
+        _ if hints.stored == 0.0 => (
+            RepairNeed::NotNeeded,
+            format!("{lasted}, and the nodes stored no hint"),
+        ),
+        Some(_) => (
+            RepairNeed::NotNeeded,
+            format!("{lasted}, {kept}, and delivered all of them"),
+        ),
+        None => return untold("hints remained at the end of the window"),
+    };
+    Repair { need, why }
 }
 
 /// Integrates a rate between two times. Each value covers the time since the previous reading.

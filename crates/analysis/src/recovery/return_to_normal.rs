@@ -1,8 +1,9 @@
 //! A series during a fault: the time at which it leaves its level, and the time at which it
 //! returns.
 
-use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN};
+use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN, kept};
 use crate::autocorrelation;
+use serde::{Deserialize, Serialize};
 
 /// Level of a series before a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,12 +36,15 @@ pub enum Worse {
 }
 
 /// Time at which a series returned to its level, counted from a given time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ReturnTime {
     /// Time until the first interval outside of the level, s. `None` if no interval was outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
     /// Time until the series stayed normal for [`HOLD_S`], s. `None` if it did not during the
     /// observation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub back_s: Option<f64>,
     /// Length of the observation, s.
     pub watched_s: f64,
@@ -207,7 +211,7 @@ impl IntervalSeries {
     /// outside is not a departure if as many were outside before the fault.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
-        let since = |at_s: f64| (at_s - from_s).max(0.0);
+        let since = |at_s: f64| kept((at_s - from_s).max(0.0));
         let leaves = |at: &usize| {
             let rest = &points[*at..];
             let stays = || self.is_normal(stretch(rest).unwrap_or(rest));
@@ -265,15 +269,15 @@ impl IntervalSeries {
             LoadSchedule::Rate => made_up.map(lacks).sum(),
         };
         Some(Dip {
-            lowest_ops_per_s: lowest.value,
-            lowest_at_s: (lowest.from_s - from_s).max(0.0),
+            lowest_ops_per_s: kept(lowest.value),
+            lowest_at_s: kept((lowest.from_s - from_s).max(0.0)),
             depth: if self.is_outside(lowest) {
-                1.0 - lowest.value / middle
+                kept(1.0 - lowest.value / middle)
             } else {
                 0.0
             },
-            seconds: outside().map(|point| point.to_s - point.from_s).sum(),
-            lost_ops: (outside().map(lacks).sum::<f64>() + made_up).max(0.0),
+            seconds: kept(outside().map(|point| point.to_s - point.from_s).sum()),
+            lost_ops: kept((outside().map(lacks).sum::<f64>() + made_up).max(0.0)),
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::durability::Promise;
 use crate::trend::{self, Trend};
 use crate::warmup_end::SteadyState;
 use measure::interval::CheckCounts;
-use measure::{ClientCounts, Histogram, KindCounts, Outcome, SummedInterval};
+use measure::{ClientCounts, Histogram, IntervalConsumer, KindCounts, Outcome, SummedInterval};
 
 /// Maximum number of throughput values that the trend uses.
 const TREND_VALUES_MAX: usize = 300;
@@ -269,35 +269,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Adds the next interval of the run. The population's values come from all intervals, time and
-    /// throughput only from those in the window.
-    pub fn push(&mut self, summed: &SummedInterval) {
-        let (interval, all) = (&*summed.interval, &summed.all);
-        self.push_kinds(all);
-        self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
-        if !interval.is_measured() && !interval.draining {
-            return;
-        }
-        if self.end_ns > 0 {
-            let gap = interval.start_ns.saturating_sub(self.end_ns) as f64 / 1e9;
-            self.gap_longest_s = self.gap_longest_s.max(gap);
-        }
-        self.end_ns = interval.end_ns;
-        if interval.is_measured() && interval.end_ns > interval.start_ns {
-            self.push_time(interval.seconds(), all.outcomes.get(Outcome::Ok));
-            let from_ns = match interval.window_from_ns {
-                0 => interval.start_ns,
-                from_ns => from_ns,
-            };
-            let (from_ns, _) = self.span_ns.unwrap_or((from_ns, 0));
-            self.span_ns = Some((from_ns, interval.end_ns));
-            self.push_cpu(&interval.client);
-        }
-        let client = &interval.client;
-        self.client.add(&client.counts);
-        self.push_silence(client);
-    }
-
     /// Returns the seconds from the window's start to its end, in which the population was due. It
     /// equals `seconds`, unless the interval with the start had to be omitted.
     pub fn span_s(&self) -> f64 {
@@ -422,6 +393,37 @@ impl Window {
     pub fn errors_of(&self, outcome: Outcome) -> u64 {
         let found = self.errors.iter().find(|(seen, _)| *seen == outcome);
         found.map_or(0, |(_, count)| *count)
+    }
+}
+
+impl IntervalConsumer for Window {
+    /// Adds the next interval of the run. The population's values come from all intervals, time and
+    /// throughput only from those in the window.
+    fn push(&mut self, summed: &SummedInterval) {
+        let (interval, all) = (&*summed.interval, &summed.all);
+        self.push_kinds(all);
+        self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
+        if !interval.is_measured() && !interval.draining {
+            return;
+        }
+        if self.end_ns > 0 {
+            let gap = interval.start_ns.saturating_sub(self.end_ns) as f64 / 1e9;
+            self.gap_longest_s = self.gap_longest_s.max(gap);
+        }
+        self.end_ns = interval.end_ns;
+        if interval.is_measured() && interval.end_ns > interval.start_ns {
+            self.push_time(interval.seconds(), all.outcomes.get(Outcome::Ok));
+            let from_ns = match interval.window_from_ns {
+                0 => interval.start_ns,
+                from_ns => from_ns,
+            };
+            let (from_ns, _) = self.span_ns.unwrap_or((from_ns, 0));
+            self.span_ns = Some((from_ns, interval.end_ns));
+            self.push_cpu(&interval.client);
+        }
+        let client = &interval.client;
+        self.client.add(&client.counts);
+        self.push_silence(client);
     }
 }
 

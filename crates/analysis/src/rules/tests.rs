@@ -5,7 +5,7 @@ use super::*;
 use crate::warmup_end::SteadyState;
 use measure::ClientCount::{DueNeverSent, Late, Limited};
 use measure::interval::{CheckCounts, ClientInterval};
-use measure::{Interval, KindInterval, Outcome, SummedInterval};
+use measure::{Interval, IntervalConsumer, KindInterval, Outcome, SummedInterval};
 
 mod causes;
 mod measurements;

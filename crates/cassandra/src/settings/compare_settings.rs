@@ -118,8 +118,9 @@ const UNITS: [(&str, &str, f64); 16] = [
     ("", "number", 1.0),
 ];
 
-/// Parses a number with unit. Returns its dimension, and its value in the smallest unit.
-fn quantity(text: &str) -> Option<(&'static str, f64)> {
+/// Parses a number with a unit, as cassandra.yaml has it. Returns its dimension (`time`,
+/// `size`, `rate` or `number`), and its value in the smallest unit of the dimension.
+pub fn quantity(text: &str) -> Option<(&'static str, f64)> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c)))
         .unwrap_or(text.len());

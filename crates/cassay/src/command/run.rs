@@ -326,6 +326,12 @@ pub struct WrittenReport {
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
+    // The page links to the reports of its experiments.
+    let limits = view.findings.limits.iter().flat_map(|limit| &limit.candidates);
+    let runs = limits.filter_map(|one| one.experiment.as_ref()?.run_folder());
+    for run in runs {
+        write_report(&path.join(run), &SummaryArgs::default())?;
+    }
     let page = report::page(&view);
     let figure = report::figure_file(&page);
     let to = RunWriter::reopen(path)?.write_report(&report::html(&page), figure.as_deref())?;

@@ -1,17 +1,10 @@
-//! Hosts of a running target, for display and to tell cassay's own load from that of other
-//! programs.
+//! Descriptions of the hosts of a running target, for display.
 
-use super::nodes::Nodes;
-use crate::cluster::Cluster;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cassandra::NodeInfo;
-use host::settings::{HostSettings, Question};
-use host::{Agent, Host, Hosts};
+use host::{Host, Hosts};
 use measure::number::bytes;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use target_spec::HostKind;
-use topology::Machine;
 
 /// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,116 +25,9 @@ pub struct HostInfo {
     pub volume_used_bytes: Option<u64>,
 }
 
-impl Cluster {
-    /// Returns the hosts of the nodes, without duplicates, in node order.
-    ///
-    /// # Errors
-    /// The kernel does not report the limits of a managed host.
-    pub fn hosts(&self) -> Result<Vec<HostInfo>> {
-        match self.local().and_then(Nodes::hosts) {
-            Some(hosts) => HostInfo::from_hosts(hosts),
-            None => Ok(HostInfo::from_addresses(self.nodes())),
-        }
-    }
-
-    /// Returns true if the nodes are managed and run on remote machines, reached by ssh.
-    pub fn is_on_machines(&self) -> bool {
-        self.local().is_some_and(Nodes::are_on_machines)
-    }
-
-    /// Returns the kind of hosts.
-    pub fn hosts_are(&self) -> HostKind {
-        match self.local() {
-            Some(nodes) if nodes.are_on_machines() => HostKind::Machines,
-            Some(nodes) if nodes.hosts().is_some() => HostKind::StandIns,
-            Some(_) => HostKind::Addresses,
-            None => HostKind::Others,
-        }
-    }
-
-    /// Returns the process ids of the agents on this machine. Their load counts as cassay's own.
-    pub fn host_agents(&self) -> Vec<u32> {
-        if self.is_on_machines() {
-            return Vec::new();
-        }
-        let agents = self.local().map(Nodes::agents).unwrap_or_default();
-        let pid = |(agent, _): (&Arc<Agent>, _)| agent.process().pid;
-        agents.into_iter().map(pid).collect()
-    }
-
-    /// Returns the block devices of this machine with the volumes of managed hosts, by their names
-    /// in `/sys/block`. Their I/O counts as cassay's own, including file system journals.
-    pub fn host_devices(&self) -> Vec<String> {
-        if self.is_on_machines() {
-            return Vec::new();
-        }
-        let agents = self.local().map(Nodes::agents).unwrap_or_default();
-        let hosts = agents.into_iter().filter_map(|(_, host)| host);
-        let devices = hosts.filter_map(|host| host.device().map(str::to_owned));
-        devices.collect()
-    }
-
-    /// Returns the machines of the hosts by name, as processes on them see them.
-    ///
-    /// # Errors
-    /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
-    pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
-        if let Some(hosts) = self.attached_hosts() {
-            return hosts.machines();
-        }
-        let nodes = self.local().context(
-            "cassay cannot reach the machines of an attached cluster; `attach: {hosts: …}` adds \
-             them, and --target ssh:HOST reads one machine",
-        )?;
-        let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
-            let name = host.map_or("this machine", Host::name);
-            let machine =
-                agent.machine().with_context(|| format!("read the topology of {name}"))?;
-            Ok((name.to_owned(), machine))
-        };
-        nodes.agents().into_iter().map(of_host).collect()
-    }
-
-    /// Returns the settings of the hosts by name, as their agents read them: the answers to
-    /// `question`, for the processes and data folders of the nodes there. `None` for an attached
-    /// cluster whose machines are not reachable.
-    ///
-    /// # Errors
-    /// An agent has ended.
-    pub fn host_settings(
-        &self,
-        question: &Question,
-    ) -> Result<Option<Vec<(String, HostSettings)>>> {
-        if let Some(hosts) = self.attached_hosts() {
-            return hosts.settings(question, self.nodes()).map(Some);
-        }
-        let Some(nodes) = self.local() else {
-            return Ok(None);
-        };
-        let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
-            let name = host.map_or("this machine", Host::name);
-            let processes: Vec<_> =
-                nodes.processes_of(agent).map(|(name, pid)| (name.to_owned(), pid)).collect();
-            let is_here = |name: &str| processes.iter().any(|(one, _)| one == name);
-            let folders = nodes.data_folders().filter(|(name, _)| is_here(name));
-            let question = Question {
-                folders: folders.map(|(_, folder)| folder).collect(),
-                processes: processes.clone(),
-                ..question.clone()
-            };
-            let settings = agent
-                .settings(&question)
-                .with_context(|| format!("read the settings of {name}"))?;
-            Ok((name.to_owned(), settings))
-        };
-        let hosts = nodes.agents().into_iter().map(of_host);
-        hosts.collect::<Result<_>>().map(Some)
-    }
-}
-
 impl HostInfo {
     /// Describes hosts that are only the addresses of their nodes, without duplicates.
-    fn from_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
+    pub(crate) fn from_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
         let mut seen = BTreeSet::new();
         let first = nodes.iter().filter(|node| seen.insert(&node.host));
         let info = first.map(|node| HostInfo {
@@ -156,7 +42,7 @@ impl HostInfo {
     ///
     /// # Errors
     /// The kernel does not report the limits of a host.
-    fn from_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
+    pub(super) fn from_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
         let mut names = hosts.state().machine_names().into_iter();
         let of_host = |host: &Host| {
             Ok(HostInfo {

@@ -8,6 +8,7 @@
 mod added_node;
 pub(crate) mod assign_hosts;
 mod class_archive;
+mod control;
 mod fault_handles;
 mod host_info;
 mod host_layout;
@@ -37,6 +38,7 @@ pub(crate) use node_process::LocalNode;
 pub use node_process::NodeDied;
 pub(crate) use nodes::Nodes;
 pub use placement::unplaceable;
+pub(crate) use placement::{Layout, PartUsed};
 #[cfg(test)]
 pub(crate) use settings::ring as ring_of_test;
 pub use settings_check::{NodePlace, NodeReports};

@@ -4,7 +4,7 @@
 //! Simulated hosts share this machine, so all nodes are planned together. The client runs here too,
 //! and gets the CPUs that nodes leave free, under another L3 cache if possible.
 
-use self::machine_part::PartUsed;
+pub(crate) use self::machine_part::PartUsed;
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
 use std::cell::LazyCell;
@@ -14,7 +14,6 @@ use target_spec::{LocalSpec, Placing, Topology, memory_bytes};
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Smt, Units};
 
 mod client_cpus;
-mod cluster_placement;
 mod machine_part;
 mod machines;
 mod sentences;

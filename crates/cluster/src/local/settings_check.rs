@@ -11,10 +11,8 @@ mod ring;
 pub use placement::NodePlace;
 
 use super::{Nodes, roles};
-use crate::cluster::Cluster;
 use anyhow::{Result, anyhow};
-use cassandra::{Node, NodeConfiguration, Proof, SchemaOption};
-use std::collections::BTreeMap;
+use cassandra::{Node, NodeConfiguration, Proof};
 use target_spec::Authentication;
 
 /// Reports of all nodes, each queried once.
@@ -30,73 +28,9 @@ pub struct NodeReports {
     pub places: Vec<Result<NodePlace, String>>,
 }
 
-impl Cluster {
-    /// Returns the effective settings (`system_views.settings`) by node name. Empty if a server has
-    /// no such table or does not show it to this user.
-    ///
-    /// # Errors
-    /// A node does not answer.
-    pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-        let mut all = Vec::with_capacity(self.nodes().len());
-        // A null target has only the settings of its plan.
-        for node in self.all().iter().filter(|_| self.null_server().is_none()) {
-            match node.settings()? {
-                Some(settings) => all.push((node.name().to_owned(), settings)),
-                None => return Ok(Vec::new()),
-            }
-        }
-        Ok(all)
-    }
-
-    /// Compares the requested options of each table, by table name, with every node's schema.
-    ///
-    /// # Errors
-    /// A node does not answer, or has no such table.
-    pub fn table_proofs(
-        &self,
-        keyspace: &str,
-        tables: &BTreeMap<String, Vec<SchemaOption>>,
-    ) -> Result<Vec<Proof>> {
-        let mut proofs = Vec::new();
-        for node in self.all() {
-            proofs.extend(node.table_proofs(keyspace, tables)?);
-        }
-        Ok(proofs)
-    }
-
-    /// Compares the requested options of a keyspace with every node's schema.
-    ///
-    /// # Errors
-    /// As [`Cluster::table_proofs`].
-    pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
-        let mut proofs = Vec::new();
-        for node in self.all() {
-            proofs.extend(node.keyspace_proofs(keyspace, options)?);
-        }
-        Ok(proofs)
-    }
-
-    /// Returns every node's report, with a comparison of the requested settings.
-    ///
-    /// # Errors
-    /// A node does not answer.
-    pub fn observe(&self) -> Result<NodeReports> {
-        let all = self.all();
-        if let Some(nodes) = self.local() {
-            return nodes.observe(&all);
-        }
-        // No node has settings if one does not show them.
-        let shown = all.iter().zip(self.settings()?);
-        Ok(NodeReports {
-            nodes: shown.map(|(node, (_, settings))| node.shown_configuration(settings)).collect(),
-            ..NodeReports::default()
-        })
-    }
-}
-
 impl Nodes {
-    /// Implements [`Cluster::observe`].
-    fn observe(&self, all: &[Node<'_>]) -> Result<NodeReports> {
+    /// Returns the report of every node, with a comparison of the requested settings.
+    pub(super) fn observe(&self, all: &[Node<'_>]) -> Result<NodeReports> {
         let mut observed = NodeReports::default();
         for (index, (node, access)) in self.nodes.iter().zip(all).enumerate() {
             let seen = access.report()?;

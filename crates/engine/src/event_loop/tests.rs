@@ -176,7 +176,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
 /// Runs the loop, and measures all of it. Returns the reason if it ended early.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
     let mut decide = |_: &SummedInterval| Decision::in_phase("measure");
-    let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
+    let mut conduct = Conduct::new(START, Vec::new(), faults.to_vec(), &mut decide);
     conduct.measures_from(START);
     if let Some(at_ms) = ends_at_ms {
         conduct.ends_at(START + at_ms * MS);
@@ -344,9 +344,8 @@ fn the_time_of_faults_begins_with_the_measured_window() {
             ..Decision::in_phase("warmup")
         }
     };
-    let tally = Tally::new(&[false]);
     let faults = vec![takes("node1", 450, 1000)];
-    let mut conduct = Conduct::new(START, tally, faults, &mut decide);
+    let mut conduct = Conduct::new(START, Vec::new(), faults, &mut decide);
     conduct.run(&mut sim).unwrap();
     assert_eq!(fault_actions(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
@@ -365,7 +364,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
         ..takes("node2", 1500, 2000)
     };
     let faults = vec![takes("node1", 500, 1600), second];
-    let mut conduct = Conduct::new(START, Tally::new(&[false]), faults, &mut decide);
+    let mut conduct = Conduct::new(START, Vec::new(), faults, &mut decide);
     conduct.measures_for(Duration::from_millis(3000));
     conduct.run(&mut sim).unwrap();
     // The window ends at 4000 ms.
@@ -383,7 +382,7 @@ fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
             ..Decision::in_phase("warmup")
         };
         let faults = vec![takes("node1", 500, 600), takes("node2", 700, 900)];
-        let mut conduct = Conduct::new(START, Tally::new(&[false]), faults, &mut decide);
+        let mut conduct = Conduct::new(START, Vec::new(), faults, &mut decide);
         conduct.measures_for(Duration::from_millis(window_ms));
         conduct.ends_after_faults(Duration::from_millis(after_ms));
         conduct.run(&mut sim).unwrap();
@@ -459,8 +458,7 @@ fn the_phase_that_an_interval_ends_begins_with_the_next_one() {
             ..Decision::go_on(phase, &summed.interval)
         }
     };
-    let tally = Tally::new(&[false]);
-    Conduct::new(START, tally, Vec::new(), &mut decide).run(&mut sim).unwrap();
+    Conduct::new(START, Vec::new(), Vec::new(), &mut decide).run(&mut sim).unwrap();
     let expected = [
         (1000, "keep warmup"),
         (1000, "begin measure at 1000"),

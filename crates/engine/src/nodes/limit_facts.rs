@@ -3,6 +3,7 @@
 
 use crate::running_target::Running;
 use analysis::limits::NodeFacts;
+use cassandra::settings::compare_settings::quantity;
 use std::collections::BTreeMap;
 use store::record::{NodesRecord, PlacementRecord, numbers_of};
 use target_spec::HostSpec;
@@ -60,11 +61,8 @@ fn facts_of_node(
 
 /// Parses a rate as Cassandra shows it: `64MiB/s`. `None` if it is not one.
 fn bytes_per_s(text: &str) -> Option<f64> {
-    let units = [("KiB/s", 1024.0), ("MiB/s", 1024.0 * 1024.0), ("B/s", 1.0)];
-    units.iter().find_map(|(unit, factor)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        Some(number * factor)
-    })
+    let (dimension, value) = quantity(text)?;
+    (dimension == "rate").then_some(value)
 }
 
 #[cfg(test)]

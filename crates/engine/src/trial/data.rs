@@ -333,8 +333,9 @@ impl TrialRun<'_> {
             ..Offer::measured(Stage::Load, schedule, Limit::Operations(count))
         };
         let marks = running.cluster.log_marks();
-        let mut offered =
-            self.offer(running, state, &offer, &mut |_| Decision::in_phase("load"))?;
+        let mut offered = self.offer(running, state, &offer, &mut [], &mut |_| {
+            Decision::in_phase("load")
+        })?;
         if let Some(end) = self.cut(offered.cut.take(), state) {
             return Ok(Some(end));
         }

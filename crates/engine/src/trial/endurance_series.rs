@@ -11,7 +11,7 @@ use analysis::endurance::{
 use analysis::percentile_interval::{self, Blocks};
 use host::probe::Reading;
 use measure::number::{round, whole};
-use measure::{Bins, SummedInterval};
+use measure::{Bins, IntervalConsumer, SummedInterval};
 use std::collections::BTreeMap;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesRecord, CyclesState, DriftRecord, EnduranceRecord,
@@ -69,9 +69,11 @@ impl Courses {
             p99_ms: Bins::new(BINS),
         }
     }
+}
 
+impl IntervalConsumer for Courses {
     /// Takes the next interval of the run; only those of the window count.
-    pub fn push(&mut self, summed: &SummedInterval) {
+    fn push(&mut self, summed: &SummedInterval) {
         let interval = &summed.interval;
         if !interval.is_measured() || interval.seconds() <= 0.0 {
             return;

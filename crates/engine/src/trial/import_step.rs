@@ -46,7 +46,7 @@ impl TrialRun<'_> {
         if step.warmup_operations > 0 {
             self.begin_phase(PhaseKind::Warmup, state)?;
             let warm = &mut |_: &SummedInterval| Decision::in_phase("warmup");
-            let offered = self.offer(running, state, &offer, warm)?;
+            let offered = self.offer(running, state, &offer, &mut [], warm)?;
             warmup_s = offered.tally.run_s();
             if let Some(end) = self.cut(offered.cut, state) {
                 return Ok(Some(end));
@@ -60,7 +60,8 @@ impl TrialRun<'_> {
         offer.may_rise = false;
         offer.faults = &self.settings.faults;
         offer.limit = course.limit();
-        let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
+        let decide = &mut |summed: &SummedInterval| course.see(summed);
+        let offered = self.offer(running, state, &offer, &mut [], decide)?;
         state.finding.warmup = WarmupRecord {
             seconds: warmup_s,
             steady: WarmupEnd::Fixed,

@@ -16,7 +16,7 @@ use crate::window_counts::Tally;
 use anyhow::{Context, Result};
 use fleet::{Fleet, Next};
 use load::{Limit, Load, Window};
-use measure::{SummedInterval, clock};
+use measure::{IntervalConsumer, SummedInterval, clock};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::record::JournalEvent;
@@ -171,25 +171,29 @@ impl TrialRun<'_> {
     }
 
     /// Applies load until the limit of the offer, `decide`, Ctrl-C or a dead node ends the load.
-    /// For each interval, `decide` names its phase and decides if the load continues.
+    /// All `consumers` take each interval. Then `decide` names the phase of the interval, and decides
+    /// if the load continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
         state: &mut State,
         offer: &Offer<'_>,
+        consumers: &mut [&mut dyn IntervalConsumer],
         decide: &mut dyn FnMut(&SummedInterval) -> Decision,
     ) -> Result<PhaseResult> {
         preflight::may_write(running, &self.program, offer.stage)?;
         let rise = load_guard::rise(self.guard.as_ref());
         let config = load_run::config(self.settings, &self.program, running, offer, rise);
         let kinds = self.program.kinds().iter();
-        let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
+        let mut tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let faults = Faults::new(offer.faults, running, &self.program)?;
         (self.events)(Event::FaultsPlanned(faults.outlook()));
         let load = self.start_load(running, &config, offer)?;
         state.begin_clients(&load, offer);
         let start_ns = load.start_ns();
-        let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
+        let mut all: Vec<&mut dyn IntervalConsumer> = vec![&mut tally];
+        all.extend(consumers.iter_mut().map(|one| &mut **one as &mut dyn IntervalConsumer));
+        let mut conduct = Conduct::new(start_ns, all, faults.planned(), decide);
         conduct.guard = self.guard.map(|guard| Watch::new(guard.limits));
         if let Some(length) = offer.measures_for {
             conduct.measures_for(length);
@@ -230,11 +234,12 @@ impl TrialRun<'_> {
         if let Some(times) = state.client_times().filter(|_| !summary.clients.is_empty()) {
             (run.events)(Event::ClientsMeasured(times));
         }
-        state.answered.add(&conduct.tally.answered);
+        let cut = conduct.cut;
+        state.answered.add(&tally.answered);
         Ok(PhaseResult {
             summary: summary.all,
-            cut: conduct.cut,
-            tally: conduct.tally,
+            cut,
+            tally,
         })
     }
 

@@ -112,7 +112,7 @@ impl TrialRun<'_> {
         };
         let levels = levels(self.settings, &self.program);
         let measured = self.read_at(stage, &levels)?;
-        let offered = self.offer(running, state, &offer, &mut |_| {
+        let offered = self.offer(running, state, &offer, &mut [], &mut |_| {
             Decision::in_phase("verify")
         });
         self.program = measured;

@@ -4,7 +4,10 @@
 use super::Tally;
 use analysis::VariantName;
 use analysis::procedure::Role;
-use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, SummedInterval, Times};
+use measure::{
+    ClientCount, Histogram, Interval, IntervalConsumer, KindInterval, Outcome, SummedInterval,
+    Times,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -5,8 +5,7 @@ use analysis::recovery::ClientSymptom;
 use measure::{Interval, KindCount, KindCounts, KindInterval, Outcome};
 use std::path::Path;
 use store::RunWriter;
-use store::record::RepairNeed;
-use store::record::{NodeRecord, NodesRecord, PlanRecord, SampleRecord, TrialRecord};
+use store::record::{NodeRecord, NodesRecord, PlanRecord, RepairNeed, SampleRecord, TrialRecord};
 
 const MS: u64 = 1_000_000;
 
@@ -179,7 +178,8 @@ fn effects_of_a_fault_are_read_back_from_the_files_of_a_trial() {
         (6.0, 250, 15)
     );
     assert_eq!(during.errors["write"]["client_timeout"], 15);
-    assert_eq!((during.retries, during.speculations), (15, 5));
+    let counts = [KindCount::Retries, KindCount::Speculations].map(|count| during.counts[count]);
+    assert_eq!(counts, [15, 5]);
     assert_eq!((after.seconds, after.ops, after.failed()), (35.0, 3500, 0));
     // Timeouts are lower bounds of latencies; parts of an operation are not in them.
     let p99_ms = during.latency_ms.p99;

@@ -204,13 +204,12 @@ impl Window {
     /// Returns the record of some intervals, without latencies.
     fn counts(&self, numbers: &[usize]) -> StretchRecord {
         let mut record = StretchRecord::default();
-        let (mut counts, mut client) = (KindCounts::default(), ClientCounts::default());
         for at in numbers {
             let (slice, second) = (&self.slices[*at], &self.seconds[*at]);
             record.seconds += slice.seconds();
             record.ops += slice.ok;
-            counts.add(&second.counts);
-            client.add(&second.client);
+            record.counts.add(&second.counts);
+            record.client.add(&second.client);
             for (kind, errors) in &second.errors {
                 let of_kind = record.errors.entry(kind.clone()).or_default();
                 for (outcome, count) in errors {
@@ -218,12 +217,6 @@ impl Window {
                 }
             }
         }
-        record.retries = counts[KindCount::Retries];
-        record.speculations = counts[KindCount::Speculations];
-        record.speculations_won = counts[KindCount::SpeculationsWon];
-        record.connections_lost = client[ClientCount::ConnectionsLost];
-        record.late = client[ClientCount::Late];
-        record.dropped = client[ClientCount::Dropped];
         record.ops_per_s = match record.seconds {
             seconds if seconds > 0.0 => round(record.ops as f64 / seconds, DIGITS),
             _ => 0.0,

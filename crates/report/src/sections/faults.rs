@@ -8,7 +8,7 @@ use crate::number;
 use crate::page::{Band, Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use crate::sections::trial_series::label;
-use store::record::{Aftermath, FaultRecord, FaultVerdict, ReturnsRecord, SeriesEnd, since};
+use store::record::{Aftermath, FaultRecord, FaultVerdict, Returns, SeriesEnd, since};
 
 /// Maximum number of faults with their own card. Every fault has a row in the tables.
 const CARDS_MAX: usize = 24;
@@ -145,7 +145,7 @@ pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
         label: fault.name(),
         tone: Tone::Bad,
     }];
-    let back = |returns: &ReturnsRecord| match returns.healed?.back_s {
+    let back = |returns: &Returns| match returns.healed?.back_s {
         Some(back_s) => Some(fault.healing_s? + back_s),
         None => watched,
     };

@@ -3,8 +3,8 @@
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{
-    LimitCandidateRecord, LimitReadingRecord, LimitRecord, LimitSpan, TrialFinding, limit_name,
-    limit_value,
+    ExperimentOutcome, ExperimentRecord, LimitCandidateRecord, LimitReadingRecord, LimitRecord,
+    LimitSpan, TrialFinding, limit_name, limit_value,
 };
 
 /// Returns the section. `None` for the null target, and for runs of earlier versions.
@@ -29,6 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn event(record: &LimitRecord) -> Vec<Block> {
     let mut blocks = vec![Block::Text(record.says.clone())];
     let more = record.candidates.iter();
+    let is_tested = record.candidates.iter().any(|one| one.experiment.is_some());
     let table = Table::from_records("Full resources, the most likely limit first", more)
         .text("Resource", |one: &LimitCandidateRecord| {
             limit_name(one.kind)
@@ -43,6 +44,11 @@ fn event(record: &LimitRecord) -> Vec<Block> {
                 .map_or_else(Cell::absent, |value| limit_value(one.kind, value).into())
         })
         .text("Confidence", |one| one.confidence.name())
+        .when(is_tested, |table| {
+            table.text("Experiment", |one| {
+                one.experiment.as_ref().map_or_else(|| Cell::new(""), experiment)
+            })
+        })
         .foot("Before: at the load below, on the faster side, or before the fault.")
         .unless_empty();
     blocks.extend(table.map(Block::Table));
@@ -55,6 +61,18 @@ fn event(record: &LimitRecord) -> Vec<Block> {
         ));
     }
     blocks
+}
+
+/// Returns the outcome of an experiment, with a link to its report.
+fn experiment(record: &ExperimentRecord) -> Cell {
+    let (word, tone) = match record.outcome {
+        ExperimentOutcome::Confirmed => ("confirmed", Tone::Strong),
+        ExperimentOutcome::Refuted => ("refuted", Tone::Plain),
+        ExperimentOutcome::Inconclusive => ("inconclusive", Tone::Warn),
+        ExperimentOutcome::NotRun => ("not run", Tone::Muted),
+    };
+    let report = record.run_folder().map(|run| format!("{run}/report.html"));
+    Cell::new(word).tone(tone).link(report.unwrap_or_default())
 }
 
 /// Returns every reading of each trial, behind a fold.

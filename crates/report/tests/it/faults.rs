@@ -1,6 +1,7 @@
 //! Tests faults on the page: the effect, the card, and the stretch in every chart.
 
 use crate::{fixture, golden};
+use measure::{ClientCount, KindCount};
 use report::{Band, Block, Page, Tone, markdown, page, text};
 use store::record::FaultVerdict;
 use store::record::*;
@@ -28,7 +29,7 @@ fn killed() -> FaultRecord {
 
 /// Measurements of the fault.
 fn recovery() -> RecoveryRecord {
-    let back = |left_s, back_s, watched_s| BackRecord {
+    let back = |left_s, back_s, watched_s| ReturnTime {
         left_s: Some(left_s),
         back_s,
         watched_s,
@@ -47,18 +48,18 @@ fn recovery() -> RecoveryRecord {
             near: 0.05,
             intervals: 50,
         }),
-        dip: Some(DipRecord {
+        dip: Some(Dip {
             lowest_ops_per_s: 3_960.0,
             lowest_at_s: 0.8,
             depth: 0.62,
             seconds: 29.0,
             lost_ops: 81_300.0,
         }),
-        throughput: Some(ReturnsRecord {
+        throughput: Some(Returns {
             injected: back(0.0, Some(51.8), 119.8),
             healed: Some(back(2.8, Some(21.8), 89.8)),
         }),
-        p99: Some(ReturnsRecord {
+        p99: Some(Returns {
             injected: back(0.0, None, 119.8),
             healed: Some(back(0.0, None, 89.8)),
         }),
@@ -72,14 +73,17 @@ fn recovery() -> RecoveryRecord {
         before: Some(stretch(50.0, 10_400.0, 6.1)),
         during: Some(StretchRecord {
             errors: [("write".to_owned(), errors())].into(),
-            retries: 412,
-            speculations: 97,
-            speculations_won: 61,
-            connections_lost: 4,
+            counts: [
+                (KindCount::Retries, 412),
+                (KindCount::Speculations, 97),
+                (KindCount::SpeculationsWon, 61),
+            ]
+            .into(),
+            client: [(ClientCount::ConnectionsLost, 4)].into(),
             ..stretch(45.0, 7_930.0, 48.0)
         }),
         after: Some(stretch(75.0, 10_180.0, 8.2)),
-        hints: Some(HintsRecord {
+        hints: Some(Hints {
             stored: 182_000.0,
             delivered: 182_000.0,
             undelivered: 3_200.0,

@@ -1,13 +1,13 @@
 //! Tests the sentences for faults of known effect.
 
 use super::*;
-use store::record::{BackRecord, DipRecord, ReturnsRecord};
+use store::record::{Dip, ReturnTime, Returns};
 
 /// A fault of node2 that took this share of throughput, with 40 s of the window left after the
 /// healing. Throughput was back after `back_s` seconds, or not at all.
 fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     let errors = [("overloaded".to_owned(), failed)];
-    let back = BackRecord {
+    let back = ReturnTime {
         left_s: (depth > 0.0).then_some(1.0),
         back_s,
         watched_s: 40.0,
@@ -20,12 +20,12 @@ fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
         whole_s: Some(50.0),
         recovery: Some(RecoveryRecord {
             watched_s: 70.0,
-            dip: Some(DipRecord {
+            dip: Some(Dip {
                 depth,
                 seconds: 29.0,
-                ..DipRecord::default()
+                ..Dip::default()
             }),
-            throughput: Some(ReturnsRecord {
+            throughput: Some(Returns {
                 injected: back,
                 healed: Some(back),
             }),
@@ -102,12 +102,12 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
         slowed(fault(0.9, None, 1000), [51.0, 1041.0]),
     ];
     // For the second fault p99 was not as before, and for the third it could not be measured.
-    let not_back = BackRecord {
+    let not_back = ReturnTime {
         left_s: Some(1.0),
         back_s: None,
         watched_s: 40.0,
     };
-    let p99 = Some(ReturnsRecord {
+    let p99 = Some(Returns {
         injected: not_back,
         healed: Some(not_back),
     });

@@ -1,12 +1,12 @@
 //! Tests faults that end before, at and after the end of the window, and their descriptions.
 
 use super::*;
-use crate::record::{BackRecord, StretchRecord};
+use crate::record::{ReturnTime, StretchRecord};
 
 /// A fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes were up
 /// at `whole_s`. Throughput fell, and was normal again at `back_s`.
 fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
-    let back = |since_s: f64| BackRecord {
+    let back = |since_s: f64| ReturnTime {
         left_s: Some(1.0),
         back_s,
         watched_s: 75.0 - since_s,
@@ -19,7 +19,7 @@ fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
         whole_s,
         recovery: Some(RecoveryRecord {
             watched_s: 55.0,
-            throughput: Some(ReturnsRecord {
+            throughput: Some(Returns {
                 injected: back(20.0),
                 healed: Some(back(40.0)),
             }),
@@ -72,12 +72,12 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
 fn all_is_normal_only_if_throughput_and_p99_are() {
     let mut one = fault(Some(44.0), Some(3.0));
     assert_eq!(Aftermath::from_fault(&one).unwrap().normal_s(), Some(3.0));
-    let not_back = BackRecord {
+    let not_back = ReturnTime {
         left_s: Some(2.0),
         back_s: None,
         watched_s: 35.0,
     };
-    one.recovery.as_mut().unwrap().p99 = Some(ReturnsRecord {
+    one.recovery.as_mut().unwrap().p99 = Some(Returns {
         injected: not_back,
         healed: Some(not_back),
     });

@@ -8,7 +8,7 @@ use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
     Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, ROWS_UNLOADED, Reset,
-    RestoreMethod, SAMPLED_NTH, Sample, Settle, Split,
+    RestoreMethod, SAMPLED_NTH, Sample, Settle, Split, Why,
 };
 use cql::Compression;
 use imports::Tool;
@@ -109,6 +109,25 @@ const STUDY: &[Field] = &[
         Type::Count(0, u64::MAX, |d, n| d.seed = n),
         "1",
         "Seed of all random values: keys, values, arrivals, order of trials.",
+    ),
+    optional(
+        "why",
+        Type::WordOr(&[("confirm", |d| d.why = Some(Why::default()))], &SECTION),
+        "`confirm`: after the trials, cassay tests the resource that was full at the limit of the \
+         load. It changes one setting of that resource and compares both settings in blocks. If \
+         the experiment refutes the resource, cassay tests the next one.",
+    ),
+    optional(
+        "why.confirm",
+        Type::Section(|d| d.why = Some(Why::default())),
+        "The same, with a limit for its time.",
+    ),
+    optional(
+        "why.confirm.minutes",
+        Type::Count(1, 1440, |d, n| {
+            d.why.get_or_insert_default().minutes = n;
+        }),
+        "Maximum expected length of all experiments together, in minutes. Default: 10.",
     ),
 ];
 

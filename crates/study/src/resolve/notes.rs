@@ -2,7 +2,8 @@
 //! grid, and observations that an endurance run cannot make without its probes.
 
 use super::ResolvedScale;
-use crate::settings::{Overrides, Variant};
+use crate::checked_tree::Tree;
+use crate::settings::{Overrides, Variant, WHY_MINUTES};
 use analysis::VariantName;
 use analysis::screening::Design;
 use target_spec::Target;
@@ -36,7 +37,18 @@ pub(super) fn notes(
             design.price()
         ));
     }
+    notes.extend(experiments(resolved));
     notes
+}
+
+/// Returns a note on the length of experiments after the trials.
+fn experiments(resolved: &ResolvedScale) -> Option<String> {
+    let why = resolved.tree.find("why")?;
+    let minutes = why.find("confirm.minutes").and_then(Tree::count).unwrap_or(WHY_MINUTES);
+    Some(format!(
+        "after the trials, experiments of up to {minutes} min test the cause of the limit \
+         (`why: confirm`); the durations above do not include them"
+    ))
 }
 
 /// Returns the notes without duplicates. A note that does not apply to all sides contains the names

@@ -8,7 +8,8 @@ use super::pods::KubernetesDraft;
 use super::{
     Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, ImportedCommands,
     Keyspace, LADDER_POINTS_MAX, Load, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
+    ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings, Verify, Why, Window,
+    Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, FixedPoint, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -30,6 +31,8 @@ pub struct Draft {
     pub(crate) published: Option<String>,
     pub(crate) seed: u64,
     pub(crate) repeat: Repeat,
+    /// Experiments after the trials, if the study asks for them.
+    pub(crate) why: Option<Why>,
     /// True if blocks are added until the question is answered.
     pub(crate) answered: bool,
     pub(crate) blocks_min: usize,

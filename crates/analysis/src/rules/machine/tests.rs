@@ -5,7 +5,7 @@ use super::super::tests::{after, healthy};
 use super::super::{
     ClockMove, CpuUse, Evidence, Limits, MachineUse, Pressure, RuleOutcome, Verdict, Window, judge,
 };
-use measure::{Interval, SummedInterval};
+use measure::{Interval, IntervalConsumer, SummedInterval};
 
 /// A laptop of four CPUs with a browser open: nodes and client use half of it.
 fn laptop() -> MachineUse {

@@ -3,17 +3,12 @@
 
 use super::Placement;
 use measure::number::counted;
-use topology::warnings::{EVERY_CPU, MEMORY_AWAY, SHARED_CORES, SPLIT_PART};
-use topology::{CpuSet, Instance, Plan};
+use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 
 /// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
 /// the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU: none remains for interrupts, the system and the client";
-
-/// Parts of planner warnings that this module rephrases. They count nodes from 0 instead of
-/// `node1`, or mistake the nodes' part of the machine for the whole.
-const SAID_OTHERWISE: [&str; 4] = [EVERY_CPU, SHARED_CORES, SPLIT_PART, MEMORY_AWAY];
 
 /// Describes planned nodes. `collector` is the name of their collector if the planner does not know
 /// it.
@@ -26,15 +21,17 @@ pub(super) fn plan_sentences(
     let mut said: Vec<String> = both.iter().map(|(one, node)| node_sentence(one, node)).collect();
     said.push(plan.crossings("node"));
     said.extend(memory_sentences(&both, collector));
-    let is_ours = |warning: &&String| SAID_OTHERWISE.iter().all(|part| !warning.contains(part));
-    let warnings = plan.warnings.iter().filter(is_ours);
-    said.extend(warnings.map(|warning| warning.replace("instances", "nodes")));
+    // This module describes the named kinds itself. The planner counts nodes from 0 instead of
+    // `node1`, or mistakes the nodes' part of the machine for the whole.
+    let is_kept = |warning: &&Warning| warning.kind == WarningKind::Other;
+    let warnings = plan.warnings.iter().filter(is_kept);
+    said.extend(warnings.map(|warning| warning.text.replace("instances", "nodes")));
     let names = |is_so: fn(&Instance) -> bool| {
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
     // Nodes with overlapping NUMA nodes also share cores, but on request.
-    if plan.warnings.iter().any(|warning| warning.contains(SHARED_CORES)) {
+    if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
         let cores = counted(count as usize, "core");

@@ -1,13 +1,12 @@
 //! Verifies the placement of nodes from the kernel's view: CPUs of every thread, and NUMA nodes of
 //! the memory. Also verifies the JVM's CPU count.
 
-use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::local::node_process::LocalNode;
 use crate::local::placement::Placement;
 use anyhow::{Context, Result};
 use cassandra::settings::node_report::{JVM, NO_AGENT, NodeReport};
-use cassandra::{Effect, NodeInfo, Proof};
+use cassandra::{Effect, Proof};
 use host::{EffectiveAffinity, Memory};
 use std::collections::BTreeMap;
 use topology::CpuSet;
@@ -26,34 +25,12 @@ pub struct NodePlace {
     pub found: EffectiveAffinity,
 }
 
-impl Cluster {
-    /// Returns the CPUs and memory location of the running nodes, from the kernel. For an attached
-    /// cluster, returns those of the nodes whose processes are visible.
+impl Nodes {
+    /// Returns the CPUs and memory location of the running nodes, from the kernel.
     ///
     /// # Errors
-    /// The agent of a managed host does not report it.
-    pub fn places(&self) -> Result<Vec<NodePlace>> {
-        self.local().map_or_else(|| Ok(self.attached_places()), Nodes::places)
-    }
-
-    fn attached_places(&self) -> Vec<NodePlace> {
-        let place = |(index, node): (usize, &NodeInfo)| {
-            let hosts = self.attached_hosts()?;
-            let host = hosts.for_node(index)?;
-            let process = hosts.process(index, node.address).ok()?;
-            Some(NodePlace {
-                node: node.name.clone(),
-                host: host.name.clone(),
-                found: host.agent.whereabouts(process).ok()?,
-            })
-        };
-        self.nodes().iter().enumerate().filter_map(place).collect()
-    }
-}
-
-impl Nodes {
-    /// Implements [`Cluster::places`].
-    fn places(&self) -> Result<Vec<NodePlace>> {
+    /// The agent of a host does not report it.
+    pub(in crate::local) fn places(&self) -> Result<Vec<NodePlace>> {
         let running = self.all().iter().filter(|node| node.process.is_some());
         running.map(place).collect()
     }

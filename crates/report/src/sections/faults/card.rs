@@ -6,9 +6,10 @@ use crate::page::{Block, Card, Cell, Table, Tone};
 use crate::run_view::RunView;
 use analysis::recovery::ClientSymptom;
 use measure::number::whole;
+use measure::{ClientCount, KindCount};
 use store::record::{
-    Aftermath, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, RepairNeed, ReturnsRecord,
-    SeriesEnd, StretchRecord, p99_words,
+    Aftermath, Dip, FaultRecord, Hints, RecoveryRecord, RepairNeed, Returns, SeriesEnd,
+    StretchRecord, p99_words,
 };
 
 /// Returns the card of a fault.
@@ -142,7 +143,7 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
 
 /// Describes an effect: `50 % less at worst (150 op/s, 4.97 s after the injection), below normal
 /// for 13 s, 79 requests short`.
-fn dip_of(dip: &DipRecord) -> String {
+fn dip_of(dip: &Dip) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
     }
@@ -185,11 +186,7 @@ fn normal(found: &RecoveryRecord) -> String {
 }
 
 /// Describes when it was back to normal, counted from the healing and from the injection.
-fn both(
-    fault: &FaultRecord,
-    of: fn(&Aftermath) -> Option<SeriesEnd>,
-    returns: &ReturnsRecord,
-) -> String {
+fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &Returns) -> String {
     let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
     let injected = &returns.injected;
     if let (Some(_), Some(back_s)) = (returns.healed, injected.back_s.filter(|s| *s > 0.0)) {
@@ -203,7 +200,7 @@ fn both(
     said.join(" · ")
 }
 
-fn hints_of(hints: &HintsRecord) -> String {
+fn hints_of(hints: &Hints) -> String {
     if hints.stored == 0.0 {
         return "none were kept".to_owned();
     }
@@ -260,20 +257,24 @@ fn stretches(found: &RecoveryRecord) -> Table {
         .number("Failed", "", |(_, stretch)| {
             Cell::zero_expected(stretch.failed(), Tone::Warn)
         })
-        .number("Retries", "", |(_, stretch)| number::count(stretch.retries))
+        .number("Retries", "", |(_, stretch)| {
+            number::count(stretch.counts[KindCount::Retries])
+        })
         .number("Speculations", "", |(_, stretch)| {
-            let all = Cell::new(number::count(stretch.speculations));
-            match stretch.speculations_won {
+            let all = Cell::new(number::count(stretch.counts[KindCount::Speculations]));
+            match stretch.counts[KindCount::SpeculationsWon] {
                 0 => all,
                 won => all.detail(format!("{} first", number::count(won))),
             }
         })
         .number("Connections lost", "", |(_, stretch)| {
-            number::count(stretch.connections_lost)
+            number::count(stretch.client[ClientCount::ConnectionsLost])
         })
-        .number("Sent late", "", |(_, stretch)| number::count(stretch.late))
+        .number("Sent late", "", |(_, stretch)| {
+            number::count(stretch.client[ClientCount::Late])
+        })
         .number("Given up unsent", "", |(_, stretch)| {
-            number::count(stretch.dropped)
+            number::count(stretch.client[ClientCount::Dropped])
         })
         .build()
 }

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::planner::{Attempt, feasible};
 use crate::request::{Profile, Smt, Unit};
-use crate::warnings::{EVERY_CPU, MEMORY_AWAY, SHARED_CORES, SPLIT_PART};
+use crate::warnings::{Warning, WarningKind};
 use measure::number::bytes as size;
 
 pub(super) fn explain(machine: &Machine, attempt: &Attempt, plan: &mut Plan) {
@@ -116,7 +116,7 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     said
 }
 
-fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
+fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     let wish = &plan.wish;
     let mut said = Vec::new();
     if attempt.gave_up_housekeeping {
@@ -127,41 +127,51 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
             text += &format!("; with V={vcpus} it fits");
         }
-        said.push(text);
+        said.push(text.into());
     }
     let given = (wish.instances * wish.vcpus) as usize;
     if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
-        said.push(format!(
-            "{EVERY_CPU}: none remains for hypervisor, interrupts and host"
-        ));
+        let text = "every CPU is assigned: none remains for hypervisor, interrupts and host";
+        said.push(Warning::new(WarningKind::EveryCpu, text.to_owned()));
     }
     if attempt.shares_cores {
-        said.push(format!("{} {SHARED_CORES}", plan.costs.shared_cores));
+        let count = plan.costs.shared_cores;
+        let text = format!("{count} cores are shared by several instances");
+        said.push(Warning::new(WarningKind::SharedCores, text));
     }
     if attempt.mixes_kinds {
-        said.push("the fast cores do not suffice, so the plan also uses slower cores".to_owned());
+        said.push(
+            "the fast cores do not suffice, so the plan also uses slower cores"
+                .to_owned()
+                .into(),
+        );
     }
     if wish.vcpus > wish.max_cpus_per_instance {
         said.push(format!(
             "{} CPUs are more than the {} to which one Cassandra scales; several smaller instances \
              achieve more",
             wish.vcpus, wish.max_cpus_per_instance
-        ));
+        ).into());
     }
     said.extend(warnings_of_memory(attempt, plan));
     for name in &wish.near {
         if machine.devices.iter().all(|device| device.name != *name) {
-            said.push(format!(
-                "device {name}, near which to place instances, does not exist"
-            ));
+            said.push(
+                format!("device {name}, near which to place instances, does not exist").into(),
+            );
         }
     }
-    said.extend(machine.notes.iter().map(|note| format!("of the machine: {note}")));
+    said.extend(
+        machine
+            .notes
+            .iter()
+            .map(|note| Warning::from(format!("of the machine: {note}"))),
+    );
     said
 }
 
 /// Warns of properties of memory and CPUs that guests do not see.
-fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
+fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     let wish = &plan.wish;
     let mut said = Vec::new();
     if attempt.memory_cells.is_some()
@@ -171,12 +181,15 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
             "ESXi does not consider memory: the guest has a node larger than any real node, and \
              does not detect that a part of its memory is remote. Remedy: set cores per socket and \
              virtual NUMA nodes yourself (vSphere 8), numa.consolidate=FALSE (7)"
-                .to_owned(),
+                .to_owned()
+                .into(),
         );
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest has one NUMA node, but here it is on several".to_owned(),
+            "with CPU hot-add the guest has one NUMA node, but here it is on several"
+                .to_owned()
+                .into(),
         );
     }
     let split: Vec<u32> = plan
@@ -186,7 +199,8 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .map(|one| one.index)
         .collect();
     if !split.is_empty() {
-        said.push(format!("{SPLIT_PART} {split:?}; it is on several"));
+        let text = format!("no node had space for a part of instances {split:?}; it is on several");
+        said.push(Warning::new(WarningKind::SplitPart, text));
     }
     let away: Vec<u32> = plan
         .instances
@@ -195,7 +209,8 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
         .map(|one| one.index)
         .collect();
     if !away.is_empty() {
-        said.push(format!("instances {away:?} {MEMORY_AWAY}"));
+        let text = format!("instances {away:?} have memory on nodes on which they have no CPUs");
+        said.push(Warning::new(WarningKind::MemoryAway, text));
     }
     said
 }

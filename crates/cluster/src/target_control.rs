@@ -1,0 +1,117 @@
+//! Operations that differ between managed and attached nodes: their hosts, settings, logs and ends.
+//!
+//! [`crate::local::Nodes`] and [`crate::attach::AttachedControl`] implement them once each. A
+//! [`crate::Cluster`] calls them without knowing which of the two it has.
+
+use crate::local::{HostInfo, Layout, NodeDied, NodePlace, NodeReports};
+use anyhow::Result;
+use cassandra::log_position::Marks;
+use cassandra::probe::GcLog;
+use cassandra::{Access, Handles, Jolokia, LogMarks, Node, NodeInfo};
+use host::settings::{HostSettings, Question};
+use host::{Agent, Host};
+use std::path::PathBuf;
+use std::sync::Arc;
+use target_spec::{HostKind, NodeIndex, PerHost};
+use topology::Machine;
+
+/// Control over the nodes of a target. A parameter `nodes` holds all nodes of the cluster, in its
+/// order.
+pub(crate) trait TargetControl: std::fmt::Debug {
+    /// Returns the hosts of the nodes, without duplicates, in node order.
+    ///
+    /// # Errors
+    /// The kernel does not report the limits of a managed host.
+    fn hosts(&self, nodes: &[NodeInfo]) -> Result<Vec<HostInfo>>;
+
+    /// Returns the kind of the hosts.
+    fn host_kind(&self) -> HostKind;
+
+    /// Returns the names of the hosts in order. Empty if the nodes share the machine.
+    fn host_names(&self) -> PerHost<String>;
+
+    /// Returns the agents that run nodes, each with its managed host. Empty for attached nodes.
+    fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)>;
+
+    /// Returns the machines of the hosts by name, as processes on them see them.
+    ///
+    /// # Errors
+    /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
+    fn machines(&self) -> Result<Vec<(String, Machine)>>;
+
+    /// Returns the answers of the hosts to `question`, by name. `None` if no host is reachable.
+    ///
+    /// # Errors
+    /// An agent has ended.
+    fn host_settings(
+        &self,
+        question: &Question,
+        nodes: &[NodeInfo],
+    ) -> Result<Option<Vec<(String, HostSettings)>>>;
+
+    /// Returns the placement of managed nodes. `None` for attached nodes.
+    fn layout(&self) -> Option<&Layout>;
+
+    /// Returns the CPUs and memory of the nodes whose processes are visible, from the kernel.
+    ///
+    /// # Errors
+    /// The agent of a managed host does not report them.
+    fn places(&self, nodes: &[NodeInfo]) -> Result<Vec<NodePlace>>;
+
+    /// Returns the report of every node, compared with the settings that the study requests.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    fn observe(&self, nodes: &[Node<'_>]) -> Result<NodeReports>;
+
+    /// Returns the current lengths of the readable logs of the nodes.
+    fn log_marks(&self, nodes: &[NodeInfo]) -> LogMarks;
+
+    /// Returns the causes of refused requests since `marks`: at most one sentence per node.
+    fn causes(&self, marks: &LogMarks, nodes: &[NodeInfo]) -> Vec<String>;
+
+    /// Returns the location of the logs of a node. `None` if no agent runs on its host.
+    fn log_place(&self, node: NodeIndex) -> Option<LogPlace<'_>>;
+
+    /// Returns the probe of the collector log of a node. `None` if the log is not readable.
+    fn gc_log(&self, node: NodeIndex, name: &str) -> Option<GcLog>;
+
+    /// Returns the nodes that have ended, except those `expected` to be down. Empty if their
+    /// processes are not visible.
+    fn died(&self, expected: &[&str]) -> Vec<NodeDied>;
+
+    /// Returns the handles for breaking and healing the nodes.
+    ///
+    /// # Errors
+    /// The logs cannot be read, or the agent of this machine cannot be started.
+    fn handles(&self, nodes: &[NodeInfo], access: &Access) -> Result<Handles>;
+
+    /// Converts the node index of a study to an index into `nodes`.
+    ///
+    /// # Errors
+    /// The cluster has no such node.
+    fn index_of(&self, asked: NodeIndex, nodes: &[NodeInfo]) -> Result<NodeIndex>;
+
+    /// Returns the MBean access of a node.
+    ///
+    /// # Errors
+    /// The node has none, with the reason.
+    fn jolokia(&self, node: NodeIndex) -> Result<&Jolokia, String>;
+
+    /// Stops and removes everything that cassay started for the nodes.
+    ///
+    /// # Errors
+    /// A process or a folder could not be removed, or a host did not return to its original state.
+    fn end(self: Box<Self>) -> Result<()>;
+}
+
+/// Location of the logs of a node.
+pub(crate) struct LogPlace<'a> {
+    /// Name of the host.
+    pub host: &'a str,
+    /// Agent on the host.
+    pub agent: &'a Agent,
+    /// Log folder, if readable. For attached nodes, also the lengths of its files at the time of
+    /// attaching.
+    pub folder: Option<(PathBuf, Option<&'a Marks>)>,
+}

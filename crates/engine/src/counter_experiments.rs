@@ -1,0 +1,284 @@
+//! Tests the resource that was full at the limit of a run's answer, by experiments after its trials.
+//!
+//! Each experiment is a run of its own in the folder `why` of the run, so it has a report, and it
+//! can be interrupted and resumed. Invariant: the experiments together are not expected to last
+//! longer than the study permits.
+
+use crate::{Event, InterruptedRun, Options, RunEnd};
+use analysis::Finding;
+use analysis::limits::LimitKind;
+use analysis::procedure::Point;
+use anyhow::{Context, Result};
+use measure::number::{duration, round};
+use std::path::{Path, PathBuf};
+use store::Run;
+use store::record::{
+    ComparisonRecord, ExperimentOutcome, ExperimentRecord, FindingsRecord, LimitRecord,
+};
+use study::counter_experiment::{self, SettingChange};
+use study::plan::Plan;
+use study::resolve::resolve;
+use study::settings::{Overrides, Study, Variant};
+
+/// Folder of the experiments in the folder of their run.
+const FOLDER: &str = "why";
+/// Maximum number of experiments: the first candidates explain almost every limit.
+const EXPERIMENTS_MAX: usize = 3;
+/// Numbers of blocks to try, the best first. Fewer than three blocks have no useful interval.
+const BLOCKS: [usize; 4] = [6, 5, 4, 3];
+
+/// Experiments of one run.
+pub(crate) struct CounterExperiments<'a> {
+    pub study: &'a Study,
+    pub options: &'a Options<'a>,
+    /// Folder of the run.
+    pub path: &'a Path,
+    pub events: &'a mut dyn FnMut(Event),
+}
+
+/// Result of the experiments.
+pub(crate) enum Tested {
+    /// The findings have the results.
+    Done,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+}
+
+/// Result of one experiment.
+enum Conducted {
+    Done(ExperimentRecord),
+    Interrupted,
+}
+
+impl CounterExperiments<'_> {
+    /// Tests the candidates of the answer's limit, one after the other, until one is confirmed.
+    /// Adds the results to the findings, and to the sentence in the answer.
+    ///
+    /// # Errors
+    /// The files of an experiment cannot be written. Failures of its target are in its result.
+    pub fn test(&mut self, findings: &mut FindingsRecord) -> Result<Tested> {
+        let Some(why) = self.study.why else {
+            return Ok(Tested::Done);
+        };
+        let Some(at) = findings::limit_of_answer(&findings.limits) else {
+            return Ok(Tested::Done);
+        };
+        let mut left_s = why.minutes as f64 * 60.0;
+        let limit = findings.limits[at].clone();
+        let point = experiment_point(&limit, findings);
+        let mut tested = limit.clone();
+        let mut count = 0;
+        for candidate in &mut tested.candidates {
+            if count == EXPERIMENTS_MAX {
+                break;
+            }
+            match self.experiment(&limit, point, candidate.kind, &mut left_s)? {
+                Conducted::Interrupted => return Ok(Tested::Interrupted),
+                Conducted::Done(record) => {
+                    let outcome = record.outcome;
+                    count += usize::from(outcome != ExperimentOutcome::NotRun);
+                    candidate.experiment = Some(record);
+                    if outcome == ExperimentOutcome::Confirmed {
+                        break;
+                    }
+                }
+            }
+        }
+        // A confirmed candidate is the answer, so it comes first.
+        tested.candidates.sort_by_key(|candidate| {
+            let outcome = candidate.experiment.as_ref().map(|one| one.outcome);
+            outcome != Some(ExperimentOutcome::Confirmed)
+        });
+        let said = std::mem::take(&mut tested.says);
+        tested.says = sentences::limit::sentences(&tested);
+        for sentence in findings.answer.iter_mut().filter(|sentence| **sentence == said) {
+            sentence.clone_from(&tested.says);
+        }
+        findings.limits[at] = tested;
+        Ok(Tested::Done)
+    }
+
+    /// Runs the experiment of one resource, or continues it.
+    fn experiment(
+        &mut self,
+        limit: &LimitRecord,
+        point: Option<Point>,
+        kind: LimitKind,
+        left_s: &mut f64,
+    ) -> Result<Conducted> {
+        let not_run = |reason: String| {
+            Ok(Conducted::Done(ExperimentRecord {
+                reason,
+                ..ExperimentRecord::default()
+            }))
+        };
+        let variant = self.study.variants.iter().find(|variant| variant.name == limit.variant);
+        let (Some(variant), Some(point)) = (variant, point) else {
+            return not_run("the run has no load at which cassay could repeat it".to_owned());
+        };
+        let cpus = limit.nodes.first().map(|node| node.available);
+        let change = match counter_experiment::change(kind, &variant.tree, cpus) {
+            Ok(change) => change,
+            Err(reason) => return not_run(reason),
+        };
+        let (study, plan) = match self.fitting(variant, point, &change, *left_s) {
+            Ok(fitting) => fitting,
+            Err(reason) => {
+                let of_change = ExperimentRecord {
+                    reason,
+                    ..record_of(&change, point)
+                };
+                return Ok(Conducted::Done(of_change));
+            }
+        };
+        *left_s -= plan.estimate.seconds;
+        (self.events)(Event::Said(format!(
+            "experiment: {} (about {})",
+            study.question,
+            duration(plan.estimate.seconds)
+        )));
+        let results = self.path.join(FOLDER).join(kind.name());
+        let end = self.run(&study, &plan, results)?;
+        let Some(found) = end.findings else {
+            return Ok(Conducted::Interrupted);
+        };
+        let run = end.path.strip_prefix(self.path).unwrap_or(&end.path);
+        Ok(Conducted::Done(ExperimentRecord {
+            run: run.display().to_string(),
+            ..result(&change, point, &found)
+        }))
+    }
+
+    /// Returns the experiment with the most blocks that fits into the time that is left.
+    fn fitting(
+        &self,
+        variant: &Variant,
+        point: Point,
+        change: &SettingChange,
+        left_s: f64,
+    ) -> Result<(Study, Plan), String> {
+        let mut least_s = 0.0;
+        for blocks in BLOCKS {
+            let text = counter_experiment::text(self.study, variant, point, change, blocks);
+            let study = resolve("study.yaml", &text, &self.overrides())
+                .map_err(|mistakes| format!("the changed setting is not possible: {mistakes}"))?;
+            let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
+            if plan.estimate.seconds <= left_s {
+                return Ok((study, plan));
+            }
+            least_s = plan.estimate.seconds;
+        }
+        Err(format!(
+            "it needs {}, and {} of `why.confirm.minutes` are left",
+            duration(least_s),
+            duration(left_s.max(0.0))
+        ))
+    }
+
+    /// Returns the overrides of an experiment. Its text already contains those of the run.
+    fn overrides(&self) -> Overrides {
+        let own = &self.study.overrides;
+        let mut inputs = own.inputs.clone();
+        inputs.extend(self.study.inputs.clone());
+        Overrides {
+            inputs,
+            recordings: self.study.recordings.clone(),
+            files: own.files.clone(),
+            registry: own.registry.clone(),
+            granted: own.granted.clone(),
+            recorded: own.recorded,
+            ..Overrides::default()
+        }
+    }
+
+    /// Runs an experiment. Continues it if an earlier start of this run has begun it.
+    fn run(&mut self, study: &Study, plan: &Plan, results: PathBuf) -> Result<RunEnd> {
+        let options = Options {
+            results: results.clone(),
+            dirs: self.options.dirs.clone(),
+            interrupt: self.options.interrupt,
+            version: self.options.version,
+            shared_machine: self.options.shared_machine,
+        };
+        let latest = results.join("latest");
+        if !latest.exists() {
+            return crate::run(study, plan, &options, self.events);
+        }
+        let salvaged = Run::salvage(&latest)?;
+        let granted = study.overrides.granted.clone();
+        let begun = InterruptedRun::read(&salvaged, options.version, granted)
+            .with_context(|| format!("continue the experiment {}", latest.display()))?;
+        if begun.is_done() {
+            return Ok(RunEnd {
+                path: salvaged.run.path,
+                findings: salvaged.run.findings,
+                remains: Vec::new(),
+            });
+        }
+        begun.resume(&options, self.events)
+    }
+}
+
+/// Returns the load of an experiment: one at which the target was full. Searches and ladders of
+/// rates are repeated in a closed loop, because an open loop above the limit only builds a backlog.
+fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Point> {
+    let of_variant = || findings.trials.iter().filter(|trial| trial.variant == limit.variant);
+    if limit.other.is_some() {
+        return limit.point;
+    }
+    let best =
+        of_variant().max_by(|one, other| one.all.ops_per_s.total_cmp(&other.all.ops_per_s))?;
+    match best.point? {
+        Point::Threads(_) => best.point,
+        Point::Rate(_) => Some(Point::Threads(counter_experiment::threads_for(
+            best.all.ops_per_s,
+            best.all.latency_ms.p50.least(),
+        ))),
+    }
+}
+
+fn record_of(change: &SettingChange, point: Point) -> ExperimentRecord {
+    ExperimentRecord {
+        setting: change.setting.clone(),
+        from: change.from.clone(),
+        to: change.to.clone(),
+        enlarges: change.enlarges,
+        point: Some(point),
+        ..ExperimentRecord::default()
+    }
+}
+
+/// Returns the result of an experiment from its findings.
+fn result(change: &SettingChange, point: Point, found: &FindingsRecord) -> ExperimentRecord {
+    let record = record_of(change, point);
+    let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {
+        return ExperimentRecord {
+            outcome: ExperimentOutcome::Inconclusive,
+            reason: "its trials cannot be compared; its report has the reasons".to_owned(),
+            ..record
+        };
+    };
+    ExperimentRecord {
+        outcome: outcome(compared, change.enlarges),
+        metric: compared.metric.clone(),
+        ratio: Some(round(compared.ratio, 4)),
+        ci95: compared.ci95,
+        blocks: compared.blocks,
+        ..record
+    }
+}
+
+/// Returns the outcome of a comparison. `Faster` and `Slower` already respect the direction of the
+/// metric.
+fn outcome(compared: &ComparisonRecord, enlarges: bool) -> ExperimentOutcome {
+    match (compared.verdict, enlarges) {
+        (Finding::Faster, true) | (Finding::Slower, false) => ExperimentOutcome::Confirmed,
+        (Finding::Faster, false) | (Finding::Slower, true) | (Finding::Equivalent, _) => {
+            ExperimentOutcome::Refuted
+        }
+        (Finding::Inconclusive | Finding::LooksDifferent, _) => ExperimentOutcome::Inconclusive,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! Builds the study of a counter-experiment: it changes one setting of a resource that was full at
+//! a limit, and compares both settings at one load in blocks.
+//!
+//! If the resource limits the load, more of it gives more throughput, and less of it gives less. If
+//! the result does not move, the resource is not the limit.
+
+use crate::checked_tree::Tree;
+use crate::settings::{Study, Variant};
+use analysis::limits::LimitKind;
+use analysis::procedure::Point;
+use serde_json::{Map, Value, json};
+
+/// Factor by which an experiment enlarges a setting.
+const MORE: f64 = 1.25;
+/// Factor by which an experiment reduces a setting that has no larger value, and delays.
+const LESS: f64 = 0.75;
+/// Name of the variant with the settings of the run.
+pub const AS_IT_WAS: &str = "as-it-was";
+/// Name of the variant with the changed setting.
+pub const CHANGED: &str = "changed";
+
+/// A change of one setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettingChange {
+    /// Dotted path of the setting. Of several settings, the paths separated by ` and `.
+    pub setting: String,
+    /// Value in the run, as in a study.
+    pub from: String,
+    /// Value in the experiment, as in a study.
+    pub to: String,
+    /// True if the change enlarges the resource, so that results must improve if it is the limit.
+    pub enlarges: bool,
+    /// Partial study with the new values.
+    overlay: Value,
+}
+
+/// Returns the change that tests a resource, for a variant with these settings. `cpus` are the CPUs
+/// that a node may use, if known.
+///
+/// # Errors
+/// No setting of the study changes the resource, with the reason.
+pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<SettingChange, String> {
+    const HOST: &str = "target.local.host";
+    if tree.find("target.local").is_none() {
+        return Err("cassay did not start the nodes, so it cannot change them".to_owned());
+    }
+    let yaml = |key: &str, default: &str, factor: f64| {
+        let path = format!("target.local.yaml.{key}");
+        let now = tree.find("target.local.yaml").and_then(|yaml| yaml.get(key));
+        let now = now.map_or_else(|| default.to_owned(), Tree::to_word);
+        let to = scaled_text(&now, factor)
+            .ok_or_else(|| format!("{key} is {now}, which is not a quantity"))?;
+        Ok(SettingChange::one(&path, now, to, true))
+    };
+    match kind {
+        LimitKind::CpuQuota => scaled(tree, &format!("{HOST}.cpu_quota"), MORE, true),
+        LimitKind::Cpu => {
+            let quota = format!("{HOST}.cpu_quota");
+            if tree.find(&quota).is_some() {
+                return scaled(tree, &quota, MORE, true);
+            }
+            if tree.find(HOST).is_none() {
+                return Err(format!(
+                    "the nodes have no isolated hosts (`{HOST}`), so cassay cannot limit their CPUs"
+                ));
+            }
+            let cpus = cpus.ok_or("the number of CPUs of a node is not known")?;
+            let to = json!(measure::number::round(cpus * LESS, 3));
+            let from = measure::number::short(cpus, 3);
+            Ok(SettingChange::one(&quota, from, to, false))
+        }
+        LimitKind::GarbageCollection | LimitKind::Pause => {
+            scaled(tree, "target.local.heap", MORE, true)
+        }
+        LimitKind::DiskRate | LimitKind::DiskQueue => {
+            let keys = ["read_iops", "write_iops", "read_rate", "write_rate"];
+            let paths = keys.map(|key| format!("{HOST}.disk.{key}"));
+            let set = paths.iter().filter(|path| tree.find(path).is_some());
+            let changes = set.map(|path| scaled(tree, path, MORE, true));
+            let changes: Vec<SettingChange> = changes.collect::<Result<_, _>>()?;
+            SettingChange::joined(changes)
+                .ok_or_else(|| format!("the study sets no limit of the disk (`{HOST}.disk`)"))
+        }
+        LimitKind::Network => scaled(tree, &format!("{HOST}.link.rate"), MORE, true),
+        LimitKind::BetweenNodes | LimitKind::ClientLink => {
+            scaled(tree, &format!("{HOST}.link.delay"), LESS, true)
+        }
+        LimitKind::CompactionThroughput => yaml("compaction_throughput", "64MiB/s", MORE),
+        LimitKind::CommitLogSync => commit_log_sync(tree),
+        LimitKind::CommitLogSegments => yaml("commitlog_total_space", "8192MiB", MORE),
+        LimitKind::FlushWriters => yaml("memtable_flush_writers", "2", MORE),
+        LimitKind::Compactors => yaml("concurrent_compactors", "2", MORE),
+        LimitKind::TransportQueue => yaml("native_transport_max_threads", "128", MORE),
+        LimitKind::Stage => {
+            let keys = ["concurrent_reads", "concurrent_writes"];
+            let both: Result<Vec<_>, String> =
+                keys.into_iter().map(|key| yaml(key, "32", MORE)).collect();
+            SettingChange::joined(both?).ok_or_else(String::new)
+        }
+        LimitKind::MemtableSpace => {
+            let heap = tree.find("target.local.heap").and_then(Tree::bytes).unwrap_or_default();
+            yaml("memtable_heap_space", &format!("{}MiB", heap >> 22), MORE)
+        }
+        LimitKind::Client
+        | LimitKind::OtherPrograms
+        | LimitKind::Thread
+        | LimitKind::Safepoints
+        | LimitKind::PacketLoss
+        | LimitKind::ReadRepair
+        | LimitKind::SstablesPerRead
+        | LimitKind::Tombstones
+        | LimitKind::Caches
+        | LimitKind::Shedding => Err("no single setting changes this resource".to_owned()),
+    }
+}
+
+/// Returns the change of the sync of the commit log: a shorter window for `group`, and `periodic`
+/// instead of `batch`.
+fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
+    let yaml = tree.find("target.local.yaml");
+    let text = |key: &str| yaml.and_then(|yaml| yaml.get(key)).map(Tree::to_word);
+    match text("commitlog_sync").as_deref() {
+        Some("group") => {
+            let key = "commitlog_sync_group_window";
+            let now = text(key).unwrap_or_else(|| "15ms".to_owned());
+            let to = scaled_text(&now, LESS)
+                .ok_or_else(|| format!("{key} is {now}, which is not a quantity"))?;
+            let path = format!("target.local.yaml.{key}");
+            Ok(SettingChange::one(&path, now, to, true))
+        }
+        Some("batch") => {
+            let path = "target.local.yaml.commitlog_sync";
+            let sync = SettingChange::one(path, "batch".to_owned(), json!("periodic"), true);
+            let path = "target.local.yaml.commitlog_sync_period";
+            let period = SettingChange::one(path, "none".to_owned(), json!("10000ms"), true);
+            let mut overlay = sync.overlay.clone();
+            merge(&mut overlay, &period.overlay);
+            Ok(SettingChange { overlay, ..sync })
+        }
+        _ => {
+            Err("the commit log syncs periodically, so writes wait only for a slow disk".to_owned())
+        }
+    }
+}
+
+/// Returns a setting of the study times `factor`.
+fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<SettingChange, String> {
+    let now = tree.find(path).ok_or_else(|| format!("the study does not set `{path}`"))?;
+    let of = |number: u64| (number as f64 * factor).round() as u64;
+    let to = match now {
+        Tree::Count(count) => Tree::Count(at_least_one_more(*count, factor)),
+        Tree::Number(number) => Tree::Number(measure::number::round(number * factor, 4)),
+        // Whole mebibytes, since the units of a study have no fractions.
+        Tree::Bytes(bytes) if *bytes >= 64 << 20 => Tree::Bytes(of(*bytes) >> 20 << 20),
+        Tree::Bytes(bytes) => Tree::Bytes(of(*bytes) >> 10 << 10),
+        Tree::BitRate(rate) => Tree::BitRate(of(*rate) / 1000 * 1000),
+        Tree::DurationNs(ns) => Tree::DurationNs(of(*ns) / 1000 * 1000),
+        _ => {
+            return Err(format!(
+                "`{path}` is {}, which is not a quantity",
+                now.to_word()
+            ));
+        }
+    };
+    let word = |tree: &Tree| tree.to_json().as_str().map_or_else(|| tree.to_word(), str::to_owned);
+    Ok(SettingChange {
+        to: word(&to),
+        ..SettingChange::one(path, word(now), to.to_json(), enlarges)
+    })
+}
+
+/// Returns a text such as `64MiB/s` or `32` with its number times `factor`. `None` if it does not
+/// begin with a number.
+fn scaled_text(text: &str, factor: f64) -> Option<Value> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let number = at_least_one_more(number.parse().ok()?, factor);
+    Some(match unit {
+        "" => json!(number),
+        _ => json!(format!("{number}{unit}")),
+    })
+}
+
+/// Returns a whole number times `factor`, but different from it, and at least 1.
+fn at_least_one_more(number: u64, factor: f64) -> u64 {
+    let scaled = (number as f64 * factor).round() as u64;
+    if scaled != number {
+        return scaled.max(1);
+    }
+    if factor > 1.0 {
+        number + 1
+    } else {
+        number.saturating_sub(1).max(1)
+    }
+}
+
+impl SettingChange {
+    fn one(path: &str, from: String, to: Value, enlarges: bool) -> SettingChange {
+        let text = to.as_str().map_or_else(|| to.to_string(), str::to_owned);
+        let mut overlay = to;
+        for key in path.rsplit('.') {
+            overlay = Value::Object(Map::from_iter([(key.to_owned(), overlay)]));
+        }
+        SettingChange {
+            setting: path.to_owned(),
+            from,
+            to: text,
+            enlarges,
+            overlay,
+        }
+    }
+
+    /// Joins several changes of one resource. `None` without a change.
+    fn joined(all: Vec<SettingChange>) -> Option<SettingChange> {
+        all.into_iter().reduce(|mut sum, one| {
+            merge(&mut sum.overlay, &one.overlay);
+            SettingChange {
+                setting: format!("{} and {}", sum.setting, one.setting),
+                from: format!("{} and {}", sum.from, one.from),
+                to: format!("{} and {}", sum.to, one.to),
+                ..sum
+            }
+        })
+    }
+}
+
+/// Adds the keys of `over` to `base`.
+fn merge(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+}
+
+/// Returns the text of the experiment's study: the settings of `variant` at `point` without faults,
+/// as they were and with the change.
+pub fn text(
+    study: &Study,
+    variant: &Variant,
+    point: Point,
+    change: &SettingChange,
+    blocks: usize,
+) -> String {
+    let mut whole = match variant.tree.to_json() {
+        Value::Object(entries) => entries,
+        _ => Map::new(),
+    };
+    // The experiment asks about one load of one variant, so it has no requirements or faults.
+    for key in ["faults", "require", "price_per_hour", "procedure"] {
+        whole.remove(key);
+    }
+    let (load, metric) = match point {
+        Point::Threads(count) => (json!({ "threads": count }), "ops_per_s"),
+        Point::Rate(rate) => (json!({ "rate": rate }), "p99"),
+    };
+    let question = format!(
+        "Does {} limit the load? It is {} instead of {}.",
+        change.setting, change.to, change.from
+    );
+    let head = json!({
+        "study": format!("{}-why", study.name),
+        "question": question,
+        "seed": study.seed,
+        "procedure": { "fixed": load },
+        "repeat": { "blocks": blocks },
+        "primary": { "metric": metric },
+        "variants": { AS_IT_WAS: {}, CHANGED: change.overlay },
+    });
+    if let Value::Object(head) = head {
+        whole.extend(head);
+    }
+    let text = serde_json::to_string_pretty(&Value::Object(whole));
+    text.unwrap_or_default() + "\n"
+}
+
+/// Returns the number of operations in flight that keeps a target busy which did `ops_per_s` with a
+/// median latency of `p50_ms`: twice the number in flight then, by Little's law.
+pub fn threads_for(ops_per_s: f64, p50_ms: f64) -> u32 {
+    let in_flight = ops_per_s * p50_ms / 1000.0;
+    ((2.0 * in_flight).ceil() as u32).clamp(8, 4096)
+}
+
+#[cfg(test)]
+mod tests;
