@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Apache Cassandra 6.0-alpha2: no table of `system_schema` says which `transactional_mode` a table has.
+# Apache Cassandra 6.0-alpha2: no table of `system_schema` states the `transactional_mode` of a table.
 #
-# The usual guess: options of a table are columns of `system_schema.tables`. Seen: that has `fast_path` of Accord, and
-# neither `transactional_mode` nor `transactional_migration_from`; only DESCRIBE shows them. A program that copies
-# definitions or compares settings by `system_schema` cannot tell such a table from another.
+# Expected: the options of a table are columns of `system_schema.tables`. Observed: `system_schema.tables` has Accord's
+# option `fast_path`, but neither `transactional_mode` nor `transactional_migration_from`. Only DESCRIBE shows these
+# two. A program that copies definitions or compares settings through `system_schema` cannot distinguish a transactional
+# table from an ordinary table.
 set -euo pipefail
 . "$(dirname "$0")/node.sh"
 

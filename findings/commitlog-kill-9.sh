@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Apache Cassandra 5.0.9, `commitlog_sync: periodic` (its default), a commit log that is mapped (its default): kill -9 of
-# the process loses writes that were acknowledged.
+# Apache Cassandra 5.0.9: kill -9 of the process loses acknowledged writes. The node uses the defaults:
+# `commitlog_sync: periodic` and a memory-mapped commit log.
 #
-# The usual guess: the log is a mapped file, so the kernel keeps it when the process dies, and only a loss of power costs
-# what was not synced. Seen: a node that starts again replays the log up to the last sync marker only, and a periodic
-# log gets one every 100 ms (AbstractCommitLogService.DEFAULT_MARKER_INTERVAL_MILLIS).
+# Expected: the log is a mapped file, so the kernel still has its content when the process dies. Only a loss of power
+# loses unsynced writes. Observed: a node that starts again replays the log only up to the last sync marker. A periodic
+# log gets a marker every 100 ms (AbstractCommitLogService.DEFAULT_MARKER_INTERVAL_MILLIS).
 set -euo pipefail
 . "$(dirname "$0")/node.sh"
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Apache Cassandra 6.0-alpha2: DESCRIBE TABLE answers more than one statement for a table with a comment.
+# Apache Cassandra 6.0-alpha2: DESCRIBE TABLE returns more than one statement for a table with a comment.
 #
-# The usual guess: `create_statement` of an answer to DESCRIBE holds the statement that creates the element, as in 4.0 to
-# 5.0. Seen: a table with a comment has it in its CREATE TABLE, and again in a `COMMENT ON TABLE` behind it. The text is
-# two statements, so the server that wrote it refuses it as one, and 5.0 cannot parse its second half.
+# Expected: `create_statement` of an answer to DESCRIBE contains the statement that creates the element, as in 4.0 to
+# 5.0. Observed: for a table with a comment, the CREATE TABLE contains the comment, and a `COMMENT ON TABLE` after it
+# repeats the comment. The text is two statements. So the server that wrote the text refuses to execute it as one
+# statement, and 5.0 cannot parse its second half.
 set -euo pipefail
 . "$(dirname "$0")/node.sh"
 

@@ -1,7 +1,7 @@
-# Starts one Apache Cassandra from Maven's jars. Sourced by the findings that need one.
+# Starts one Apache Cassandra node from the jars of Maven. The findings that need a node source this file.
 #
-#   cassandra_of VERSION [LINE OF cassandra.yaml ...]   installs and starts it; sets $work, $pid, $port, $python
-#   start_node                                          starts it again, on the same data
+#   cassandra_of VERSION [LINE OF cassandra.yaml ...]   installs and starts a node; sets $work, $pid, $port, $python
+#   start_node                                          starts the node again, on the same data
 set -euo pipefail
 
 work=$(mktemp -d)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Apache Otava 0.8.0: it takes the rows of a CSV file in the order of the file, whatever their `time_column` says.
+# Apache Otava 0.8.0: it reads the rows of a CSV file in the order of the file, and ignores the order of `time_column`.
 #
-# The usual guess: a tool that asks for the name of the time column orders its series by it. Seen: the same forty rows
-# (a latency that rises by 30 % in the middle), written newest first as many tools export them, are a fall of 23 %, so
-# that `--output regressions_only` reports nothing and the file passes. The printed table is in the file's order too.
+# Expected: a tool that requires the name of the time column orders its series by this column. Observed: the script
+# writes the same forty rows twice (a latency that rises by 30 % in the middle). With the newest row first, as many
+# tools export data, Otava finds a fall of 23 %. So `--output regressions_only` reports nothing, and the file passes.
+# The printed table is also in the order of the file.
 set -euo pipefail
 
 work=$(mktemp -d)

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Apache Cassandra 5.0.9: its cassandra.yaml takes any value for `file_cache_round_up`, and a bare number for three durations.
+# Apache Cassandra 5.0.9: its cassandra.yaml accepts any value for `file_cache_round_up`, and a bare number for three
+# durations.
 #
-# The usual guess: a switch is true or false, and anything else ends the start, as `hinted_handoff_enabled: ture` and
-# `auto_snapshot: 16` do. Seen: `file_cache_round_up` is a Boolean that may be empty; a text or a number that is no boolean
-# becomes "not set" without a word, and a list becomes false. And since 4.1 a duration needs a unit: `cache_load_timeout: 30` ends the
-# start; but `key_cache_save_period`, `row_cache_save_period` and `counter_cache_save_period`, which kept their names
-# from before there were units, still take a number of seconds. A checker that knows only the types of the fields is
-# wrong on these four.
+# Expected: a switch is true or false, and any other value ends the start. For `hinted_handoff_enabled: ture` and
+# `auto_snapshot: 16`, this is the case. Observed: `file_cache_round_up` is a Boolean that may be empty. A text or a
+# number that is not a boolean becomes "not set" without a message, and a list becomes false.
+#
+# Also expected: since 4.1 a duration needs a unit, and `cache_load_timeout: 30` ends the start. Observed:
+# `key_cache_save_period`, `row_cache_save_period` and `counter_cache_save_period` still accept a number of seconds.
+# Their names are from before durations had units. A checker that uses only the types of the fields is wrong for these
+# four settings.
 set -euo pipefail
 
 work=$(mktemp -d)
