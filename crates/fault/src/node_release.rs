@@ -6,7 +6,7 @@ use cassandra::View;
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Time limit for a node to report them.
+/// Time limit for a node to report its release and schema version.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Release and schema version of a node.

@@ -1,4 +1,4 @@
-//! Network delay: packets to and from a host arrive later, as from another region.
+//! Network delay: packets to and from a host arrive later, as if the host were in another region.
 
 use super::net_slow;
 use crate::behaviour::Fault;

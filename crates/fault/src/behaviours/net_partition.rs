@@ -1,5 +1,5 @@
-//! A network partition: no packets pass between some hosts and others, in either direction. Clients
-//! reach both sides.
+//! A network partition: no packets pass between some hosts and other hosts, in either direction.
+//! Clients reach both groups.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;

@@ -1,4 +1,4 @@
-//! A node restart as by operators: the node drains, ends, and is started immediately.
+//! A node restart as operators perform it: the node drains, ends, and is started immediately.
 
 use super::node_stop::Stop;
 use crate::behaviour::Fault;

@@ -1,5 +1,5 @@
-//! A node stop as by operators. On SIGTERM the JVM announces its shutdown, flushes its memtables
-//! and exits. Then it is started again.
+//! A node stop as operators perform it. On SIGTERM, the JVM announces its shutdown, flushes its
+//! memtables and exits. Then the node is started again.
 
 use super::node_kill;
 use crate::behaviour::Fault;

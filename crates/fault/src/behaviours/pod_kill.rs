@@ -1,4 +1,4 @@
-//! A pod is deleted without a grace period, so its node's process is killed. Otherwise as
+//! A pod is deleted without a grace period, so the process of its node is killed. All else is as in
 //! [`super::pod_delete`].
 
 use super::pod_delete;

@@ -1,5 +1,5 @@
-//! A rolling restart of all nodes, as by operators without interrupting service. Each node drains,
-//! ends, starts, and is up before the next one.
+//! A rolling restart of all nodes, as operators perform it without interrupting service. Each node
+//! drains, ends, starts, and is up before the next node begins.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
