@@ -4,8 +4,8 @@ use crate::cluster::Cluster;
 use cassandra::{LogMarks, ServerLog, refused_requests};
 
 impl Cluster {
-    /// Returns the current lengths of the nodes' logs. On an attached cluster, only readable logs
-    /// count.
+    /// Returns the current lengths of the nodes' logs. On an attached cluster, only logs that
+    /// cassay can read count.
     pub fn log_marks(&self) -> LogMarks {
         match self.local() {
             Some(nodes) => LogMarks::read(&nodes.files()),
@@ -13,8 +13,8 @@ impl Cluster {
         }
     }
 
-    /// Returns a sentence for each node with a known cause: the state of its volume, and the first
-    /// log line since `marks` that names the reason.
+    /// Returns a sentence for each node with a known cause. The sentence describes the state of the
+    /// node's volume, and contains the first log line since `marks` that names the reason.
     pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
         match self.local() {
             Some(nodes) => refused_requests::causes(&nodes.files(), marks),
@@ -25,7 +25,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the server logs of attached nodes that are reachable.
+    /// Returns the server logs of those attached nodes that can be reached.
     fn attached_logs(&self) -> Vec<ServerLog<'_>> {
         let hosts = self.attached_hosts();
         let nodes = self.nodes().iter().enumerate();

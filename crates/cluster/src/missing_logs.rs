@@ -1,4 +1,4 @@
-//! Logs and observations of nodes that can no longer be read. The loss of a host loses both.
+//! Logs and observations of nodes that can no longer be read. If a host is lost, both are lost.
 
 use crate::cluster::Cluster;
 use crate::local::LocalNode;
@@ -6,20 +6,20 @@ use cassandra::NodeInfo;
 use cassandra::log_position::Marks;
 use std::path::PathBuf;
 
-/// Data of a node that was lost, or was never reachable.
+/// Data of a node that was lost, or that cassay never could read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Name of the node.
     pub node: String,
-    /// Name of its host.
+    /// Name of the node's host.
     pub host: String,
     /// Reason why the data cannot be read.
     pub why: String,
 }
 
 impl Cluster {
-    /// Returns the nodes on hosts that no longer answer. The readings of their probes since then
-    /// are lost.
+    /// Returns the nodes on hosts that no longer answer. The readings of their probes since that
+    /// time are lost.
     pub fn unheard(&self) -> Vec<Gap> {
         let nodes = self.nodes().iter().enumerate();
         nodes
@@ -30,7 +30,8 @@ impl Cluster {
             .collect()
     }
 
-    /// Returns the log location of a node. `None` if its host is not reachable.
+    /// Returns the location of a node's logs. Returns `None` if the host of the node cannot be
+    /// reached.
     pub(crate) fn log_place(&self, index: usize) -> Option<LogPlace<'_>> {
         match self.local() {
             Some(nodes) => Some(LogPlace::own_node(nodes.all().get(index)?)),
@@ -52,7 +53,8 @@ impl Cluster {
 pub(crate) struct LogPlace<'a> {
     pub host: &'a str,
     pub agent: &'a host::Agent,
-    /// Log folder, if reachable, and the lengths of its files when cassay attached.
+    /// Log folder, if it can be read. For attached nodes, also the lengths of its files when cassay
+    /// attached.
     pub folder: Option<(PathBuf, Option<&'a Marks>)>,
 }
 
@@ -66,7 +68,7 @@ impl<'a> LogPlace<'a> {
     }
 }
 
-/// Builds the gap of a node.
+/// Builds the gap that describes the missing data of a node.
 pub(crate) fn gap(node: &NodeInfo, host: &str, why: String) -> Gap {
     Gap {
         node: node.name.clone(),

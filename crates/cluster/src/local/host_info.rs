@@ -1,5 +1,5 @@
-//! Hosts of a running target, for display and to tell cassay's own load from that of other
-//! programs.
+//! Hosts of a running target. They are needed for display, and to distinguish cassay's own load
+//! from that of other programs.
 
 use super::nodes::Nodes;
 use crate::cluster::Cluster;
@@ -16,19 +16,20 @@ use topology::Machine;
 /// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostInfo {
-    /// Name such as `host1`. For an attached node, its address.
+    /// Name of the host, such as `host1`. For an attached node, its address.
     pub name: String,
-    /// Address of the host. A host that is only an address has the address of its first node.
+    /// Address of the host. If the host is only an address, this is the address of its first node.
     pub address: String,
-    /// Machine name for ssh, with the machine type if known. `None` for a simulated host.
+    /// Name of the machine for ssh, with the machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
-    /// Descriptions of kernel limits, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
-    /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. Absent keys are
-    /// not limited.
+    /// Descriptions of the limits in the kernel, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
+    /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. If a name is
+    /// absent, the resource is not limited.
     pub limits: BTreeMap<String, String>,
-    /// Size of its own volume in bytes, as reported by the file system. `None` without a volume.
+    /// Size of the host's volume in bytes, as the file system reports it. `None` if the host has no
+    /// volume.
     pub volume_bytes: Option<u64>,
-    /// Used bytes of the volume.
+    /// Number of used bytes of the volume.
     pub volume_used_bytes: Option<u64>,
 }
 
@@ -44,7 +45,8 @@ impl Cluster {
         }
     }
 
-    /// Returns true if the nodes are managed and run on remote machines, reached by ssh.
+    /// Returns true if cassay manages the nodes, and they run on remote machines that it reaches by
+    /// ssh.
     pub fn is_on_machines(&self) -> bool {
         self.local().is_some_and(Nodes::are_on_machines)
     }
@@ -59,7 +61,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the process ids of the agents on this machine. Their load counts as cassay's own.
+    /// Returns the process ids of the agents on this machine. The load of these processes counts as
+    /// cassay's own.
     pub fn host_agents(&self) -> Vec<u32> {
         if self.is_on_machines() {
             return Vec::new();
@@ -69,8 +72,9 @@ impl Cluster {
         agents.into_iter().map(pid).collect()
     }
 
-    /// Returns the block devices of this machine with the volumes of managed hosts, by their names
-    /// in `/sys/block`. Their I/O counts as cassay's own, including file system journals.
+    /// Returns the block devices of this machine that contain the volumes of managed hosts, by
+    /// their names in `/sys/block`. The I/O of these devices counts as cassay's own, including file
+    /// system journals.
     pub fn host_devices(&self) -> Vec<String> {
         if self.is_on_machines() {
             return Vec::new();
@@ -81,10 +85,10 @@ impl Cluster {
         devices.collect()
     }
 
-    /// Returns the machines of the hosts by name, as processes on them see them.
+    /// Returns the machines of the hosts by name, as processes on the hosts see them.
     ///
     /// # Errors
-    /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
+    /// An agent has ended, no host can be reached, or a kernel does not describe its machine.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
         if let Some(hosts) = self.attached_hosts() {
             return hosts.machines();
@@ -102,9 +106,9 @@ impl Cluster {
         nodes.agents().into_iter().map(of_host).collect()
     }
 
-    /// Returns the settings of the hosts by name, as their agents read them: the answers to
-    /// `question`, for the processes and data folders of the nodes there. `None` for an attached
-    /// cluster whose machines are not reachable.
+    /// Returns the settings of the hosts by name, as their agents read them. The agents answer
+    /// `question`, for the processes and data folders of the nodes on the host. Returns `None` for
+    /// an attached cluster whose machines cannot be reached.
     ///
     /// # Errors
     /// An agent has ended.
@@ -186,7 +190,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
     })
 }
 
-/// Adds the unit to a limit.
+/// Returns a limit with its unit.
 fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

@@ -1,8 +1,8 @@
-//! Verifies that requested settings are in effect, from what the nodes themselves report.
+//! Verifies that requested settings are in effect, based on the reports of the nodes themselves.
 //!
 //! A written file is not a proof. The module reads settings from the server's virtual table, and
 //! flags, properties and machine size from the JVM. The limits of a host count as proved if the JVM
-//! inside sees them.
+//! on the host sees them.
 
 mod hosts;
 mod placement;
@@ -17,28 +17,29 @@ use cassandra::{Node, NodeConfiguration, Proof, SchemaOption};
 use std::collections::BTreeMap;
 use target_spec::Authentication;
 
-/// Reports of all nodes, each queried once.
+/// Reports of all nodes. Each node is queried once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeReports {
-    /// Configuration of each node, in order. For attached nodes, the part visible to the user.
+    /// Configuration of each node, in order. For attached nodes, the part that is visible to the
+    /// user.
     pub nodes: Vec<NodeConfiguration>,
     /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
-    /// whose settings are not requested.
+    /// for which settings are not requested.
     pub proofs: Vec<Proof>,
-    /// CPUs and memory of each node, in order, or the reason why the kernel does not report them.
+    /// CPUs and memory of each node, in order. If the kernel does not report them, the reason.
     /// Empty for attached nodes.
     pub places: Vec<Result<NodePlace, String>>,
 }
 
 impl Cluster {
-    /// Returns the effective settings (`system_views.settings`) by node name. Empty if a server has
-    /// no such table or does not show it to this user.
+    /// Returns the effective settings (`system_views.settings`) by node name. The list is empty if
+    /// a server has no such table or does not show it to this user.
     ///
     /// # Errors
     /// A node does not answer.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
         let mut all = Vec::with_capacity(self.nodes().len());
-        // A null target has only the settings of its plan.
+        // A null target has no settings other than those in its plan.
         for node in self.all().iter().filter(|_| self.null_server().is_none()) {
             match node.settings()? {
                 Some(settings) => all.push((node.name().to_owned(), settings)),
@@ -85,7 +86,7 @@ impl Cluster {
         if let Some(nodes) = self.local() {
             return nodes.observe(&all);
         }
-        // No node has settings if one does not show them.
+        // If one node does not show its settings, the list is empty for all nodes.
         let shown = all.iter().zip(self.settings()?);
         Ok(NodeReports {
             nodes: shown.map(|(node, (_, settings))| node.shown_configuration(settings)).collect(),
@@ -153,7 +154,7 @@ mod report_of_test {
         }
     }
 
-    /// Formats proofs as `key: value yes`, one line each.
+    /// Formats proofs as `key: value yes`, one per line.
     pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

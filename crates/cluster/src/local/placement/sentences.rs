@@ -1,22 +1,21 @@
-//! Describes a plan in sentences about the study's nodes: locations, costs and warnings. The
-//! planner's remarks on guests, heaps and racks are omitted.
+//! Describes a plan in sentences about the study's nodes: locations, costs and warnings. Omits the
+//! planner's remarks on guests, heaps and racks.
 
 use super::Placement;
 use measure::number::counted;
 use topology::warnings::{EVERY_CPU, MEMORY_AWAY, SHARED_CORES, SPLIT_PART};
 use topology::{CpuSet, Instance, Plan};
 
-/// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
-/// the machine.
+/// Warning that nodes use every CPU of the machine itself. The planner cannot give this warning,
+/// because it knows only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU: none remains for interrupts, the system and the client";
 
-/// Parts of planner warnings that this module rephrases. They count nodes from 0 instead of
-/// `node1`, or mistake the nodes' part of the machine for the whole.
+/// Texts by which this module recognises the planner's warnings that it rephrases. These warnings
+/// number nodes from 0 instead of `node1`, or mistake the nodes' part of the machine for the whole.
 const SAID_OTHERWISE: [&str; 4] = [EVERY_CPU, SHARED_CORES, SPLIT_PART, MEMORY_AWAY];
 
-/// Describes planned nodes. `collector` is the name of their collector if the planner does not know
-/// it.
+/// Describes planned nodes. If the planner does not know their collector, `collector` is its name.
 pub(super) fn plan_sentences(
     plan: &Plan,
     nodes: &[Placement],
@@ -33,7 +32,7 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes also share cores, but on request.
+    // Nodes with overlapping NUMA nodes also share cores, but the user has requested that.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED_CORES)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
@@ -72,7 +71,8 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory: each reason once, and with its nodes if reasons differ.
+/// Explains the placement of memory. Each reason occurs once, and names its nodes if reasons
+/// differ.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {
