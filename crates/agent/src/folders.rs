@@ -46,7 +46,7 @@ impl Folders {
         Folders(RwLock::new(folders.into_iter().map(Folder::new).collect()))
     }
 
-    /// Adds a folder.
+    /// Adds a folder for reading and writing.
     pub fn add(&self, path: &Path) {
         self.all_mut().push(Folder::new(path.to_owned()));
     }

@@ -77,7 +77,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "au",
         "1",
         &pid,
-        // No auxiliary units.
+        // The call has no auxiliary units.
         "0",
     ];
     Invocation {

@@ -11,9 +11,9 @@ pub struct DataFile {
     pub keyspace: String,
     /// Name of the table's folder, which consists of the name and the id of the table.
     pub table: PathBuf,
-    /// File name.
+    /// Name of the file.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
 }
 

@@ -61,7 +61,7 @@ pub struct NodeHandle {
     pub service: Option<NodeService>,
     /// Pod of an attached node. `None` if the node is managed, or does not run in a pod.
     pub pod: Option<PodHandle>,
-    /// CQL address.
+    /// CQL address of the node.
     pub address: SocketAddr,
     /// Address that other nodes use. For an attached node, its CQL address.
     pub storage: SocketAddr,
@@ -104,7 +104,7 @@ pub struct OwnNode {
     pub commit_log: PathBuf,
     /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
-    /// Configuration folder.
+    /// Configuration folder of the node.
     pub conf: PathBuf,
     /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
@@ -139,7 +139,7 @@ pub struct NodeControl(pub Jolokia);
 /// Handle of a host.
 #[derive(Debug)]
 pub struct HostHandle {
-    /// Name such as `host1`.
+    /// Name of the host, such as `host1`.
     pub name: String,
     /// Position of the host among the hosts, counted from 1. This is also the position of a
     /// simulated host on the switch.

@@ -22,9 +22,9 @@ use versions::Release;
 pub enum Metrics {
     /// The Jolokia agent in the JVM of the node.
     ByAgent(Jolokia),
-    /// CQL tables.
+    /// The CQL tables of the node.
     ByTables {
-        /// CQL address.
+        /// CQL address of the node.
         node: SocketAddr,
         /// Credentials and TLS of clients.
         access: Access,

@@ -13,7 +13,7 @@ pub struct NodeFiles<'a> {
     pub host: &'a Agent,
     /// Folder of the node, as a path on its host.
     pub folder: &'a Path,
-    /// Cassandra version.
+    /// Cassandra version of the node.
     pub version: &'a str,
     /// MBeans of the node. `None` if the node has no Jolokia agent.
     pub agent: Option<&'a Jolokia>,

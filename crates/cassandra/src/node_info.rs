@@ -9,7 +9,7 @@ pub struct NodeInfo {
     pub name: String,
     /// Host of the node: a name such as `host1`, or the address if the node is attached.
     pub host: String,
-    /// CQL address.
+    /// CQL address of the node.
     pub address: SocketAddr,
     /// Name of the data center.
     pub datacenter: String,
@@ -19,6 +19,6 @@ pub struct NodeInfo {
     pub tokens: Vec<i64>,
     /// Process id if the node is a child of this process on this machine.
     pub pid: Option<u32>,
-    /// Cassandra version.
+    /// Cassandra version of the node.
     pub version: String,
 }

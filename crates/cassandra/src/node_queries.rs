@@ -23,9 +23,9 @@ pub enum View {
     /// Running compactions. Columns: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables`
     /// (number of inputs), `completion_ratio`.
     Tasks,
-    /// Settings: `name`, `value`.
+    /// Settings of the node. Columns: `name`, `value`.
     Settings,
-    /// Versions: `release_version`, `schema_version`.
+    /// Versions of the node. Columns: `release_version`, `schema_version`.
     Itself,
 }
 

@@ -16,7 +16,7 @@ pub struct OtherClients(pub Vec<OtherConnection>);
 pub struct OtherConnection {
     /// Node at the other end of the connection.
     pub node: String,
-    /// Client address: `10.0.0.7:41234`.
+    /// Address of the client: `10.0.0.7:41234`.
     pub from: String,
     /// Name of the driver, as the client reports it. Empty if the client does not report it.
     pub driver: String,
@@ -59,7 +59,7 @@ impl OtherConnection {
 pub struct Estimate {
     /// Number of partitions. A partition counts once, regardless of its number of replicas.
     pub partitions: u64,
-    /// Uncompressed bytes.
+    /// Size without compression, in bytes.
     pub bytes: u64,
 }
 

@@ -138,7 +138,8 @@ impl Order {
         })
     }
 
-    /// Performs the operation on all nodes. If one fails, undoes it on the others.
+    /// Performs the operation on all nodes. If one node fails, undoes the operation on the other
+    /// nodes.
     ///
     /// # Errors
     /// A node does not answer, or refuses the operation.

@@ -48,14 +48,14 @@ struct State {
 /// Decision about a statement that may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDecision {
-    /// Send it.
+    /// Send the statement.
     Send,
     /// Skip the statement. The object already exists, so the user needs no permission to create it.
     Skip,
 }
 
 impl StatementGate {
-    /// Grants permissions.
+    /// Grants the permissions in `permit`.
     pub fn permit(&self, permit: Permit) {
         self.state().permit = permit;
     }

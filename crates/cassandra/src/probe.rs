@@ -24,7 +24,7 @@ pub struct ProbeSpec {
     pub processes: Option<Duration>,
     /// Probe of the JVMs of the nodes.
     pub jvm: Option<Duration>,
-    /// Cassandra's own metrics.
+    /// Probe of Cassandra's own metrics.
     pub cassandra: Option<Duration>,
     /// Probe of pauses from the logs of garbage collectors.
     pub gc_log: Option<Duration>,

@@ -53,7 +53,7 @@ pub enum MemberStatus {
     Joining,
     /// The member is streaming its data to other nodes.
     Leaving,
-    /// Changing its tokens.
+    /// The member is changing its tokens.
     Moving,
 }
 

@@ -157,7 +157,7 @@ impl ServerError {
     pub fn says_that_it_exists(&self) -> bool {
         match self.code {
             ErrorCode::AlreadyExists => true,
-            // There is no separate error code for an existing type.
+            // An existing type has no separate error code.
             ErrorCode::Invalid => self.message.ends_with("already exists"),
             _ => false,
         }
@@ -227,7 +227,7 @@ impl RepeatedQuery {
     }
 }
 
-/// The connection ended.
+/// Error for a connection that has ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the node closed the connection")]
 struct ConnectionClosed;

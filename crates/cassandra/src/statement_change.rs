@@ -10,7 +10,7 @@ use target_spec::{Act, Object};
 /// A single change that a statement makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Kind of change.
+    /// Kind of the change.
     pub act: Act,
     /// Object that is changed. `None` if the object cannot be named within a keyspace.
     pub object: Option<Object>,

@@ -105,9 +105,9 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
     pub figures: Answer,
-    /// The nodes' processes.
+    /// Information on the processes of the nodes.
     pub processes: Answer,
-    /// The nodes' logs.
+    /// Reading the logs of the nodes.
     pub logs: Answer,
     /// Pausing and killing processes by signals.
     pub signals: Answer,

@@ -28,7 +28,7 @@ pub struct KeptCluster {
     pub keep: bool,
     /// Start time of the cluster, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Cassandra version.
+    /// Cassandra version of the nodes.
     pub version: String,
     /// Name of the cluster's data center.
     pub datacenter: String,
@@ -54,11 +54,11 @@ pub struct Login {
 /// A node as [`status`] reports it.
 #[derive(Clone, Debug)]
 pub struct KeptNode {
-    /// Name such as `node1`.
+    /// Name of the node, such as `node1`.
     pub name: String,
     /// Host of the node, such as `host1`.
     pub host: String,
-    /// CQL address.
+    /// CQL address of the node.
     pub address: SocketAddr,
     /// Name of the rack.
     pub rack: String,

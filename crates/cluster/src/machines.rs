@@ -22,7 +22,7 @@ const WALL_LIMIT_NS: u64 = 100_000_000;
 /// A machine that an agent inspects. Dropping this value ends the agent.
 #[derive(Debug)]
 pub struct MachineSeen {
-    /// Name for `ssh`.
+    /// Name of the machine for `ssh`.
     pub name: String,
     /// Folder on the machine that contains all files of cassay.
     pub folder: PathBuf,

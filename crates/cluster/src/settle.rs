@@ -35,7 +35,7 @@ pub enum SettleOutcome {
 /// How the wait for compactions ended, how long it took, and the last samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
-    /// Outcome of waiting.
+    /// How the wait ended.
     pub outcome: SettleOutcome,
     /// Waiting time in seconds.
     pub seconds: f64,
@@ -242,7 +242,7 @@ enum State {
     Open,
     /// Trigger compactions again.
     Stuck,
-    /// Waiting has ended.
+    /// The wait has ended.
     Over(SettleOutcome),
 }
 

@@ -67,14 +67,14 @@ pub enum Event {
         phase: &'static str,
         /// Description of the phase.
         what: String,
-        /// Expected length, seconds.
+        /// Expected length of the phase, in seconds.
         seconds: f64,
         /// Expected total length of the trial's later phases, in seconds.
         seconds_after: f64,
     },
     /// An interval has ended.
     Interval {
-        /// Progress, for people.
+        /// Progress of the phase, for display to the user.
         progress: Progress,
         /// Phase of the interval, as in the records: `warmup`, `measure`, `drain`, ….
         phase: &'static str,
@@ -157,7 +157,7 @@ pub enum HostCpu {
     Cores(f64),
 }
 
-/// A planned fault.
+/// A fault that the study plans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFault {
     /// Kind of the fault, by its name in studies.
@@ -166,7 +166,7 @@ pub struct PlannedFault {
     pub place: String,
     /// Start of the fault, in seconds after the start of the measured window.
     pub at_s: f64,
-    /// Duration, seconds.
+    /// Duration of the fault, in seconds.
     pub for_s: f64,
     /// Nodes that are down during the fault.
     pub takes_away: Vec<String>,

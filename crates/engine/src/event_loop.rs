@@ -42,7 +42,7 @@ pub enum LoopEvent {
     Over,
     /// One of several clients is lost. Contains the reason.
     ClientLost(String),
-    /// Nodes are down.
+    /// Nodes are down. Contains these nodes.
     Died(Vec<DeadNode>),
     /// The fault with this number is in force since the given time of the monotonic clock. This is
     /// the time of the injection, or of the end of the injection if it takes a while.
@@ -69,7 +69,7 @@ pub enum Act {
     Keep {
         /// Phase of the interval, as in the records.
         phase: &'static str,
-        /// Progress, for people.
+        /// Progress of the phase, for display to the user.
         progress: Progress,
         /// All counts of the interval.
         interval: Arc<Interval>,
@@ -110,7 +110,7 @@ pub trait World {
     fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
-/// Scheduled action.
+/// A scheduled action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     LookAtNodes,
@@ -237,7 +237,7 @@ pub struct Conduct<'c> {
     /// Time at which the load ends, in ns, if known.
     ends_ns: Option<u64>,
     progress: Progress,
-    /// Counts up to now.
+    /// Counts of the load up to now.
     pub tally: Tally,
     /// Reason why the load ends early.
     pub cut: Option<EarlyEnd>,

@@ -35,9 +35,9 @@ use workload::{Program, Stage};
 /// Clients of a run. They remain connected as long as the trials of the run need the same clients.
 #[derive(Debug)]
 pub struct FleetUse {
-    /// Connected clients.
+    /// Clients that are connected.
     pub clients: Clients,
-    /// Requested client settings.
+    /// Client settings that the study requests.
     asked: Client,
     /// Pods of the clients, if the clients run in pods. The pods are removed after the clients have
     /// ended.

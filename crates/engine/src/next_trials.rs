@@ -171,7 +171,7 @@ fn still_counts<'f>(
     is_asked.then_some((finding, ask))
 }
 
-/// Returns the number of trials that remain after the `finished` trials. It counts every trial that
+/// Returns the number of trials that remain after the `finished` trials. Counts every trial that
 /// may depend on later results.
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);

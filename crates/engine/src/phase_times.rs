@@ -17,9 +17,9 @@ pub struct Timeline {
 /// A span of time. The clock depends on the use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// Start, ns.
+    /// Start of the span, in ns.
     pub from_ns: u64,
-    /// End, ns.
+    /// End of the span, in ns.
     pub to_ns: u64,
 }
 

@@ -35,7 +35,7 @@ const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 /// Probes of one trial.
 #[derive(Default)]
 pub struct ProbeCollector {
-    /// Running probes.
+    /// Probes that are running.
     probes: Vec<Probes>,
     /// Reason why the CPU use of the machine's other users cannot be measured.
     others_unseen: Option<String>,

@@ -18,7 +18,7 @@ use versions::Release;
 
 /// A running target. Dropping this value stops the target's processes.
 pub struct Running {
-    /// Requested target.
+    /// Target as the study requests it.
     pub settings: Target,
     /// Nodes of the target, and the connections to them.
     pub cluster: Cluster,

@@ -84,9 +84,9 @@ pub struct TrialRun<'a> {
     pub shared_machine: bool,
     /// Files of the run.
     pub writer: &'a mut RunWriter,
-    /// Callback for events.
+    /// Callback that receives events.
     pub events: &'a mut dyn FnMut(Event),
-    /// Set by Ctrl-C.
+    /// Flag that Ctrl-C sets.
     pub interrupt: &'a AtomicBool,
     /// Guard that ends the load if the load is too high for other users. `None` without a guard.
     pub guard: Option<Guard>,
@@ -114,7 +114,7 @@ struct State {
     /// Series of the long trial of an endurance study. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
-    /// The measured window.
+    /// Sums over the measured window.
     tally: Tally,
     /// Counts of each client within the window.
     clients: ClientTallies,

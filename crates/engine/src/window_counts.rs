@@ -35,7 +35,7 @@ pub struct Tally {
     pub kinds: Vec<Series>,
     /// Sum over all kinds of operations.
     pub all: Series,
-    /// Release lag.
+    /// Release lag of the client in the window.
     pub lag: Histogram,
     /// Number of operations that ended in the window, regardless of their outcome.
     pub ended: u64,
@@ -193,9 +193,9 @@ impl Series {
 /// Operations that the server answered, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsweredCounts {
-    /// Reads that succeeded.
+    /// Number of reads that the server answered with success.
     pub reads: u64,
-    /// Writes that succeeded.
+    /// Number of writes that the server answered with success.
     pub writes: u64,
     /// Number of operations of which it is unknown whether the server executed them.
     pub uncertain: u64,

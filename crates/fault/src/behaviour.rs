@@ -64,7 +64,7 @@ pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 /// Progress of a fault whose injection takes a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// It continues.
+    /// The fault continues.
     Going,
     /// The fault continues. Contains a description of the actions since the last call.
     Did(String),

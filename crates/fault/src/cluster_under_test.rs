@@ -50,9 +50,9 @@ pub struct NodeSeen {
     pub process: Option<Identity>,
     /// Host of the node. `None` if nodes share the machine.
     pub host: Option<HostIndex>,
-    /// CQL address.
+    /// CQL address of the node.
     pub cql: SocketAddr,
-    /// Internode address.
+    /// Internode address of the node.
     pub storage: SocketAddr,
     /// True if cassay manages the process. If the process of such a node is unknown, it does not
     /// exist.
@@ -64,7 +64,7 @@ pub struct NodeSeen {
 /// A host of the target cluster.
 #[derive(Clone, Debug)]
 pub struct HostSeen {
-    /// Name for reports.
+    /// Name of the host in reports.
     pub name: String,
     /// Position of the host on the switch, if there is a switch, counted from 1.
     pub number: usize,

@@ -44,7 +44,7 @@ const LEFT_WITHIN: Duration = Duration::from_secs(10);
 pub struct LifeCycleStep {
     /// Time of the step on the monotonic clock, in ns.
     pub at_ns: u64,
-    /// Kind of step.
+    /// Kind of the step.
     pub what: FaultStep,
     /// Description of the observation or action.
     pub words: String,
@@ -57,7 +57,7 @@ pub struct FaultResult {
     pub seen: Presence,
     /// True if the observers saw at the end that the fault was healed.
     pub whole: bool,
-    /// Steps in order.
+    /// Steps of the life cycle, in order.
     pub steps: Vec<LifeCycleStep>,
 }
 

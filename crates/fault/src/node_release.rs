@@ -17,7 +17,7 @@ pub(crate) struct Itself {
 }
 
 impl Itself {
-    /// Queries a node.
+    /// Queries the release and schema version of a node.
     pub fn read(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
         let row = rows.first().context("it does not report its release")?;

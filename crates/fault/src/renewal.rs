@@ -10,7 +10,7 @@ const RENEWED_EVERY: Duration = Duration::from_secs(10);
 /// Renews the deadline of the agents at intervals.
 #[derive(Debug, Default)]
 pub(crate) struct Renewal {
-    /// Time of the next renewal, ns.
+    /// Time of the next renewal, in ns.
     due_ns: u64,
 }
 

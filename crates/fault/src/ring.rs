@@ -63,7 +63,7 @@ pub(crate) fn held_at(
     by.into_iter().map(standing).collect()
 }
 
-/// Describes these statuses.
+/// Returns a description of these statuses.
 pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();

@@ -74,7 +74,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds.
+    /// All kinds of files.
     pub const ALL: [FileKind; 28] = [
         FileKind::Study,
         FileKind::Workload,

@@ -87,8 +87,8 @@ impl Agent {
         Agent::begin(cluster, SWITCH, folder)
     }
 
-    /// Starts an agent on another machine or in a pod. The agent has a folder there, which it
-    /// removes when it ends.
+    /// Starts an agent on another machine or in a pod. The agent has a folder on that machine or in
+    /// that pod, which it removes when it ends.
     ///
     /// # Errors
     /// As [`Link::to`].

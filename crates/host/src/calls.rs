@@ -1,4 +1,5 @@
-//! Calls of an agent, as both sides know them. The crate of the agents implements them.
+//! Calls of an agent, in the form that controller and agent share. The crate of the agents
+//! implements them.
 
 use crate::process::Identity;
 use anyhow::{Context, Result};
@@ -156,7 +157,7 @@ pub struct DropPageCache;
 /// Starts a process, which ends with the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StartProcess {
-    /// Program to execute.
+    /// Program that is executed.
     pub program: PathBuf,
     /// Arguments of the program.
     pub arguments: Vec<String>,
@@ -167,7 +168,7 @@ pub struct StartProcess {
     /// Address on which the process accepts connections when it is up. `None` if the agent need not
     /// keep the process up after healing.
     pub serves: Option<SocketAddr>,
-    /// Working directory.
+    /// Working directory of the process.
     pub folder: PathBuf,
     /// File to which the output of the process is appended. The agent must be permitted to access
     /// it.
@@ -205,7 +206,7 @@ impl StartProcess {
 /// being killed.
 #[derive(Serialize, Deserialize)]
 pub struct EndProcess {
-    /// Process to end.
+    /// Process that is ended.
     pub process: Identity,
     /// Time that the process may take to end, before it is killed, in ms.
     pub grace_ms: u64,

@@ -1,4 +1,4 @@
-//! Faults that agents inject and heal, as both sides know them.
+//! Faults that agents inject and heal, in the form that controller and agent share.
 
 mod calls;
 mod join;
@@ -26,7 +26,7 @@ pub enum Injection {
     Pause(Identity),
     /// Repeatedly stops a process for a short time, and then continues it.
     Stutter {
-        /// Process to stop.
+        /// Process that is stopped.
         process: Identity,
         /// Duration of each stop.
         stopped: Duration,
@@ -39,7 +39,7 @@ pub enum Injection {
     Stop(Restartable),
     /// Kills a process and empties its folders. Healing restarts the process.
     Wipe {
-        /// Process to restart.
+        /// Process that is killed and restarted.
         process: Restartable,
         /// Folders to empty. The folders themselves remain.
         folders: Vec<PathBuf>,
@@ -48,7 +48,7 @@ pub enum Injection {
     /// address, the agent kills it, empties its folders, and restarts it. The agent does not touch
     /// a process that has not left. In that case, [`HealAnswer::became`] reports this.
     Leave {
-        /// Process to restart.
+        /// Process that leaves and is restarted.
         process: Restartable,
         /// Folders to empty. The folders themselves remain.
         folders: Vec<PathBuf>,

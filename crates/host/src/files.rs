@@ -89,7 +89,7 @@ pub struct PartialChecksum {
     pub bytes: u64,
 }
 
-/// Result of summing.
+/// Result of computing checksums.
 #[derive(Serialize, Deserialize)]
 pub struct Sums {
     /// Checksums of the files with the first names.
@@ -128,7 +128,7 @@ pub enum FileStep {
     Append {
         /// Path of the file.
         path: PathBuf,
-        /// Bytes to append.
+        /// Bytes that are appended.
         bytes: Bytes,
     },
     /// Creates another folder, and creates hard links to files in it.
@@ -149,9 +149,9 @@ pub enum FileStep {
     },
     /// Renames a file or a tree.
     Rename {
-        /// Old path.
+        /// Path before the renaming.
         from: PathBuf,
-        /// New path.
+        /// Path after the renaming.
         to: PathBuf,
     },
     /// Removes the contents of a folder, if it exists.
@@ -189,7 +189,7 @@ pub struct Entry {
     pub name: String,
     /// True if the entry is a folder.
     pub is_folder: bool,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
     /// Identity of the file.
     pub id: FileId,
@@ -200,9 +200,9 @@ pub struct Entry {
 /// Identity of a file, which changes if the file is replaced or modified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
-    /// Device number.
+    /// Device number of the file's disk.
     pub device: u64,
-    /// Inode number.
+    /// Inode number of the file.
     pub inode: u64,
     /// Time of the last modification, in nanoseconds since 1970.
     pub changed_ns: i64,
@@ -211,7 +211,7 @@ pub struct FileId {
 /// Where a piece begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum From {
-    /// This offset.
+    /// This offset from the beginning.
     Byte(u64),
     /// This number of bytes before the end, or the beginning if the file is shorter.
     End(u64),

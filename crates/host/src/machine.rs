@@ -21,7 +21,7 @@ impl Call for ReadMachine {
 /// Reads the settings of an agent's host.
 #[derive(Serialize, Deserialize)]
 pub struct ReadSettings {
-    /// Settings to read.
+    /// Question that names the settings to read.
     pub question: Question,
 }
 

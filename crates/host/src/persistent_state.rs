@@ -18,14 +18,14 @@ pub struct HostsState {
     /// Machines on which the hosts are, in order. Empty for simulated hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<RemoteHost>,
-    /// Hosts in order.
+    /// Hosts of the cluster, in order.
     pub hosts: Vec<HostState>,
 }
 
 /// A host in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostState {
-    /// Name such as `host1`.
+    /// Name of the host, such as `host1`.
     pub name: String,
     /// Address of the host. Absent until the network of the hosts is created.
     pub address: Option<Ipv4Addr>,

@@ -41,7 +41,7 @@ pub enum Query {
     Tries {
         /// Address to connect to.
         address: SocketAddr,
-        /// Number of attempts.
+        /// Number of connection attempts.
         tries: u32,
         /// Time limit of each attempt.
         limit: Duration,
@@ -51,7 +51,7 @@ pub enum Query {
     Transfer {
         /// Address to connect to.
         address: SocketAddr,
-        /// Number of bytes.
+        /// Number of bytes to send.
         bytes: u64,
         /// Time limit of the transfer.
         limit: Duration,
@@ -71,7 +71,7 @@ pub enum Query {
     TryDisk {
         /// A folder on the disk to test.
         folder: PathBuf,
-        /// Amount to write and read.
+        /// Number and size of the requests.
         work: DiskWork,
         /// Time limit, after which the result is [`Attempt::Silent`].
         limit: Duration,
@@ -129,7 +129,7 @@ pub enum QueryAnswer {
     Descriptors {
         /// Number of descriptors that are free below the limit of the process.
         free: u64,
-        /// Open descriptors.
+        /// Number of open descriptors.
         open: u64,
     },
     /// CPU time of all processes on the host, in cores.
@@ -179,7 +179,7 @@ pub enum QueryAnswer {
     Bytes {
         /// Bytes as a reader gets them. They come from the page cache if they are cached.
         cached: Result<Bytes, i32>,
-        /// Bytes on disk.
+        /// The same bytes as they are on disk.
         on_disk: Result<Bytes, i32>,
     },
     /// Result of the program.
@@ -189,7 +189,7 @@ pub enum QueryAnswer {
 /// Makes a query.
 #[derive(Serialize, Deserialize)]
 pub struct RunQuery {
-    /// Query to answer.
+    /// Query that the agent answers.
     pub what: Query,
 }
 
@@ -201,7 +201,7 @@ impl Call for RunQuery {
 /// Receives the data of one connection. At the end, confirms the number of received bytes.
 #[derive(Serialize, Deserialize)]
 pub struct Receive {
-    /// Time limit, ms.
+    /// Time limit for receiving the data, in ms.
     pub limit_ms: u64,
 }
 

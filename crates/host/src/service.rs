@@ -28,7 +28,7 @@ pub enum ServiceBreak {
 /// A fault of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceFault {
-    /// Server to break.
+    /// Server that the fault affects.
     pub service: Service,
     /// Process of the server.
     pub process: Identity,

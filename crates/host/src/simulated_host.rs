@@ -69,7 +69,7 @@ impl Host {
         }
     }
 
-    /// Returns its agent.
+    /// Returns the agent of the host.
     pub fn agent(&self) -> &Arc<Agent> {
         &self.agent
     }

@@ -1,4 +1,4 @@
-//! Identity and build of an agent, which both sides compare first.
+//! Identity and build of an agent, which controller and agent compare first.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};

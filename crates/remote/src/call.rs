@@ -1,4 +1,4 @@
-//! Calls to an agent, as both sides know them.
+//! Calls to an agent, in the form that controller and agent share.
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;

@@ -154,7 +154,8 @@ impl std::fmt::Debug for Shared {
 
 impl Link {
     /// Starts an agent as a separate process, which outlives this one for as long as its lease
-    /// allows. `begin` is its first message; `mark` is a variable of its environment.
+    /// allows. `begin` is the first message to the agent. `mark` is a variable in the environment
+    /// of the agent.
     ///
     /// # Errors
     /// The agent cannot be started, or does not send its first message.
@@ -264,8 +265,8 @@ impl Link {
     /// Sends a call, and waits at most `limit` for the answer.
     ///
     /// # Errors
-    /// The call fails; the error then contains the agent's own text. Or the agent has ended, or
-    /// does not answer in time.
+    /// The call fails. In this case, the error contains the agent's own text. Or the agent has
+    /// ended, or does not answer in time.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {
             let value = serde_json::to_value(call).context("write a call as JSON")?;
@@ -348,8 +349,8 @@ impl Link {
     /// Tells the agent to end all that it started, and waits until the agent has done so.
     ///
     /// # Errors
-    /// A step fails; the error then contains the agent's text. Or the agent takes longer than
-    /// `limit`.
+    /// A step fails. In this case, the error contains the agent's text. Or the agent takes longer
+    /// than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
         // An agent that has ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });

@@ -3,8 +3,8 @@
 //! One thread, the *keeper*, starts all child processes, because the kernel ties a child's
 //! parent-death signal to the thread that forked it. If a short-lived thread forked a child, the
 //! child would be killed when that thread ends. The keeper lives until the process ends, so kill -9
-//! of this process also kills the children. cassay signals another process only after a comparison
-//! of its start time, because process ids are reused.
+//! of this process also kills the children. Before cassay signals another process, it compares the
+//! process's start time, because process ids are reused.
 
 mod listen;
 

@@ -60,7 +60,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// What happens to the agents that were reached if others were not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
-    /// They end.
+    /// The agents end.
     End,
     /// The agents continue, as they did before.
     Leave,

@@ -16,7 +16,7 @@ const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time at which the agent ends the process and empties its folders.
 pub(super) enum EmptyingTime {
-    /// At once.
+    /// When the fault is injected.
     Now,
     /// While the agent heals the fault, as soon as nothing accepts connections at this address. The
     /// process has then left its cluster.

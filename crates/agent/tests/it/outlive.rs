@@ -45,7 +45,7 @@ pub fn save(state: &HostsState, folder: &Path, name: &str) {
     std::fs::rename(&part, folder.join(name)).unwrap();
 }
 
-/// Reads what [`save`] has written.
+/// Reads the state that [`save`] has written.
 pub fn load(folder: &Path, name: &str) -> HostsState {
     serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
 }

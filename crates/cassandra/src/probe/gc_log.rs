@@ -231,7 +231,7 @@ enum Event {
 /// Time at which a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LineTime {
-    /// Nanoseconds since 1970.
+    /// Wall-clock time, in nanoseconds since 1970.
     Wall(u64),
     /// Time since the JVM started, in nanoseconds.
     Uptime(u64),

@@ -170,7 +170,7 @@ pub fn flags(text: &str) -> BTreeMap<String, Flag> {
     text.lines().filter_map(flag).collect()
 }
 
-/// Parsed JVM option.
+/// A parsed JVM option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JvmOption<'a> {
     /// Flag with name and value.

@@ -104,7 +104,7 @@ pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 /// Report that a node gives about itself.
 #[derive(Clone, Debug, Default)]
 pub struct NodeReport {
-    /// Rows of `system_views.settings`.
+    /// Rows of the table `system_views.settings`.
     pub settings: BTreeMap<String, String>,
     /// Part of the report that comes from the JVM. `None` without a Jolokia agent.
     pub jvm: Option<Jvm>,
@@ -115,7 +115,7 @@ pub struct NodeReport {
 pub struct Jvm {
     /// All flags of the JVM, by name.
     pub flags: BTreeMap<String, Flag>,
-    /// System properties.
+    /// System properties of the JVM.
     pub properties: BTreeMap<String, String>,
     /// Arguments of the JVM's command line.
     pub arguments: Vec<String>,

@@ -10,7 +10,7 @@ pub struct Proof {
     /// `cpus`, `cpu_quota`, `memory`, `volume`, `link_rate` or `link_delay`, or a table option:
     /// `standard1 compaction.class`.
     pub key: String,
-    /// Requested value.
+    /// Value that was requested.
     pub wanted: String,
     /// Result of the check.
     pub effect: Effect,

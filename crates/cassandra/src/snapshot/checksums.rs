@@ -36,7 +36,7 @@ struct CheckedFile {
 /// Files that this process has already verified.
 static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
-/// Files to read.
+/// Which files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Read files that were not yet verified, or have changed since their verification.

@@ -36,7 +36,7 @@ pub struct TableContents {
     /// row counts once. `None` if an SSTable does not report its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// Partitions, counted likewise.
+    /// Number of partitions, counted in the same way as rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u64>,
     /// Total size of all `Data.db` files, in bytes.

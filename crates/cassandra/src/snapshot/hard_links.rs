@@ -103,7 +103,7 @@ pub struct TableNow {
     pub name: String,
     /// Folder of the table's live files.
     pub folder: PathBuf,
-    /// Its files.
+    /// Files of the table.
     pub files: TableFiles,
     /// Number of SSTables by level, if the compaction strategy has levels.
     pub levels: Option<Vec<u64>>,

@@ -32,13 +32,13 @@ pub struct Manifest {
     pub name: String,
     /// Keyspace of the snapshot's tables.
     pub keyspace: String,
-    /// Creation time in nanoseconds since 1970.
+    /// Creation time of the snapshot, in nanoseconds since 1970.
     pub created_unix_ns: u64,
     /// Version of Cassandra that wrote the files.
     pub version: String,
     /// Statements that create the keyspace and its tables.
     pub schema: Vec<String>,
-    /// Its tables.
+    /// Tables of the snapshot.
     pub tables: Vec<TableRecord>,
 }
 
@@ -52,7 +52,7 @@ pub struct TableRecord {
     /// Number of SSTables by level, if the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
-    /// Its SSTables.
+    /// SSTables of the table.
     pub sstables: Vec<SstableRecord>,
     /// Files of indexes, which are in separate folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +68,7 @@ pub struct SstableRecord {
     pub digest: u32,
     /// Size of the SSTable's data file, in bytes.
     pub data_bytes: u64,
-    /// Its files.
+    /// Files of the SSTable.
     pub files: Vec<File>,
 }
 

@@ -147,7 +147,7 @@ pub struct Sstable {
     pub prefix: String,
     /// Identity of the SSTable, which does not change if the files are renamed.
     pub identity: SstableIdentity,
-    /// Files by name.
+    /// Files of the SSTable, by name.
     pub files: Vec<File>,
 }
 
@@ -156,7 +156,7 @@ pub struct Sstable {
 pub struct File {
     /// Name of the file, or `.index/name` for a file in an index folder.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
     /// CRC-32 of the file's bytes at the creation of the snapshot. Absent for live files, and in
     /// older snapshots.

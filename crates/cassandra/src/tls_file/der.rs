@@ -4,7 +4,7 @@
 //! Structures: RFC 5280 (certificate), 5958 (PKCS #8), 8017 (PKCS #1), 5915 (SEC 1), 7292 (PKCS
 //! #12), 5652 (PKCS #7).
 
-/// Tags of DER.
+/// Tags of DER values.
 const INTEGER: u8 = 0x02;
 const BITS: u8 = 0x03;
 const OCTETS: u8 = 0x04;

@@ -29,7 +29,7 @@ pub(crate) struct AttachedHosts {
 /// Machine and logs of a node.
 #[derive(Debug)]
 struct Home {
-    /// Its machine.
+    /// Index of the node's machine.
     host: HostIndex,
     /// Log folder of the node, with the lengths of its files at the time of attaching. If the
     /// folder cannot be read, the reason.

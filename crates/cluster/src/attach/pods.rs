@@ -14,7 +14,7 @@ use target_spec::PodPlace;
 /// How pods are deleted and isolated, in the form in which capabilities show it.
 pub(crate) const BY_CLUSTER: &str = "by their Kubernetes cluster, if the command line allows it";
 
-/// Reason why cassay has no pods.
+/// Reason why no pods are known.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 

@@ -10,7 +10,7 @@ use target_spec::HostIndex;
 pub(super) enum HostLayout {
     /// This machine, with one address per host.
     Machine(Arc<Agent>),
-    /// Isolated hosts.
+    /// Isolated hosts, each with an agent.
     Hosts(Hosts),
 }
 

@@ -137,8 +137,8 @@ impl Nodes {
 
     /// Returns the nodes that have died, except those `expected` to be down.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
-        // If their network is lost, the hosts are unreachable, although the processes of the nodes
-        // continue.
+        // If the hosts have lost their network, they are unreachable, although the processes of the
+        // nodes continue.
         if let Some(lost) = self.hosts().and_then(Hosts::lost) {
             return self.nodes.iter().map(|node| node.lost(&lost)).collect();
         }

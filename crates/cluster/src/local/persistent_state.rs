@@ -52,9 +52,9 @@ pub(crate) struct State {
     /// Machine on which these processes run. Absent in states of earlier versions.
     #[serde(default)]
     pub machine: Option<ProcessSpace>,
-    /// Start time in nanoseconds since 1970.
+    /// Start time of the cluster, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Cassandra version.
+    /// Cassandra version of the nodes.
     pub version: String,
     pub datacenter: String,
     /// [`LocalSpec`] with which the cluster was started or last restarted. A later version of

@@ -42,9 +42,9 @@ pub(crate) struct Layout {
 /// Placement of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// Kernel settings.
+    /// Kernel settings that confine the node.
     pub confinement: Confinement,
-    /// JVM options.
+    /// JVM options that follow from the placement.
     pub options: Vec<String>,
     /// Number of CPUs that the JVM should use.
     pub processors: u32,

@@ -19,9 +19,9 @@ pub struct ComparedTable {
     pub node: String,
     /// Name of the table.
     pub table: String,
-    /// Contents before.
+    /// Original contents of the table.
     pub was: TableContents,
-    /// Contents now.
+    /// Current contents of the table.
     pub is: TableContents,
 }
 

@@ -61,7 +61,7 @@ pub struct ExportedNode {
     pub datacenter: String,
     /// Name of the node's rack.
     pub rack: String,
-    /// Its tokens, ascending.
+    /// Tokens of the node, in ascending order.
     pub tokens: Vec<i64>,
     /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,

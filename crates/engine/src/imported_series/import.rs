@@ -30,7 +30,7 @@ const POINTS_COUNT_MAX: usize = 8 << 20;
 pub struct Point {
     /// Wall-clock time, in ns since 1970-01-01 UTC.
     pub unix_ns: u64,
-    /// The value; always finite.
+    /// The value, which is always finite.
     pub value: f64,
 }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     const HOUR: u64 = 3600 * clock::SECOND_NS;
-    /// 2026-11-21 12:00 UTC.
+    /// The time 2026-11-21 12:00 UTC.
     const NOON: u64 = 1_795_262_400 * clock::SECOND_NS;
 
     fn series(times: &[u64]) -> Vec<Series> {

@@ -21,7 +21,7 @@ const NOT_COMPARED: [&str; 5] = [
     "additional_write_policy",
 ];
 
-/// Requested options.
+/// Options that a study or a statement requests.
 #[derive(Debug, Default)]
 pub(super) struct SchemaAsked {
     pub(super) of_keyspace: Vec<SchemaOption>,

@@ -38,7 +38,7 @@ pub(super) struct Sampling<'a> {
     pub(super) keys_per_s: u64,
     /// Seed that determines the tokens.
     pub(super) seed: u64,
-    /// Ends the sampling.
+    /// Flag that ends the sampling.
     pub(super) stop: &'a AtomicBool,
 }
 

@@ -30,8 +30,8 @@ use study::{compile_workload, target_differences, units};
 use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
-/// Number of operations in flight during the load phase. A small cluster needs this number for its
-/// full speed, and does not time out with it.
+/// Number of operations in flight during the load phase. It is high enough for a small cluster, but
+/// low enough that operations do not time out.
 const LOAD_IN_FLIGHT: u32 = 64;
 /// Tolerance of the size to load, as a share. Compactions and the commit log change the size by
 /// about this share.

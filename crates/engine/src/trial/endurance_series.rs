@@ -230,7 +230,7 @@ pub struct LongWindow<'a> {
     pub within: f64,
     /// Length of the window, in seconds.
     pub seconds: f64,
-    /// Throughput and p99.
+    /// Throughput and p99 latency.
     pub courses: &'a Courses,
     /// Latencies, by block.
     pub latency: &'a Blocks,

@@ -314,7 +314,7 @@ impl FaultTarget {
         let is_hit = |index: NodeIndex, host: &str| match &hit {
             Hit::Node(node) => *node == index,
             Hit::Host(one) => hosts.get(*one).is_some_and(|name| name == host),
-            // No process ends.
+            // This fault ends no process.
             Hit::Split(_) => false,
             Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,

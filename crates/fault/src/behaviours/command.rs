@@ -21,7 +21,7 @@ const NODE: &str = "{node}";
 /// Placeholder in an argument for the address of the target node with the CQL port.
 const ADDRESS: &str = "{address}";
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
     Box::new(CommandFault {
         node: hit.node(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NO_HA_OF_MACHINES};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(PowerOff {
         host: hit.host(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ClientCut(hit.host()))
 }

@@ -6,7 +6,7 @@ use super::net_partition::Partition;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
         sides: hit.sides(),

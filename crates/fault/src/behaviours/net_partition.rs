@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options, Sides};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
         sides: hit.sides(),

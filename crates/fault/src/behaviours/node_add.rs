@@ -15,7 +15,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NodeIndex};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeAdd {
         host: hit.host(),

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Compact {
         task: Task::new(hit.node()),

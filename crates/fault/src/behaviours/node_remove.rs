@@ -18,7 +18,7 @@ use target_spec::fault::{Hit, Options};
 /// Time limit for another node to report the status of the node.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeRemove {
         node: hit.node(),

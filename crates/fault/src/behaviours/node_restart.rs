@@ -4,7 +4,7 @@ use super::node_stop::Stop;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stop(hit.node()))
 }

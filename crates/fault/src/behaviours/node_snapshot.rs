@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }

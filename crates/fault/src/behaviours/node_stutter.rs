@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(1200);
 /// Interval between two checks of the process state. It is short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }

@@ -6,7 +6,7 @@ use crate::behaviour::Fault;
 use cassandra::Deletion;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     pod_delete::deleting(hit, Deletion::AtOnce)
 }

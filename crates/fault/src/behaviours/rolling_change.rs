@@ -17,7 +17,7 @@ use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 use versions::Line;
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
         before: PerNode::default(),

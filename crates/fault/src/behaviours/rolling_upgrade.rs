@@ -23,7 +23,7 @@ use way_back::{SWAPPED_WITHIN, WayBack};
 /// Time limit for a node to drain.
 const DRAINED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
@@ -54,12 +54,12 @@ struct Upgrade {
 
 /// Stage of the upgrade.
 enum Stage {
-    /// Restarting nodes.
+    /// Nodes are being restarted.
     Nodes(Round),
     /// SSTables are being rewritten. Contains the position of the node, and its task with the
     /// earlier files.
     Files(usize, Option<(Task, Vec<DataFile>)>),
-    /// Everything is done.
+    /// The upgrade is complete.
     Over,
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Injects a fault. Returns a number that identifies the fault for healing.
 #[derive(Serialize, Deserialize)]
 pub struct Inject {
-    /// Fault to inject.
+    /// Fault that is injected.
     pub what: Injection,
     /// Time after which the agent heals the fault by itself, in ms.
     pub within_ms: u64,
@@ -29,7 +29,7 @@ pub struct Broken(pub u64);
 /// Resets the deadline of a fault. The agent heals the fault by itself when this time has passed.
 #[derive(Serialize, Deserialize)]
 pub struct Renew {
-    /// Fault to renew.
+    /// Fault whose deadline is reset.
     pub broken: Broken,
     /// Time until the agent heals the fault by itself, in ms.
     pub within_ms: u64,

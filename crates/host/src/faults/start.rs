@@ -12,7 +12,7 @@ use std::process::Command;
 /// A process that an agent has started, and its start command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Restartable {
-    /// Running process.
+    /// Process that runs.
     pub process: Identity,
     /// Command that starts the process again.
     pub start: StartProcess,

@@ -56,7 +56,7 @@ impl Eq for Fate {}
 pub(super) enum DestinationKind {
     /// A machine, with the name that `ssh` uses.
     Machine { ssh: String, is_root_wanted: bool },
-    /// A container.
+    /// A container of a pod.
     Pod(Pod),
 }
 

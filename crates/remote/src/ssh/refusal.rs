@@ -28,7 +28,7 @@ pub struct Refusal {
     pub destination: String,
     /// Cause, as a sentence.
     pub cause: String,
-    /// Remedy, if known.
+    /// Remedy for the user, if known.
     pub hint: Option<String>,
     /// True if the sshd of the machine hung up before authentication. It may be busy.
     pub(super) is_before_login: bool,
@@ -184,7 +184,7 @@ pub(super) struct End {
 pub(super) enum Stage {
     /// cassay has not received any marked line.
     Login,
-    /// The script runs.
+    /// The script is running.
     Script,
     /// The program is starting.
     Program,

@@ -54,7 +54,7 @@ impl SplitPauses {
     }
 }
 
-/// Parses `12.345`, seconds.
+/// Parses a number of seconds such as `12.345`.
 fn seconds(text: &str) -> Option<f64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     is_number.then(|| text.parse().ok()).flatten()

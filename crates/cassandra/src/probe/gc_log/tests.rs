@@ -82,7 +82,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
     let collected = Some(Event::Collected { heap });
     let (gc, phases) = ("gc          ", "gc,phases   ");
     for (tags, text, event) in [
-        // Parallel collector
+        // A line of the Parallel collector.
         (
             gc,
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
@@ -105,7 +105,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             collected,
         ),
         (gc, "Allocation Stall (MutationStage-3) 12.5ms", stall),
-        // Shenandoah collector
+        // A line of the Shenandoah collector.
         (
             gc,
             "GC(1) Pause Init Mark (unload classes) 0.24ms",

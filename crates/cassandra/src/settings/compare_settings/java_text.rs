@@ -11,7 +11,7 @@ use serde_json::Value;
 /// the text comes from another program.
 const DEPTH_MAX: usize = 16;
 
-/// Parsed text.
+/// A parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Text {
     Plain(String),

@@ -22,7 +22,7 @@ pub struct NodePlace {
     pub node: String,
     /// Name of the node's host.
     pub host: String,
-    /// Kernel's report.
+    /// Report of the kernel.
     pub found: EffectiveAffinity,
 }
 

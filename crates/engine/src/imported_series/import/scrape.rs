@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// a few of them.
 const SERIES_COUNT_MAX: usize = 5_000;
 
-/// An endpoint.
+/// An endpoint that is scraped.
 pub struct Scrape {
     url: String,
     place: String,
