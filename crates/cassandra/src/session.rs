@@ -1,7 +1,7 @@
 //! A blocking CQL session for control: one request at a time, on one node.
 //!
-//! This file is long because everything from the socket to the rows belongs together: handshakes,
-//! deadlines and pages.
+//! Long because everything from the socket to the rows belongs together: handshakes, deadlines and
+//! pages.
 //!
 //! Speed does not matter here, because sessions are used only for schema, metadata and virtual
 //! tables. Every answer has a deadline. After a failed read or write, the session refuses further

@@ -1,4 +1,4 @@
-//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control, and
+//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
 //! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops all that [`start`]

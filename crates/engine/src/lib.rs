@@ -1,5 +1,5 @@
-//! The only crate that knows how to run a plan. It runs trials in order, keeps a target for the
-//! next trial if it fits, and resumes interrupted runs.
+//! The only crate that knows how to run a plan: trials in order on a target that is kept if it
+//! fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
 //! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted

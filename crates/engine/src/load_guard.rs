@@ -78,7 +78,7 @@ impl Watch {
     }
 }
 
-/// Whether other clients use a target, if the guard depends on that.
+/// State of a target's other clients, if the guard depends on them.
 #[derive(Clone, Debug)]
 pub enum GuardState {
     /// The guard is on or off regardless of other clients, so cassay has not looked for them.

@@ -16,9 +16,9 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 /// questions.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// Whether the fault is present.
+    /// Presence of the fault, as observed.
     pub fault: Presence,
-    /// Whether the target is whole.
+    /// Health of the target, as observed.
     pub target: Health,
     /// Description of the observation.
     pub words: String,

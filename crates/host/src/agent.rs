@@ -34,8 +34,7 @@ const MARK_BEFORE: &str = "CASSAY_HOLDS";
 /// seconds.
 pub const LEASE_S: u64 = 60;
 
-/// Time limit of a call that only queries the kernel. It is long, for the sake of overloaded
-/// machines.
+/// Time limit of a call that only queries the kernel. It is long, for overloaded machines.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for an agent to end, which includes killing processes and unmounting a volume.
@@ -296,8 +295,7 @@ impl Agent {
         }
     }
 
-    /// Returns the reason why the agent can no longer be reached. Returns `None` while it can be
-    /// reached.
+    /// Returns the reason why the agent cannot be reached. Returns `None` while it can be reached.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
@@ -492,8 +490,7 @@ fn name_there(host: &str, cluster: &str) -> String {
 }
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
-    // This code reads the identity first. If the process id is reused later, the start time
-    // differs.
+    // The identity is read first. If the process id is reused later, the start time differs.
     let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {

@@ -76,8 +76,8 @@ pub enum Query {
         /// Time limit, after which the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Whether the host's volume has a fault other than slowness, which excludes further faults.
-    /// Answered by [`QueryAnswer::VolumeTaken`].
+    /// Existence of a fault other than slowness on the host's volume. Such a fault excludes further
+    /// faults. Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
     /// Free space on the disk of a folder. Answered by [`QueryAnswer::Space`].
     Space {

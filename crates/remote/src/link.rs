@@ -125,8 +125,7 @@ pub fn cpu_there_ns() -> u64 {
     CPU_THERE_NS.get()
 }
 
-/// Receives an agent's unrequested messages. The last value is `None`, when no more messages will
-/// come.
+/// Receives an agent's unrequested messages, and `None` when no more messages will come.
 pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
 
 #[derive(Default)]
@@ -136,7 +135,7 @@ struct Heard {
     notes: Vec<serde_json::Value>,
     /// Receiver to which unrequested messages go instead of the list.
     listener: Option<Listener>,
-    /// Whether the agent could end all that it began.
+    /// Result of the agent's end: `Ok` if the agent could end all that it began.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
@@ -154,8 +153,7 @@ impl std::fmt::Debug for Shared {
 
 impl Link {
     /// Starts an agent as a separate process, which outlives this one for as long as its lease
-    /// allows. `begin` is the first message to the agent. `mark` is a variable in the environment
-    /// of the agent.
+    /// allows. `begin` is the first message to the agent. `mark` is a variable of its environment.
     ///
     /// # Errors
     /// The agent cannot be started, or does not send its first message.
@@ -276,8 +274,7 @@ impl Link {
         asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// Describes an agent that no longer answers. An agent on another machine may still run for a
-    /// while.
+    /// Describes an agent that no longer answers. On another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
             Some(_) => format!("cassay cannot reach its agent: {why}"),
@@ -327,9 +324,8 @@ impl Link {
         notes.into_iter().filter_map(read).collect()
     }
 
-    /// Passes all further unrequested messages of the agent to `listener`, in the thread that
-    /// reads. So `listener` must neither wait nor make calls. It receives the messages that have
-    /// already arrived first.
+    /// Passes further unrequested messages to `listener`, in the thread that reads. So `listener`
+    /// must neither wait nor make calls. It first receives the messages that have already arrived.
     pub fn listen(&self, mut listener: Listener) {
         let mut heard = lock(&self.shared.heard);
         std::mem::take(&mut heard.notes)
@@ -349,8 +345,7 @@ impl Link {
     /// Tells the agent to end all that it started, and waits until the agent has done so.
     ///
     /// # Errors
-    /// A step fails. In this case, the error contains the agent's text. Or the agent takes longer
-    /// than `limit`.
+    /// A step fails (the error contains the agent's text), or the agent takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
         // An agent that has ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
@@ -473,11 +468,9 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();
     drop(heard);
-    // This notifies a caller that waits for the first message. It need not wait for the end of the
-    // process, which may take long.
+    // A caller that waits for the first message is notified here. The process may end much later.
     drop(hello);
-    // The status of the child must be collected, otherwise the child remains a zombie. A kept agent
-    // may run for a long time.
+    // The child's status must be collected, or it remains a zombie. A kept agent may run for long.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;

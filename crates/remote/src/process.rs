@@ -29,7 +29,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// Time limit for a killed process to end: the kernel must free its memory.
 pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Whether a child may outlive this process.
+/// Lifetime of a child process, relative to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// The kernel kills the child when this process ends for any reason.

@@ -57,7 +57,7 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 /// Interval between two checks of a process that is ending.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What happens to the agents that were reached if others were not.
+/// Treatment of the agents that were reached if others were not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
     /// The agents end.

@@ -46,9 +46,8 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
     }
 }
 
-/// Values of which the server shows only a part. `mmap_index_only` is stored as `standard` for data
-/// files and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and the server shows
-/// only the first of these.
+/// Values that the server shows in part. It stores `mmap_index_only` as `standard` for data files
+/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and shows only the first.
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
 /// Returns a value as text, without JSON quotes.
@@ -119,8 +118,7 @@ const UNITS: [(&str, &str, f64); 16] = [
     ("", "number", 1.0),
 ];
 
-/// Parses a number with a unit. Returns the dimension of the unit, and the value in the smallest
-/// unit.
+/// Parses a number with a unit. Returns the unit's dimension, and the value in the smallest unit.
 fn quantity(text: &str) -> Option<(&'static str, f64)> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c)))
@@ -141,8 +139,7 @@ pub struct Flag {
 }
 
 impl Flag {
-    /// Returns the value of the flag. If its origin is not the command line, the text also contains
-    /// the origin.
+    /// Returns the value of the flag, and its origin unless that is the command line.
     pub fn with_origin(&self) -> String {
         if self.origin == "command line" {
             self.value.clone()

@@ -51,7 +51,7 @@ impl PartialEq for Fate {
 
 impl Eq for Fate {}
 
-/// Whether the destination is a machine or a pod.
+/// Kind of the destination: a machine or a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DestinationKind {
     /// A machine, with the name that `ssh` uses.
