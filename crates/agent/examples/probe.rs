@@ -1,5 +1,5 @@
-//! Runs the probes of this machine separately, and measures their readings and their cost, in this
-//! process and in an agent.
+//! Runs the probes of this machine separately, in this process and in an agent, and prints their
+//! readings and their cost.
 //!
 //! ```text
 //! cargo run --release -p agent --example probe -- [seconds] [period in ms] [process id …]

@@ -19,8 +19,8 @@ use study::settings::Settings;
 use target_spec::{NullSpec, Target};
 use workload::{Program, Stage};
 
-/// Number of operations in flight during the measurement: enough to keep both sides busy, as in the
-/// runs of comparable tools.
+/// Number of operations in flight during the measurement. It is high enough to keep client and
+/// target busy, as in the runs of comparable tools.
 const IN_FLIGHT: u32 = 128;
 /// Length of a slice. The first slice is the warm-up, and only the other slices count. A slice has
 /// about 10,000 operations.

@@ -48,7 +48,7 @@ pub struct ClientsNeeded {
     pub request_bytes: f64,
     /// Approximate number of bytes of an operation's responses on the wire.
     pub answer_bytes: f64,
-    /// Rate of the slowest link of the machines, bit/s. Absent if the target is on this machine.
+    /// Rate of the slowest link of the machines, in bit/s. Absent if the target is on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
     /// True if the rate of the link is assumed.

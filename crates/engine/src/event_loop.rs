@@ -274,7 +274,7 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Ends the load after this many operations.
+    /// Ends the load after this number of operations.
     pub fn ends_after(&mut self, operations: u64) {
         self.progress.of = Some(operations);
     }

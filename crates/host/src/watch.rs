@@ -115,7 +115,7 @@ calls! {
 /// Readings that a watch returns.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ReadingsBatch {
-    /// Readings as a batch.
+    /// Readings, encoded as a batch.
     pub batch: Batch,
     /// True if more readings are queued.
     pub rest: bool,
