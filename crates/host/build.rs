@@ -1,10 +1,9 @@
 //! Builds the library that shifts the wall clock of a process. The program contains the library, so
-//! it need not be installed, and every machine has it.
+//! that every machine has it without an installation.
 //!
-//! The library does not name libraries that it depends on. So it works with processes of every C
-//! library, regardless of the C library of this program. It is linked by the linker of rustc,
-//! without the target's start files, because some targets (musl) have them only for static
-//! programs.
+//! The library does not name libraries on which it depends. So it works with processes of every C
+//! library, regardless of the C library of this program. The linker of rustc links it without the
+//! target's start files, because some targets (musl) have these files only for static programs.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,7 +19,7 @@ const OPTIONS: [&str; 8] = [
     "link-self-contained=no",
     "target-feature=-crt-static",
     // Looks up symbols at their first call. Before glibc 2.34, `dlsym` is in a separate library,
-    // which a process that never reads the time may not have loaded.
+    // which may not be loaded in a process that never reads the time.
     "relro-level=partial",
 ];
 

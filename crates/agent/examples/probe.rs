@@ -1,12 +1,13 @@
-//! Runs the probes of this machine separately: their readings and their cost, in this process and
-//! in an agent.
+//! Runs the probes of this machine separately, in this process and in an agent, and prints their
+//! readings and their cost.
 //!
 //! ```text
 //! cargo run --release -p agent --example probe -- [seconds] [period in ms] [process id …]
 //! ```
 //! Prints the mean of each series, for comparison with `mpstat`, `iostat -x`, `sar` and `pidstat`
-//! over the same seconds. Then prints the cost of each probe, here and in an agent. It has the
-//! agent's own account, and the total CPU time of agent and this process from the kernel.
+//! over the same seconds. Then prints the cost of each probe, in this process and in an agent. The
+//! cost comes from the agent's own accounting. The total CPU time of the agent and of this process
+//! comes from the kernel.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
@@ -68,7 +69,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time of all threads of an agent, including those that have ended.
+/// Returns the CPU time that all threads of an agent have used, including threads that have ended.
 fn cpu_ns_of(agent: &Agent) -> Result<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.process().pid))?;
     let (_, columns) = stat.rsplit_once(')').context("its stat has no name")?;

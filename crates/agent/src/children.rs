@@ -1,5 +1,5 @@
-//! Processes that an agent has started. A thread for each process waits for its end, takes its
-//! status and reports it.
+//! Processes that an agent has started. For each process, a thread waits until the process ends,
+//! collects its status and reports it.
 
 use anyhow::{Context, Result, bail};
 use host::calls::Note;
@@ -21,7 +21,7 @@ pub(crate) struct Children {
 
 #[derive(Default)]
 struct ProcessEnds {
-    /// Status by process. `None` while a process runs.
+    /// Exit status of each process. `None` while the process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
     /// Processes that the agent ended on purpose.
     told: Mutex<HashSet<Identity>>,
@@ -57,10 +57,11 @@ impl Children {
         std::thread::Builder::new()
             .name(format!("await {}", identity.pid))
             .spawn(move || {
-                // Returns when the last thread has ended, so that all ports and files are closed.
+                // This call returns when the last thread has ended, so all ports and files are
+                // closed by then.
                 let status = child.wait().map_or(0, ExitStatusExt::into_raw);
-                // The thread reports the status before it records it here, because an agent that is
-                // ending waits for the record.
+                // The thread first reports the status and then records it here, because an agent
+                // that is ending waits for the record.
                 outbox.note(&Note::Ended(identity, status));
                 known.lock().insert(identity, Some(status));
                 known.news.notify_all();
@@ -82,19 +83,19 @@ impl Children {
         Ok(())
     }
 
-    /// Returns true if the process, or any of its threads, still runs.
+    /// Returns true if the process or any of its threads still runs.
     pub fn runs(&self, process: Identity) -> bool {
         self.known.lock().get(&process) == Some(&None)
     }
 
-    /// Returns true if the process has ended, but not on purpose.
+    /// Returns true if the process has ended, but not because the agent ended it on purpose.
     pub fn has_failed(&self, process: Identity) -> bool {
         let told = self.known.told.lock();
         let is_told = told.unwrap_or_else(PoisonError::into_inner).contains(&process);
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 
-    /// Sends SIGTERM, and SIGKILL after `grace`. Without grace, it sends SIGKILL immediately.
+    /// Sends SIGTERM, and SIGKILL after `grace`. Without `grace`, sends SIGKILL immediately.
     /// Returns true if the process ended before SIGKILL.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
@@ -112,8 +113,8 @@ impl Children {
         Err(process.stuck())
     }
 
-    /// Tells all of `processes` to end, waits `grace` in total, and kills the rest. Without grace,
-    /// it kills them immediately.
+    /// Sends SIGTERM to all of `processes`, waits `grace` in total, and kills the rest. Without
+    /// `grace`, kills them immediately.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
         processes.iter().for_each(|one| self.known.tell(*one));

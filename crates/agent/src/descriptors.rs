@@ -14,7 +14,7 @@ pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Returns the soft and hard limit of a process's open files. `None` means unlimited.
+/// Returns the soft and the hard limit on the open files of a process. `None` means unlimited.
 pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>)> {
     let path = format!("/proc/{}/limits", process.pid);
     let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;

@@ -1,8 +1,8 @@
 //! Disk test in a separate process.
 //!
-//! Invariants: the process is in the control groups of its host, and so is as slow as the host's
-//! other processes. It leaves nothing on the disk, even if it is killed. If it hangs, the agent
-//! does not.
+//! Invariants: the process is in the control groups of its host, so it has the same limits as the
+//! other processes of the host. It leaves nothing on the disk, even if it is killed. If it hangs,
+//! the agent does not hang.
 
 use crate::host_state::AgentState;
 use anyhow::{Context, Result, ensure};
@@ -19,17 +19,17 @@ use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Argument after the agent's own that makes this program test a disk. The folder and the amount of
-/// I/O follow.
+/// Argument after the agent's own argument that makes this program test a disk. The folder and the
+/// amount of I/O follow.
 pub const ARGUMENT: &str = "try-disk";
 
-/// Maximum number of processes that hang on a disk. The agent starts no further process while this
-/// many hang.
+/// Maximum number of processes that hang on a disk. While this number of processes hang, the agent
+/// does not start another one.
 const WAITING_MAX: usize = 4;
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Maximum number of files and folders examined for a readable file.
+/// Maximum number of files and folders to examine in search of a readable file.
 const ENTRIES_MAX: usize = 10_000;
 
 /// Prefix of cassay's own files. The test does not read them, because the file that fills the disk
@@ -39,7 +39,7 @@ const OWN: &str = ".cassay";
 /// Results of writing and reading.
 type Attempts = (Attempt, Attempt);
 
-/// Maximum bytes of a disk test.
+/// Maximum number of bytes of a disk test.
 const WORK_MAX_BYTES: u64 = 64 << 20;
 
 /// Tests the disk of `folder` with requests of a given number and size, and prints the results.
@@ -88,7 +88,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     let written = writing.join().ok().context("the thread that writes failed")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
-        // Otherwise the test reads the file that it has just written.
+        // If there is no other file, the test reads the file that it has just written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file, work))
@@ -97,7 +97,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     }
 }
 
-/// Writes to an unnamed file on disk. Each request overwrites the one before.
+/// Writes to an unnamed file on disk. Each request overwrites the data of the previous request.
 fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
@@ -109,7 +109,7 @@ fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     Ok(File::from(file))
 }
 
-/// Reads the beginning of a file opened for direct I/O, as often as requested.
+/// Reads the beginning of a file opened for direct I/O, the requested number of times.
 fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
     let mut reads = (0..work.requests).map(|_| Blocks::read(file, 0, work.bytes));
     let read = reads.try_for_each(|read| read.map(drop));
@@ -152,7 +152,8 @@ fn tell(line: &str) -> Result<()> {
     written.map(drop).context("report the result of a disk benchmark")
 }
 
-/// Tests the disk of `folder`. A part without a result within `limit` is [`Attempt::Silent`].
+/// Tests the disk of `folder`. If the read or the write has no result within `limit`, its result is
+/// [`Attempt::Silent`].
 ///
 /// # Errors
 /// The folder does not belong to the agent, its volume is not mounted, or no process can be
@@ -176,7 +177,7 @@ pub(crate) fn look(
         if deadline.passed() {
             return Ok(seen((Attempt::Silent, Attempt::Silent)));
         }
-        // A process that hung may be about to end.
+        // A process that hung on a disk may be about to end.
         drop(waiting);
         clock::sleep(POLL);
         waiting = here.trials();

@@ -1,8 +1,8 @@
 //! Injection and healing of faults by a host's agent.
 //!
-//! Invariants: the agent records how to heal a fault before it breaks anything. If healing must
-//! also work after the agent's end, the undo list has an entry for it. The agent itself heals a
-//! fault when its time limit expires, even if its controller is silent or gone.
+//! Invariants: the agent records how to heal a fault before it breaks anything. If a fault must be
+//! healed even after the agent has ended, the undo list has an entry for it. The agent itself heals
+//! a fault when the fault's time limit expires, even if the controller is silent or gone.
 
 pub(crate) mod active_faults;
 mod added_process;
@@ -107,8 +107,8 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 impl AgentState {
     /// Heals a fault that still exists.
     fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
-        // The lock is held during the healing. So the end of the agent waits for it, and nothing
-        // starts afterwards.
+        // The agent holds the lock during the healing. So the end of the agent waits for the
+        // healing, and no process starts afterwards.
         let mut all = self.faults.lock();
         let state = all.get_mut(number as usize).context("no fault has this number")?;
         let by_itself = matches!(state, State::Whole(_));
@@ -136,8 +136,8 @@ impl AgentState {
 impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
         let own = here.own().context("this agent is ending")?;
-        // The lock is held during the injection, so that no thread heals the fault before it
-        // exists.
+        // The agent holds the lock during the injection, so that no thread heals the fault before
+        // it exists.
         let mut all = here.faults.lock();
         let broken = Broken(all.len() as u64);
         let mut what = breakable(self.what, broken);
@@ -148,7 +148,7 @@ impl Serve<AgentState> for Inject {
                 if !own.faults.is_left(broken) {
                     return;
                 }
-                // A later call gets the result.
+                // A later call for the same fault gets the stored result.
                 if own.heal(broken).is_ok() {
                     own.keep_up();
                 }

@@ -22,18 +22,18 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Size of an entry in a message, without its name.
+/// Size of an entry in a message without the name, in bytes.
 const ENTRY_BYTES: usize = 160;
 
-/// Maximum size of a file that is returned with its entry.
+/// Maximum size of a file whose content is returned with its entry, in bytes.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// Number of bytes that the checksum reads at a time, and the alignment of direct reads in memory
-/// and file. The alignment suffices for all devices.
+/// Number of bytes that the checksum reads at a time, and alignment of direct reads. The alignment
+/// applies to memory and file, and suffices for all devices.
 const READ_BYTES: usize = 1 << 20;
 const ALIGNMENT: usize = 4096;
 
-/// The call does not block if the path is a FIFO instead of a file.
+/// With this flag, the call does not block if the path is a FIFO instead of a file.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 impl Serve<AgentState> for Change {
@@ -46,7 +46,7 @@ impl AgentState {
     /// Performs one step.
     ///
     /// # Errors
-    /// The step cannot be done, or leads out of the host's folders.
+    /// The step fails, or leads out of the host's folders.
     pub(crate) fn change(&self, step: FileStep) -> Result<()> {
         match step {
             FileStep::Folder(path) => {
@@ -116,7 +116,7 @@ impl AgentState {
 
 impl AgentState {
     fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        // Reading a pipe or a device would never end.
+        // A read of a pipe or a device would never end.
         ensure!(
             !to.starts_with(from),
             "the second folder is below the first, whose files it must hold"
@@ -131,7 +131,7 @@ fn write(path: Inside<'_>, flags: OFlags, mode: u32, bytes: &Bytes) -> std::io::
     let open = path.open(OFlags::WRONLY | flags, Mode::from_raw_mode(mode))?;
     let mut file = File::from(open);
     file.write_all(&bytes.0)?;
-    // The configuration of a node must survive a power loss.
+    // The configuration of a node must survive a power loss, so the file is synced.
     file.sync_data()
 }
 
@@ -174,7 +174,7 @@ fn clear(folder: Inside<'_>, but: &[String]) -> std::io::Result<()> {
 fn remove(folder: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     let removed = match stat(folder, name) {
         Err(error) => Err(error.into()),
-        // The path is relative to the open folder.
+        // The path goes through the open folder, so that it cannot lead elsewhere.
         Ok(found) if is_folder(&found) => {
             let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
             std::fs::remove_dir_all(Path::new(&path).join(name))
@@ -213,7 +213,7 @@ impl Serve<AgentState> for List {
             }
             bytes += name.as_bytes().len() + ENTRY_BYTES;
             match entry(&folder, &name, self.text_of.as_deref()) {
-                // The owner deletes files at any time.
+                // The owner deletes files at any time, so a missing file is not an error.
                 Err(Errno::NOENT) => {}
                 found => page.entries.push(found.with_context(context)?),
             }
@@ -304,7 +304,7 @@ struct SummedReader {
     is_whole: bool,
 }
 
-/// Continues the checksum of a file, bypassing the page cache if the file system supports it.
+/// Continues the checksum of a file. Bypasses the page cache if the file system supports this.
 fn sum(
     folder: &OwnedFd,
     name: &Path,
@@ -324,8 +324,8 @@ fn sum_from(
     mut begun: PartialChecksum,
     limit: u64,
 ) -> std::io::Result<SummedReader> {
-    // Some file systems refuse a direct read beyond the end of a file whose size is not a multiple
-    // of a block.
+    // This code never reads beyond the end. Some file systems refuse such a direct read if the file
+    // size is not a multiple of the block size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
     file.seek(SeekFrom::Start(begun.bytes))?;
@@ -377,7 +377,7 @@ impl Serve<AgentState> for EvictTree {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {
-            // The kernel keeps pages in memory that are not yet on the disk.
+            // The kernel cannot drop pages that are not yet on the disk, so they are synced first.
             syncfs(open(&folder, OsStr::new("."), READ, Mode::empty())?)?;
             uncache(&folder)
         };
@@ -387,7 +387,7 @@ impl Serve<AgentState> for EvictTree {
     }
 }
 
-/// Drops all files below a folder from the page cache. The owner deletes files at any time: a
+/// Drops all files below a folder from the page cache. The owner deletes files at any time, so a
 /// missing file counts as dropped.
 fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
     for name in names(folder)? {
@@ -401,7 +401,7 @@ fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
                 return Ok(());
             }
             let file = open(folder, name, READ, Mode::empty())?;
-            // Without a length, the read continues up to the end of the file.
+            // Without a length, the advice applies up to the end of the file.
             let to_the_end: Option<NonZeroU64> = None;
             fadvise(&file, 0, to_the_end, Advice::DontNeed)
         };

@@ -1,8 +1,8 @@
-//! Access check for a host's files: decides which of them an agent may touch.
+//! Access check for a host's files: decides which files an agent may touch.
 //!
 //! Invariants: a path leads to a file below a folder that the agent received at its start. So a
 //! path goes only downwards, and no component below that folder may be a symbolic link, even if one
-//! is created meanwhile. The agent opens each component separately, relative to the one before.
+//! is created meanwhile. The agent opens each component separately, relative to its parent.
 
 use anyhow::{Result, ensure};
 use rustix::fd::OwnedFd;
@@ -12,7 +12,8 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// Folders that an agent received at its start, or has at present.
+/// Folders that an agent may access. It received some at its start, and others are added and
+/// removed later.
 pub(crate) struct Folders(RwLock<Vec<Folder>>);
 
 struct Folder {
@@ -20,14 +21,15 @@ struct Folder {
     bar: Bar,
 }
 
-/// Reason why a folder cannot be accessed at present.
+/// Reason why a folder cannot be accessed at present, or [`Bar::None`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bar {
     /// The folder can be accessed.
     None,
-    /// Its volume is frozen, and writing would block.
+    /// The volume of the folder is frozen, so a write would block.
     Frozen,
-    /// The volume is not mounted, and files found below its mount point are not its own.
+    /// The volume of the folder is not mounted. Files below the mount point are not files of the
+    /// volume.
     Away,
     /// The folder belongs to another user, and is read-only.
     Lent,
@@ -44,12 +46,12 @@ impl Folders {
         Folders(RwLock::new(folders.into_iter().map(Folder::new).collect()))
     }
 
-    /// Adds a folder.
+    /// Adds a folder for reading and writing.
     pub fn add(&self, path: &Path) {
         self.all_mut().push(Folder::new(path.to_owned()));
     }
 
-    /// Adds a read-only folder.
+    /// Adds a folder for reading only.
     pub fn lend(&self, path: &Path) {
         let mut all = self.all_mut();
         if all.iter().any(|folder| *folder.path == *path) {
@@ -66,7 +68,7 @@ impl Folders {
         self.all_mut().retain(|folder| *folder.path != *path);
     }
 
-    /// Changes the accessibility of a folder.
+    /// Changes whether a folder can be accessed.
     pub fn bar(&self, path: &Path, bar: Bar) {
         let mut all = self.all_mut();
         let own = all.iter_mut().filter(|folder| *folder.path == *path);
@@ -142,12 +144,13 @@ impl Folder {
 }
 
 impl<'a> Inside<'a> {
-    /// Opens the folder that the path names; creates it if requested.
+    /// Opens the folder that the path names. Creates the folder if requested.
     pub fn folder(&self, is_made: bool) -> Result<OwnedFd, Errno> {
         enter(&self.given()?, self.below, is_made)
     }
 
-    /// Opens the parent of the path's last component. Returns it with that component.
+    /// Opens the parent folder of the path's last component. Returns the folder with that
+    /// component.
     pub fn parent(&self, is_made: bool) -> Result<(OwnedFd, &'a OsStr), Errno> {
         parent(&self.given()?, self.below, is_made)
     }
@@ -164,7 +167,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Refuses every path except a plain relative one that leads downwards.
+/// Refuses every path except a plain relative path that leads downwards.
 pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let parts = Path::new(path).components();
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -191,13 +194,14 @@ pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<Owned
     Ok(at)
 }
 
-/// Opens the parent of a path `below` a folder. Returns it with the last component.
+/// Opens the parent of a path `below` a folder. Returns the parent with the last component of the
+/// path.
 pub(crate) fn parent<'a>(
     from: &OwnedFd,
     below: &'a Path,
     is_made: bool,
 ) -> Result<(OwnedFd, &'a OsStr), Errno> {
-    // No step may rename or remove the given folder itself.
+    // A step must not rename or remove the given folder itself.
     let name = below.file_name().ok_or(Errno::BUSY)?;
     let above = below.parent().unwrap_or(Path::new(""));
     Ok((enter(from, above, is_made)?, name))

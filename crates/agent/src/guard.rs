@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Argument that makes this program a guard. It follows the agent's argument.
 pub const ARGUMENT: &str = "guard";
 
-/// Interval between two checks that the agent is alive.
+/// Interval between two checks of whether the agent is alive.
 const LOOK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -38,7 +38,7 @@ pub struct Guard {
 
 #[derive(Default)]
 struct State {
-    /// Pipe to the current guard, and its process.
+    /// Pipe to the current guard, and process of that guard.
     pipe: Option<PipeWriter>,
     pid: u32,
     last: Vec<Undo>,
@@ -52,7 +52,7 @@ pub fn run() -> Result<()> {
     let agent = rustix::process::getppid()
         .and_then(|pid| Identity::read(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
-    // An unreadable message counts as the end of the pipe, and the guard uses the last list.
+    // An unreadable message counts as the end of the pipe. The guard then uses the last list.
     while has_news(&pipe, agent)
         && let Ok(Some(newer)) = frame::read(&mut pipe)
     {
@@ -62,7 +62,7 @@ pub fn run() -> Result<()> {
 }
 
 /// Waits for the next list, or the end of the pipe. Returns false if the agent was killed while one
-/// of its threads waits for a frozen volume: this thread still holds the pipe.
+/// of its threads waits for a frozen volume, because this thread still holds the pipe open.
 fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
     loop {
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];
@@ -70,7 +70,7 @@ fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
             Ok(0) | Err(Errno::INTR) => {}
             _ => return true,
         }
-        // A process whose first thread has ended has no state.
+        // If the first thread of a process has ended, the state of the process is `None`.
         if agent.is_some_and(|agent| process::state(agent).is_none()) {
             return false;
         }
@@ -100,20 +100,20 @@ impl Guard {
         state.last = all.to_vec();
         match state.send() {
             Ok(()) => Ok(()),
-            // The guard was killed. The next guard also gets the list.
+            // The guard was killed. The next guard receives the list too.
             Err(_) => self.begin(&mut state),
         }
     }
 
-    /// Dismisses the guard, because nothing is left to undo.
+    /// Dismisses the guard, because the list is empty.
     pub fn dismiss(&self) {
         let mut state = self.lock();
         state.dismissed = true;
         state.pipe = None;
     }
 
-    /// Writes the list to the pipe before the guard starts. So every guard has a list, even if the
-    /// agent ends immediately.
+    /// Writes the list to the pipe before the guard starts. So every guard receives a list, even if
+    /// the agent ends immediately.
     fn begin(self: &Arc<Guard>, state: &mut State) -> Result<()> {
         let (reader, mut pipe) = std::io::pipe().context("create a pipe to the guard")?;
         let mut list = Vec::new();
@@ -139,7 +139,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Waits for the end of a guard, and then starts another one.
+    /// Waits until a guard has ended, and then starts another one.
     fn replace(self: Arc<Guard>, mut child: Child) {
         let pid = child.id();
         let ended = child.wait();
@@ -148,7 +148,7 @@ impl Guard {
             return;
         }
         if let Err(error) = self.begin(&mut state) {
-            // Standard error goes to the agent's log.
+            // The standard error of the guard goes to the agent's log.
             let _ = writeln!(std::io::stderr(), "the guard ended ({ended:?}): {error:#}");
         }
     }
@@ -181,8 +181,8 @@ mod tests {
         writer.write_all(b"x").unwrap();
         assert!(has_news(&pipe, agent));
         std::io::Read::read_exact(&mut &pipe, &mut [0]).unwrap();
-        // The test does not take the status and keeps the pipe open, as if a thread of the agent
-        // could not be killed.
+        // The test does not collect the status of the process, and keeps the pipe open. This is as
+        // if a thread of the agent could not be killed.
         child.kill().unwrap();
         assert!(!has_news(&pipe, agent));
         drop(writer);

@@ -1,7 +1,7 @@
 //! State of a host at its own agent: its folders, its objects and its processes.
 //!
-//! Invariant: every object that would remain after the agent is on its undo list, and known to its
-//! guard, before it is created.
+//! Invariant: before the agent creates an object that would outlive the agent, it adds the object
+//! to the undo list and informs the guard.
 
 use crate::children::Children;
 use crate::faults::active_faults::Faults;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 pub struct AgentState {
     /// Folder of the agent itself.
     pub(crate) folder: PathBuf,
-    /// Folders that it may access.
+    /// Folders that the agent may access.
     pub(crate) files: Folders,
     pub(crate) watching: ActiveWatches,
     pub(crate) undo: UndoList,
@@ -33,22 +33,23 @@ pub struct AgentState {
     pub(crate) faults: Faults,
     /// Processes that test a disk.
     trials: Mutex<Vec<Identity>>,
-    /// Reference for threads that work independently.
+    /// Reference to this state, for threads that work independently.
     own: Weak<AgentState>,
-    /// Set once a switch has its bridge.
+    /// Set once a switch has created its bridge.
     pub(crate) bridge: OnceLock<()>,
     /// Set once a simulated host has a network.
     pub(crate) network: OnceLock<()>,
-    /// Set once a machine is ready: prefix of the kernel objects created there for nodes.
+    /// Prefix of the kernel objects that cassay creates for nodes on this machine. Set once the
+    /// machine is ready.
     pub(crate) machine: OnceLock<String>,
-    /// Control groups of a host, once they exist.
+    /// Control groups of a host. Set once they exist.
     pub(crate) group: OnceLock<Group>,
     pub(crate) data: OnceLock<PathBuf>,
-    /// Volume, held open while the agent runs.
+    /// Volume of the host. It stays open while the agent runs.
     pub(crate) volume: OnceLock<Volume>,
-    /// Device number of its volume.
+    /// Device number of the host's volume.
     pub(crate) device: OnceLock<String>,
-    /// Socket for the next controller, if the agent is to be kept.
+    /// Socket for the next controller. Set if the agent is to be kept.
     pub(crate) door: OnceLock<UnixListener>,
 }
 
@@ -81,12 +82,12 @@ impl AgentState {
         })
     }
 
-    /// Returns a reference for a thread.
+    /// Returns a reference to this state, for a thread.
     pub(crate) fn own(&self) -> Option<Arc<AgentState>> {
         self.own.upgrade()
     }
 
-    /// Returns the name of its agent: `host1`, `machine`.
+    /// Returns the name of the agent of this host: `host1`, `machine`.
     pub(crate) fn name(&self) -> &OsStr {
         self.folder.file_name().unwrap_or_default()
     }
@@ -145,20 +146,20 @@ impl AgentState {
         Ok(process)
     }
 
-    /// Checks that this is the agent of a switch, which has a network namespace of its own.
+    /// Checks that this is the agent of a switch, which has a separate network namespace.
     pub(crate) fn check_switch(&self) -> Result<()> {
         let bridge = self.bridge.get();
         bridge.copied().context("this is not the agent of a switch")
     }
 
-    /// Checks that this is a simulated host, which has a network namespace of its own.
+    /// Checks that this is the agent of a simulated host, which has a separate network namespace.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let network = self.network.get();
         network.copied().context("this host has no separate network")
     }
 
-    /// Checks that this is a machine with nodes, whose network has other users. Returns the prefix
-    /// of the kernel objects that cassay creates on it.
+    /// Checks that this is the agent of a machine with nodes, whose network has other users.
+    /// Returns the prefix of the kernel objects that cassay creates on the machine.
     pub(crate) fn machine(&self) -> Result<&str> {
         let machine = self.machine.get();
         machine
@@ -170,14 +171,14 @@ impl AgentState {
         self.group.get().context("this host has no control groups")
     }
 
-    /// Returns its volume, for faults.
+    /// Returns the volume of the host, for faults.
     pub(crate) fn volume(&self) -> Result<&Volume> {
         self.volume
             .get()
             .context("this host has no separate volume: add a volume to it")
     }
 
-    /// Returns the device number of its volume. `None` without a volume.
+    /// Returns the device number of the host's volume. Returns `None` if the host has no volume.
     pub(crate) fn device(&self) -> Option<&str> {
         self.device.get().map(String::as_str)
     }

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use supply::java;
 
-/// Names and prefixes of cassay's files in a folder, besides clusters.
+/// Names and name prefixes of the files, other than clusters, that cassay creates in a folder.
 const JARS: &str = "supply";
 const PROGRAM: &str = "agent-";
 const TEMPORARY: &str = "cassay-";
@@ -46,7 +46,7 @@ impl Serve<AgentState> for Inspect {
     }
 }
 
-/// Returns the clusters in a folder: subfolders that have agents.
+/// Returns the clusters in a folder. These are the subfolders that have agents.
 fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     let mut found = Vec::new();
     let pids = process::all_pids();
@@ -66,7 +66,7 @@ fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     Ok(found)
 }
 
-/// Returns the names in a folder.
+/// Returns the names of all entries in a folder.
 fn names(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut names = Vec::new();

@@ -4,8 +4,8 @@
 //! An agent begins with a message that gives its role, and answers calls. It ends the processes
 //! that it started when its controller requests that, disconnects or is silent for too long. A kept
 //! agent waits for the next controller instead. Invariant: if controller, agent or guard is killed,
-//! all started processes still end. The kernel ends processes with the agent; the agent undoes the
-//! rest, or its guard if the agent was killed.
+//! all started processes still end. The kernel ends processes with the agent. The agent undoes all
+//! other changes, or the guard does so if the agent was killed.
 
 mod attached_nodes;
 mod calls;
@@ -46,19 +46,19 @@ use undo_list::UndoList;
 #[doc(hidden)]
 pub use thread::in_thread;
 
-/// Maximum time until the controller's first message. The controller sends it as soon as the agent
-/// has started, but the network may be slow.
+/// Maximum time until the first message of the controller arrives. The controller sends it as soon
+/// as the agent has started, but the network may be slow.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Sets the build id. If this program was started as an agent or guard, runs it and returns its
-/// exit code; otherwise returns `None`. Must be called first, before any thread is started.
+/// exit code. Otherwise returns `None`. Must be called first, before any thread is started.
 pub fn answer() -> Option<u8> {
     remote::name_build(env!("CASSAY_BUILD"));
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
-        // Clients belong to another crate.
+        // Agents that only generate load are handled in another crate.
         [_, remote::ARGUMENT, name] if name.starts_with(remote::CLIENT) => return None,
         [_, remote::ARGUMENT, name] if is_asked_by_a_program() => run(name),
         [_, remote::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
@@ -79,7 +79,7 @@ pub fn answer() -> Option<u8> {
     let Err(error) = done else {
         return Some(0);
     };
-    // For an agent, stderr is its log.
+    // An agent's stderr is its log.
     let _ = writeln!(std::io::stderr(), "error: {error:#}");
     Some(2)
 }
@@ -115,7 +115,7 @@ fn run(name: &str) -> Result<()> {
     };
     loop {
         let ending = agent_loop::serve(CALLS, &here, &outbox, reader, writer, lease);
-        // A controller on this machine that hangs up has ended: the kernel closes its pipes, and
+        // If a controller on this machine hangs up, it has ended: the kernel closes its pipes, and
         // there is no network that could have cut the connection.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {

@@ -17,9 +17,9 @@ struct Watches {
     all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
-/// A watch.
+/// A watch that runs.
 struct ActiveWatch {
-    /// Probes of the watch. `None` once it has ended.
+    /// Probes of the current watch. `None` once the watch has ended.
     probes: Option<Probes>,
     costs: Vec<ProbeCost>,
     /// Readings that the agent has not yet sent.
@@ -84,7 +84,7 @@ impl ActiveWatch {
     }
 }
 
-/// Locks a mutex, even if it is poisoned: no update under it can be left half-done.
+/// Locks a mutex, even if it is poisoned. Code that holds this lock leaves no update half-done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

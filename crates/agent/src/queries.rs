@@ -1,4 +1,4 @@
-//! Queries about an agent's host: the agent asks the kernel, or makes an attempt.
+//! Queries about an agent's host. To answer them, the agent asks the kernel, or makes an attempt.
 
 mod bytes;
 
@@ -71,7 +71,7 @@ impl Serve<AgentState> for RunQuery {
     }
 }
 
-/// Returns the number of cores that a group gets when it needs one more than it uses.
+/// Returns the number of cores that a control group gets when it needs one more core than it uses.
 fn cores(group: &Group, length: Duration) -> Result<f64> {
     let mut busy = process::command(Path::new("/bin/sh"));
     busy.args(["-c", "while :; do :; done"]);

@@ -1,4 +1,4 @@
-//! A machine as a host of nodes, from its agent's side: preparation, checks, and removal of
+//! A machine as a host of nodes, from its agent's side: preparation, checks, and removal of the
 //! leftovers of an earlier command.
 
 use crate::faults::packets;
@@ -27,7 +27,7 @@ use target_spec::{Capability, HostSpec};
 /// `TMPFS_MAGIC` of `statfs(2)`.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Capabilities that depend on control groups.
+/// Capabilities of a machine that depend on control groups.
 const OF_GROUPS: [Capability; 3] = [
     Capability::CpuSet,
     Capability::CpuLimit,
@@ -47,7 +47,7 @@ impl Serve<AgentState> for Settle {
         };
         let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
         let jars = supply_folder(above);
-        // The folder stays for the next cluster.
+        // The folder of the jars remains for the next cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         let _ = here.machine.set(self.group.clone());
@@ -75,8 +75,8 @@ impl Serve<AgentState> for Settle {
     }
 }
 
-/// Limits the processes of this host. Without control groups there are no limits; an earlier check
-/// reported that.
+/// Limits the processes of this host. Without control groups, there are no limits. An earlier check
+/// has reported that.
 pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
     capability::require_of_machine(&HostSpec {
         volume_bytes: None,
@@ -167,14 +167,14 @@ impl Serve<AgentState> for ClearCluster {
         );
         let group = host::group_name(&self.id, &self.host);
         let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
-        // The groups of a cluster may have another parent if it was started in another login
-        // session.
+        // If a cluster was started in another login session, its groups may have another parent.
         places.extend(self.places.into_iter().filter(|place| place.dir.ends_with(&group)));
         let folder = self.folder.join(&self.host);
-        // A process that waits for a frozen volume cannot be killed.
+        // The volume must be thawed first, because a process that waits for a frozen volume cannot
+        // be killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        // Nodes end with their agent. Containers may share processes, so the check looks at the
-        // folder.
+        // Nodes end with their agent. Containers may share processes, so the check searches the
+        // command lines for the folder.
         let below = folder.display().to_string();
         let is_here = |node: &Identity| {
             let line = process::command_line(node.pid).unwrap_or_default();

@@ -18,12 +18,12 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use target_spec::LinkSpec;
 
-/// Moves this process, and all that it starts from now on, into the namespaces of its role. The
-/// caller must call it before it starts any thread. Returns a note for the log on anything that is
-/// missing.
+/// Moves this process, and all processes that it starts from now on, into the namespaces of its
+/// role. The caller must call this function before it starts any thread. Returns a note for the log
+/// if anything is missing.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses a namespace.
 pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     let flags = match role {
         Role::Machine | Role::Relay => return Ok(None),
@@ -40,21 +40,22 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Mounts of the machine propagate to here, but mounts of the agent do not propagate back.
+/// New mounts of the machine become visible here, but mounts of the agent do not become visible on
+/// the machine.
 fn keep_mounts() -> Result<()> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream).context("make mounts private")
 }
 
-/// Gives a machine that hosts nodes its own mount namespace if permitted; otherwise the agent
-/// refuses requests for a volume. A manager such as systemd, if one runs, delegates control groups
-/// to it.
+/// Gives a machine that hosts nodes its own mount namespace if permitted. Otherwise the agent
+/// refuses requests for a volume. If a manager such as systemd runs, it delegates control groups to
+/// the machine's agent.
 fn enter_host(name: &str) -> Result<Option<String>> {
     // SAFETY: as in `enter`. The agent creates the thread that starts programs later.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
         keep_mounts()?;
     }
-    // Without a scope, the agent creates groups as on a machine without systemd.
+    // If systemd does not create a scope, the agent creates groups as on a machine without systemd.
     let why = systemd_scope::enter(name).err();
     cgroup::step_aside()?;
     Ok(why.map(|why| format!("systemd does not delegate its control groups: {why:#}")))

@@ -1,5 +1,5 @@
-//! Relay to a machine's kept agent, for a controller that connects by `ssh`. It copies bytes in
-//! both directions until one side hangs up.
+//! Relay to a machine's kept agent, for a controller that connects by `ssh`. The relay copies bytes
+//! in both directions until one side hangs up.
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::net::Shutdown;
 use std::path::Path;
 
 /// Reader that copies through memory. Between a pipe and a socket, the standard library would use
-/// splice, which holds the pipe while it waits for the socket. The sshd at the pipe's other end
+/// splice, which locks the pipe while it waits for the socket. The sshd at the pipe's other end
 /// would then block.
 struct PlainReader<R>(R);
 
@@ -21,7 +21,7 @@ impl<R: Read> Read for PlainReader<R> {
 /// Relays to the agent that listens in `folder`.
 ///
 /// # Errors
-/// No agent listens there.
+/// No agent listens in that folder.
 pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     let agent = host::agent::knock(folder).context(
         "the machine has no kept agent: it was restarted, or another program stopped the agent",
@@ -30,12 +30,13 @@ pub fn lead(folder: &Path, input: File, mut output: &File) -> Result<()> {
     std::thread::Builder::new()
         .name("relay".to_owned())
         .spawn(move || {
-            // When one side ends the connection, the other must notice it.
+            // When one side ends the connection, the relay must pass that on to the other side.
             let _ = io::copy(&mut PlainReader(input), &mut to_agent);
             let _ = to_agent.shutdown(Shutdown::Write);
         })
         .context("start a thread for the incoming messages")?;
-    // The controller notices the end of the stream.
+    // When this function returns, the process ends, and the controller notices the end of the
+    // stream.
     let _ = io::copy(&mut PlainReader(agent), &mut output);
     Ok(())
 }

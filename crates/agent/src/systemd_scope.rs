@@ -1,6 +1,7 @@
 //! A systemd scope for an agent and all that it starts, with delegated control groups. A program
-//! must not create groups below those that systemd manages: systemd may withdraw controllers, and
-//! ends processes in a login session with that session.
+//! must not create groups below those that systemd manages, for two reasons. systemd may withdraw
+//! controllers from such groups. It also ends processes in a login session together with that
+//! session.
 
 use anyhow::{Result, ensure};
 use host::invocation;
@@ -16,15 +17,15 @@ const BOOTED: &str = "/run/systemd/system";
 /// Maximum time until the manager answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Interval between two checks that systemd has moved this process.
+/// Interval between two checks of whether systemd has moved this process.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Moves this process into a scope of its own, if systemd manages this machine and the user is
-/// root. The sessions of other users have their own manager. It could delegate, but without the
-/// controllers that limit disks or CPUs.
+/// Moves this process into a separate scope, if systemd manages this machine and the user is root.
+/// Other users do not get a scope. Their sessions have a separate manager, which could delegate,
+/// but without the controllers that limit disks or CPUs.
 ///
 /// # Errors
-/// The manager refuses, or does not answer in time. Then this process has not moved.
+/// The manager refuses, or does not answer in time. In that case this process has not moved.
 pub(crate) fn enter(agent: &str) -> Result<()> {
     if !rustix::process::geteuid().is_root() || !Path::new(BOOTED).is_dir() {
         return Ok(());
@@ -32,7 +33,7 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     let own = Identity::own();
     let unit = format!("cassay-{agent}-{}-{}.scope", own.pid, own.start_ticks);
     invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
-    // The answer means only that the job has begun.
+    // The answer only shows that the job has begun, so this code waits until it is done.
     let deadline = Deadline::after(LIMIT);
     while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
@@ -45,8 +46,8 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds `StartTransientUnit` of `org.freedesktop.systemd1(5)`. The unit ends with its last
-/// process.
+/// Builds a call of `StartTransientUnit` of `org.freedesktop.systemd1(5)`. The unit ends with its
+/// last process.
 fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
     let about = format!("cassay: nodes of a laboratory, and their agent {agent}");
     let pid = pid.to_string();
@@ -61,7 +62,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "ssa(sv)a(sa(sv))",
         unit,
         "fail",
-        // Number of properties. Each has name, type and value.
+        // Number of properties. Each property has a name, a type and a value.
         "4",
         "Description",
         "s",
@@ -76,7 +77,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "au",
         "1",
         &pid,
-        // No auxiliary units.
+        // The call has no auxiliary units.
         "0",
     ];
     Invocation {
@@ -85,7 +86,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
     }
 }
 
-/// Returns true if this content of a `cgroup` file shows that its process belongs to a unit.
+/// Returns true if the content of a `cgroup` file shows that its process belongs to the unit.
 fn is_in(cgroups: &str, unit: &str) -> bool {
     let mut paths = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.any(|path| path.split('/').any(|part| part == unit))

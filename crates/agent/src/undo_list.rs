@@ -1,4 +1,4 @@
-//! Undo list of an agent. Its guard has a copy.
+//! Undo list of an agent, of which the guard has a copy.
 
 use anyhow::{Context, Result, ensure};
 use host::undo::{Undo, undo};
@@ -13,9 +13,9 @@ type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
-    /// File to which the list is also written, once the agent requests it.
+    /// File to which the list is also written. It is set once the controller requests it.
     noted: Mutex<Option<UndoFile>>,
-    /// True once the agent ends, so that it begins nothing more.
+    /// True once the agent is ending, so that the agent begins nothing more.
     is_closed: AtomicBool,
 }
 
@@ -39,15 +39,15 @@ impl UndoList {
     /// Makes [`UndoList::add_noted`] write to this file from now on.
     pub fn note(&self, noted: UndoFile) {
         let mut known = self.noted();
-        // If the file already exists, it has entries, so it is kept.
+        // An existing file contains entries, so it is kept.
         if known.is_none() {
             *known = Some(noted);
         }
     }
 
-    /// Adds an entry for a change that the agent is about to make, and writes it to the disk
-    /// before. If the agent and its guard are killed, or the machine loses power, nothing else
-    /// would undo the change.
+    /// Adds an entry for a change that the agent is about to make. Writes the entry to the disk
+    /// first. If the agent and its guard are killed, or the machine loses power, nothing else would
+    /// undo the change.
     ///
     /// # Errors
     /// The guard cannot be informed, or the entry cannot be written. Then the agent must not apply
@@ -81,7 +81,7 @@ impl UndoList {
         (self.tell)(&entries)
     }
 
-    /// Adds an entry. It is also written to the file, if there is one.
+    /// Adds an entry. If the list has a file, writes the entry to the file too.
     ///
     /// # Errors
     /// As [`UndoList::add`] and [`UndoList::add_noted`].
@@ -110,7 +110,8 @@ impl UndoList {
         }
     }
 
-    /// Undoes changes that prevent killed processes from ending. Their entries remain on the list.
+    /// Undoes the changes that prevent killed processes from ending. The entries of these changes
+    /// remain on the list.
     ///
     /// # Errors
     /// As [`undo`].

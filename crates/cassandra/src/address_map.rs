@@ -1,8 +1,8 @@
 //! Current addresses of nodes that callers know by other addresses. A pod that was recreated has a
 //! new address, and addresses that a cluster reports may need translation.
 //!
-//! Invariants: callers keep the first address of a node, and this module maps it to where the node
-//! is now. Managed nodes never move.
+//! Invariants: callers keep the first address of a node, and this module maps it to the address at
+//! which the node is now. Managed nodes never move.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,21 +14,21 @@ use ureq::unversioned::transport::NextTimeout;
 /// Default port of CQL.
 pub(crate) const CQL_PORT: u16 = 9042;
 
-/// Addresses of nodes: the first address, the address that the cluster uses now, and the address at
-/// which clients reach that one.
+/// Addresses of nodes. A node has a first address, an address that the cluster uses now, and an
+/// address at which clients reach the node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
-    /// For each first address, the address that the cluster uses now.
+    /// The address that the cluster uses now, by the first address of the node.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
 }
 
-/// A single address in front of all nodes, which selects a node by name.
+/// A single address in front of all nodes. The proxy selects a node by its name.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    /// For each address that the cluster uses, the proxy's name of the node.
+    /// The name under which the proxy knows a node, by the address that the cluster uses.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
@@ -41,12 +41,12 @@ impl Proxy {
         }
     }
 
-    /// Address of the proxy.
+    /// Returns the address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Records the proxy's name of a node.
+    /// Records the name under which the proxy knows a node.
     pub fn note(&self, called: SocketAddr, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(called, name.to_owned());
@@ -59,7 +59,7 @@ impl Proxy {
 }
 
 impl NodeAddressMap {
-    /// Addresses of a cluster that need translation. No node has moved yet.
+    /// Creates the addresses of a cluster whose addresses need translation. No node has moved yet.
     pub fn translated(translation: Translation) -> NodeAddressMap {
         NodeAddressMap {
             translation: Arc::new(translation),
@@ -67,7 +67,7 @@ impl NodeAddressMap {
         }
     }
 
-    /// Addresses of a cluster whose nodes are behind a proxy.
+    /// Creates the addresses of a cluster whose nodes are behind a proxy.
     pub fn behind(proxy: Proxy) -> NodeAddressMap {
         NodeAddressMap {
             proxy: Some(proxy),
@@ -75,13 +75,13 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the proxy in front of the nodes, if any.
+    /// Returns the proxy in front of the nodes, if there is one.
     pub fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }
 
-    /// Returns the name by which a proxy selects the node, which is also the name for TLS. `None`
-    /// without a proxy.
+    /// Returns the name by which a proxy selects the node, which is also the name for TLS. Returns
+    /// `None` without a proxy.
     pub fn proxied_name(&self, known: SocketAddr) -> Option<String> {
         self.proxy.as_ref()?.name(self.called(known))
     }
@@ -100,7 +100,7 @@ impl NodeAddressMap {
         self.all().get(&known).copied().unwrap_or(known)
     }
 
-    /// Returns the current address of a known node's port other than CQL.
+    /// Returns the current address of a known node for a port other than the CQL port.
     pub fn same_port(&self, known: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_it = |(one, _): &(&SocketAddr, &SocketAddr)| one.ip() == known.ip();
@@ -108,19 +108,21 @@ impl NodeAddressMap {
         self.translation.beside(SocketAddr::new(ip, known.port()))
     }
 
-    /// Returns the first address of the node that the cluster calls `now`.
+    /// Returns the first address of the node that currently has the address `now` in the cluster.
     pub fn first_address(&self, now: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
         all.iter().find(is_there).map_or(now, |(known, _)| *known)
     }
 
-    /// Returns the cluster's address of a node that was reached through a contact point.
+    /// Returns the address that the cluster uses for a node that was reached through a contact
+    /// point.
     pub fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
         self.translation.reported_address(reached, CQL_PORT).unwrap_or(reached)
     }
 
-    /// Records the cluster's present address of a node. Returns true if it has changed.
+    /// Records the address that the cluster currently uses for a node. Returns true if the address
+    /// has changed.
     pub fn note(&self, known: SocketAddr, now: SocketAddr) -> bool {
         self.all().insert(known, now).unwrap_or(known) != now
     }
@@ -130,7 +132,7 @@ impl NodeAddressMap {
     }
 }
 
-/// Resolver that sends every request to one endpoint of a node, even after the node has moved. It
+/// Connector that sends every request to one endpoint of a node, even after the node has moved. It
 /// ignores the host name of the request.
 #[derive(Debug)]
 pub struct RedirectingConnector {
@@ -139,7 +141,8 @@ pub struct RedirectingConnector {
 }
 
 impl RedirectingConnector {
-    /// Creates a resolver for an endpoint other than CQL, given by its first address.
+    /// Creates a connector for an endpoint other than CQL. The endpoint is given by its first
+    /// address.
     pub fn to(address: SocketAddr, moves: &NodeAddressMap) -> RedirectingConnector {
         RedirectingConnector {
             address,
@@ -180,7 +183,7 @@ mod tests {
             (moves.now(first), moves.first_address(second)),
             (second, first)
         );
-        // Clones share the state.
+        // Clones of this value share the recorded addresses.
         assert!(moves.clone().note(first, third));
         assert_eq!(
             (moves.now(first), moves.first_address(third)),
@@ -224,7 +227,7 @@ mod tests {
             (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
-        // The node takes the place of another node, and its new address is also translated.
+        // The node moves to the address of another node, and its new address is also translated.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
     }

@@ -1,32 +1,32 @@
 //! Keeps the files of a managed node before its upgrade, and restores them for a downgrade.
 //!
-//! Invariants: the node was drained and does not run when files are kept or restored. Data files
-//! are immutable, so a hard link preserves them. The commit log of a drained node holds nothing
-//! that the data files lack. It is not kept, and an empty one is restored.
+//! Invariants: when files are kept or restored, the node was drained and does not run. Data files
+//! are immutable, so a hard link preserves them. The commit log of a drained node contains nothing
+//! that the data files lack. So it is not kept, and an empty commit log is restored.
 
 use crate::fault_handle::{NodeHandle, OwnNode};
 use anyhow::{Context, Result, ensure};
 use host::{Agent, FileStep};
 use std::path::{Path, PathBuf};
 
-/// Folder of the kept files, inside the node's folder: on the same file system, and removed with
-/// it.
+/// Folder of the kept files, inside the folder of the node. So it is on the same file system, and
+/// is removed with the node.
 const FOLDER: &str = "before-upgrade";
 
 impl NodeHandle {
     /// Keeps all files of the node, which must be drained and stopped.
     ///
     /// # Errors
-    /// The node is not managed, or its host fails to do it.
+    /// The node is not managed, or its host cannot keep the files.
     pub fn keep_files(&self) -> Result<()> {
         let kept = self.agent.change(keeping(self.own()?));
         kept.with_context(|| format!("save the files of {}", self.name))
     }
 
-    /// Replaces the files of the stopped node by the kept ones.
+    /// Replaces the files of the stopped node by the kept files.
     ///
     /// # Errors
-    /// No files were kept, the node is not managed, or its host fails to do it.
+    /// No files were kept, the node is not managed, or its host cannot replace the files.
     pub fn put_files_back(&self) -> Result<()> {
         let put = put_back(&self.agent, self.own()?);
         put.with_context(|| format!("restore the saved files of {}", self.name))
@@ -42,7 +42,7 @@ fn keeping(own: &OwnNode) -> Vec<FileStep> {
     std::iter::once(left).chain(own.immutable().map(link)).collect()
 }
 
-/// Removes nothing if no files were kept.
+/// Restores the kept files. If no files were kept, fails and removes nothing.
 fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
     let folder = own.folder.join(FOLDER);
     let is_kept = agent.list(&folder, None)?.is_some();
@@ -108,8 +108,8 @@ mod tests {
         names
     }
 
-    /// Commit log segments of a newer release prevent an older one from starting; it cannot read
-    /// hints of a newer one.
+    /// An older release cannot start with commit log segments of a newer release, and cannot read
+    /// its hints.
     #[test]
     fn a_node_has_its_files_of_before_and_nothing_of_those_since() {
         let root = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ mod tests {
         write(node.join("hints/1.hints"), "older").unwrap();
         write(node.join("commitlog/CommitLog-7-1.log"), "drained").unwrap();
         agent.change(keeping(&own)).unwrap();
-        // The newer release compacts and writes its own hints, segments and tables.
+        // The newer release compacts tables, and writes hints, commit log segments and tables.
         remove_file(table.join("nb-1-big-Data.db")).unwrap();
         write(table.join("da-2-bti-Data.db"), "newer").unwrap();
         remove_file(node.join("hints/1.hints")).unwrap();

@@ -7,8 +7,8 @@ use cql::tokens::quoted_name;
 use std::collections::BTreeSet;
 use target_spec::Object;
 
-/// Returns the statements that drop `ours`: the whole keyspace if it contains nothing else,
-/// otherwise single tables.
+/// Returns the statements that drop `ours`. If a keyspace contains nothing else, a statement drops
+/// the whole keyspace. Otherwise, statements drop single tables.
 ///
 /// # Errors
 /// The cluster cannot be queried.
@@ -29,7 +29,8 @@ pub fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Result<Vec
     Ok(drops)
 }
 
-/// Returns true if a keyspace has no other tables and no functions. Cassay never makes functions.
+/// Returns true if a keyspace has no tables other than `own`, and no functions. cassay never
+/// creates functions.
 fn has_only(session: &mut Session, keyspace: &str, own: &BTreeSet<&Object>) -> Result<bool> {
     let named = cql::tokens::literal(keyspace);
     let mut ask = |source: &str, column: &str| -> Result<Vec<String>> {

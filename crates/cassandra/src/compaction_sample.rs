@@ -1,4 +1,5 @@
-//! Compactions of a node at one moment: from its MBeans, or only from its virtual tables.
+//! Compactions of a node at one moment. The source is the MBeans of the node, or only its virtual
+//! tables.
 
 use crate::mbeans::{self, METRICS};
 use crate::metrics::Metrics;
@@ -11,11 +12,13 @@ use serde_json::Value;
 pub struct CompactionSample {
     /// Number of running compactions.
     pub running: u64,
-    /// Bytes that the running compactions have compacted, and their total.
+    /// Bytes that the running compactions have compacted, and the total number of bytes that they
+    /// will compact.
     pub progress: (u64, u64),
-    /// Server's estimate of pending compactions. `None` if not visible.
+    /// The server's estimate of the number of pending compactions. `None` if the server does not
+    /// report it.
     pub pending: Option<u64>,
-    /// Bytes compacted since the node started.
+    /// Number of bytes compacted since the node started.
     pub bytes_compacted: Option<u64>,
     /// Number of live SSTables of the tables.
     pub sstables: Option<u64>,
@@ -40,7 +43,7 @@ impl CompactionSample {
 }
 
 impl Node<'_> {
-    /// Takes a sample from its MBeans.
+    /// Takes a sample from the MBeans of the node.
     ///
     /// # Errors
     /// The node does not answer, or does not report its compactions.
@@ -52,7 +55,7 @@ impl Node<'_> {
             .and_then(Option::as_ref)
             .and_then(Value::as_array)
             .context("the node does not report its compactions")?;
-        // The node sends these numbers as texts.
+        // The node reports these numbers as texts.
         let sum = |key: &str| {
             let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
             running.iter().filter_map(number).sum()
@@ -64,7 +67,7 @@ impl Node<'_> {
         })
     }
 
-    /// Takes a sample only from virtual tables. In older releases, these show only running
+    /// Takes a sample only from virtual tables. In older releases, these tables show only running
     /// compactions.
     ///
     /// # Errors
@@ -92,7 +95,8 @@ impl Node<'_> {
     }
 }
 
-/// Reads all values that metrics report, which are all except the running compactions.
+/// Reads all values that metrics report. These are all values of a sample except the running
+/// compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<CompactionSample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (

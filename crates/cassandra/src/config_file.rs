@@ -1,4 +1,5 @@
-//! Text of a managed node's `cassandra.yaml`: written from settings, and changed key by key.
+//! Text of a managed node's `cassandra.yaml`. cassay writes it from settings, and changes single
+//! keys.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
@@ -15,7 +16,7 @@ pub fn write_yaml(settings: &Map<String, Value>) -> String {
     text
 }
 
-/// Merges settings over others.
+/// Merges settings into other settings.
 pub fn merge(
     mut settings: Map<String, Value>,
     overrides: &Map<String, Value>,
@@ -24,13 +25,13 @@ pub fn merge(
         settings.insert(key.clone(), value.clone());
     }
     if settings.get("commitlog_sync").is_some_and(|sync| sync != "periodic") {
-        // The server refuses a period in batch and group mode.
+        // The server refuses a sync period in batch and group mode.
         settings.retain(|key, _| !key.starts_with("commitlog_sync_period"));
     }
     settings
 }
 
-/// Refuses settings that cassay owns, and settings that exclude each other.
+/// Refuses settings that only cassay may set, and settings that exclude each other.
 ///
 /// # Errors
 /// All offending keys, each with its reason.
@@ -49,8 +50,8 @@ pub fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> 
 /// Changes keys in the text of a `cassandra.yaml` that cassay wrote.
 ///
 /// # Errors
-/// The text is not cassay's, or a key is owned by cassay. That includes the tokens, since the ring
-/// has them already.
+/// cassay did not write the text, or only cassay may set one of the keys. The tokens are such a
+/// key, because the ring already contains them.
 pub fn change(
     text: &str,
     of: (&Release, &Origin),
@@ -74,7 +75,7 @@ pub fn change(
     )))
 }
 
-/// Returns the configuration file of a node's Jolokia agent.
+/// Returns the content of the configuration file for a node's Jolokia agent.
 pub fn jolokia_file(conf: &Path) -> PathBuf {
     conf.join("jolokia.properties")
 }

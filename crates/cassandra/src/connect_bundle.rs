@@ -1,6 +1,6 @@
-//! Secure connect bundle of Astra: client identity, trusted authorities, and the metadata service
-//! that lists the nodes. All nodes are reached through one proxy, which selects the node by the
-//! server name of TLS (SNI).
+//! Secure connect bundle of Astra. It contains the client identity, the trusted authorities, and
+//! the address of the metadata service that lists the nodes. All nodes are reached through one
+//! proxy, which selects the node by the server name of TLS (SNI).
 
 use crate::address_map::{NodeAddressMap, Proxy, RedirectingConnector};
 use crate::contact_point::addresses_of;
@@ -18,24 +18,24 @@ use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Maximum size of a file in a bundle, and of an answer of the metadata service. Actual sizes are
-/// below 10 kB.
+/// Maximum size of a file in a bundle, and of an answer of the metadata service, in bytes. Actual
+/// sizes are below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Time limit of a request to the metadata service.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Study key that names the bundle.
+/// Key in the study that names the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
-/// Connection data from a bundle and its metadata service.
+/// Data for connections, from a bundle and its metadata service.
 #[derive(Debug)]
 pub struct BehindProxy {
     /// Client identity and trusted authorities.
     pub tls: Tls,
     /// The proxy, and the names by which it selects nodes.
     pub moves: NodeAddressMap,
-    /// Host ids of the nodes. A session can be opened with each of them.
+    /// Host ids of the nodes. A session can be opened with any of these nodes.
     hosts: Vec<String>,
     datacenter: Option<String>,
 }
@@ -76,8 +76,8 @@ impl BehindProxy {
     /// Reads a bundle, and queries its metadata service.
     ///
     /// # Errors
-    /// The file is not a bundle, or the service does not answer. A hibernated database has no
-    /// service.
+    /// The file is not a bundle, or the service does not answer. For a hibernated database, the
+    /// service does not exist.
     pub fn read(bundle: &Path) -> Result<BehindProxy> {
         let place = bundle.display();
         let (config, material) =
@@ -110,7 +110,7 @@ impl BehindProxy {
         })
     }
 
-    /// Returns the spec with the nodes' host ids as contact points.
+    /// Returns `spec` with the host ids of the nodes as contact points.
     pub fn spec(&self, spec: &AttachSpec) -> AttachSpec {
         AttachSpec {
             contact_points: self.hosts.clone(),
@@ -120,7 +120,7 @@ impl BehindProxy {
     }
 }
 
-/// Reads the files of a bundle.
+/// Reads the files in a bundle.
 fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     let file = foreign::open(FileKind::ConnectBundle, bundle)?;
     let mut archive = zip::ZipArchive::new(file).context("the bundle is not a zip archive")?;
@@ -135,7 +135,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         Ok((format!("{name} of {}", bundle.display()), bytes))
     };
     let (_, config) = entry("config.json")?;
-    // Errors must not contain the passwords of this file.
+    // This file contains passwords, so errors must not contain its text.
     let config: BundleConfig = serde_json::from_slice(&config)
         .ok()
         .context("config.json of the bundle does not contain `host` and `port`")?;
@@ -143,7 +143,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         roots: Some(entry("ca.crt")?),
         verify: true,
         server_name: None,
-        // The client requests a node from the proxy, but the proxy presents its own certificate.
+        // The client requests a node by its name, but the proxy presents the certificate of the
+        // proxy.
         certified_name: Some(config.host.clone()),
         identity: Some(ClientIdentity {
             certificates: entry("cert")?,
@@ -153,8 +154,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. No command can repair a file inside a bundle, so the hint differs
-/// from the one for a separate file.
+/// Builds the TLS configuration. The hint differs from the hint for a separate file, because no
+/// command can repair a file inside a bundle.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");

@@ -4,8 +4,8 @@ use crate::address_map::CQL_PORT;
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
 
-/// Parses host and port of a contact point: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6
-/// address.
+/// Parses the host and the port of a contact point. The forms are `host`, `host:port`, `[v6]`,
+/// `[v6]:port` and a bare v6 address.
 fn parse_contact_point(text: &str) -> Result<(String, u16)> {
     let port_of = |digits: &str| -> Result<u16> {
         match digits.parse() {
@@ -25,7 +25,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
         return Ok((host.to_string(), port));
     }
     let (host, port) = match text.split_once(':') {
-        // Several colons mean an IPv6 address without brackets.
+        // A text with several colons is an IPv6 address without brackets.
         Some((_, rest)) if rest.contains(':') => (text, CQL_PORT),
         Some((host, digits)) => (host, port_of(digits)?),
         None => (text, CQL_PORT),

@@ -1,5 +1,5 @@
 //! Client access to a cluster, apart from its address: user, password and TLS. cassay reads each
-//! secret where the user keeps it, and never shows it.
+//! secret from the place where the user keeps it, and never shows it.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,12 +11,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{Secret, SecretSource};
 
-/// Credentials, TLS and connection state that a client needs in addition to an address.
+/// Credentials, TLS and other data about connections that a client needs in addition to an address.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// User and password, if the cluster requires authentication.
     pub credentials: Option<Credentials>,
-    /// User of the load, with the same password, if it differs from the user of control sessions.
+    /// User of the load, with the same password. `None` if it is the user of control sessions.
     pub load_user: Option<&'static str>,
     /// TLS, if the cluster requires it.
     pub tls: Option<Tls>,
@@ -24,12 +24,12 @@ pub struct Access {
     pub door: Option<StatementGate>,
     /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
-    /// Version of the protocol that the nodes speak.
+    /// Version of the protocol that the nodes use.
     pub spoken: SpokenVersion,
 }
 
 impl Access {
-    /// Access to a managed cluster, which has no permission check.
+    /// Creates the access to a managed cluster, which has no permission check.
     pub fn new(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             credentials,
@@ -42,14 +42,14 @@ impl Access {
     }
 
     /// Returns user and password of the load. If cassay created an ordinary user, the load uses
-    /// that user. So guardrails and permissions apply to the load as they do to an application.
+    /// that user. So guardrails and permissions apply to the load as they apply to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
         Some((user.to_owned(), own.password.reveal().to_owned()))
     }
 
-    /// Access to an attached cluster, with its permission check.
+    /// Creates the access to an attached cluster, with its permission check.
     pub fn for_attached(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
         Access {
             door: Some(StatementGate::default()),
@@ -58,8 +58,8 @@ impl Access {
     }
 }
 
-/// Version of the native protocol in use: the one that the last session negotiated, version 4
-/// before the first session.
+/// Version of the native protocol in use. This is the version that the last session negotiated, or
+/// version 4 before the first session.
 #[derive(Clone, Debug, Default)]
 pub struct SpokenVersion(Arc<Mutex<Version>>);
 
@@ -74,8 +74,8 @@ impl SpokenVersion {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
     }
 
-    /// Returns all supported versions in the order in which sessions try them, the current one
-    /// first.
+    /// Returns all supported versions in the order in which sessions try them. The current version
+    /// comes first.
     pub fn order(&self) -> impl Iterator<Item = Version> + use<> {
         let first = self.now();
         let others = Version::ALL.into_iter().filter(move |version| *version != first);
@@ -88,44 +88,44 @@ impl SpokenVersion {
 pub struct Credentials {
     /// Name of the role in the cluster.
     pub user: String,
-    /// Its password, which is never shown.
+    /// Password of the role, which is never shown.
     pub password: Secret,
 }
 
-/// TLS as the client engine and the control session use it.
+/// TLS settings that the load generator and control sessions use.
 #[derive(Clone)]
 pub struct Tls {
     /// Trusted authorities, protocol versions and ciphers.
     pub config: Arc<rustls::ClientConfig>,
-    /// Name that the server's certificate must carry. `None` means the node's address.
+    /// Name that the server's certificate must contain. `None` means the address of the node.
     pub server_name: Option<String>,
-    /// Material from which `config` was built.
+    /// Data from which `config` was built.
     pub material: Arc<TlsMaterial>,
 }
 
-/// Inputs of a TLS configuration, from which another process builds the same one.
+/// Inputs of a TLS configuration. Another process builds the same configuration from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsMaterial {
-    /// Certificates of authorities as PEM, with the place where they were read. `None` means the
-    /// system's trust store.
+    /// Certificates of authorities as PEM, with the path or source from which they were read.
+    /// `None` means the trust store of the system.
     pub roots: Option<(String, Vec<u8>)>,
-    /// True if the server's certificate is verified.
+    /// True if the client verifies the server's certificate.
     pub verify: bool,
-    /// Name that the server's certificate must carry. `None` means the node's address.
+    /// Name that the server's certificate must contain. `None` means the address of the node.
     pub server_name: Option<String>,
-    /// Name that every certificate must contain, instead of the name that the client requests. It
+    /// Name that every certificate must contain, instead of the name that the client requests. This
     /// is the name of a proxy in front of the nodes.
     pub certified_name: Option<String>,
-    /// Client certificate. `None` if the client presents none.
+    /// Client certificate. `None` if the client presents no certificate.
     pub identity: Option<ClientIdentity>,
 }
 
-/// Client certificate and its private key, which is never shown.
+/// Client certificate and its private key. The key is never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity {
-    /// Certificate chain as PEM, with the place where it was read.
+    /// Certificate chain as PEM, with the path or source from which it was read.
     pub certificates: (String, Vec<u8>),
-    /// Private key as PEM, with the place where it was read.
+    /// Private key as PEM, with the path or source from which it was read.
     pub key: (String, Vec<u8>),
 }
 
@@ -146,11 +146,11 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Reads a secret where the user keeps it.
+/// Reads a secret from the file or variable in which the user keeps it.
 ///
 /// # Errors
-/// The file or variable is missing, unreadable or empty. The message names the source, not its
-/// content.
+/// The file or variable is missing, unreadable or empty. The message names the source, but does not
+/// contain the secret.
 pub fn read(source: &SecretSource) -> Result<Secret> {
     let (text, place) = match source {
         SecretSource::Held(secret) => return Ok(secret.clone()),
@@ -178,8 +178,8 @@ pub fn read(source: &SecretSource) -> Result<Secret> {
     Ok(Secret::new(line.to_string()))
 }
 
-/// Adds a hint to a connection error if a key in the study's section `section` would fix it: an
-/// untrusted certificate, or a port without TLS.
+/// Adds a hint to a connection error if a key in the study's section `section` would fix the error.
+/// Such errors are an untrusted certificate, and a port without TLS.
 pub fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,
@@ -203,8 +203,8 @@ where
     anyhow::anyhow!("{error}\nhint: {hint}")
 }
 
-/// Returns true if the alert means that the server rejected the client's certificate or got none.
-/// Java's TLS 1.2 reports a missing one as `bad_certificate`.
+/// Returns true if the alert means that the server rejected the client's certificate or did not get
+/// one. The TLS 1.2 implementation of Java reports a missing certificate as `bad_certificate`.
 fn is_about_clients(alert: rustls::AlertDescription) -> bool {
     use rustls::AlertDescription as Alert;
     matches!(
@@ -225,7 +225,7 @@ fn find_tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'
     if let Some(error) = error.downcast_ref() {
         return Some(error);
     }
-    // Neither library exposes the inner error through `source`.
+    // Neither library makes the inner error available through `source`.
     let inner = match error.downcast_ref::<ureq::Error>() {
         Some(ureq::Error::Rustls(error)) => return Some(error),
         Some(ureq::Error::Io(error)) => Some(error),

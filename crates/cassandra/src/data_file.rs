@@ -9,22 +9,23 @@ use std::path::{Path, PathBuf};
 pub struct DataFile {
     /// Name of the table's keyspace.
     pub keyspace: String,
-    /// Folder name of the table: the table's name and id.
+    /// Name of the table's folder, which consists of the name and the id of the table.
     pub table: PathBuf,
-    /// File name.
+    /// Name of the file.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
 }
 
 impl DataFile {
-    /// Returns the SSTable format version, the letters at the start of the file name: `nb`, `oa`,
-    /// `da`.
+    /// Returns the version of the SSTable format, which is the letters at the start of the file
+    /// name: `nb`, `oa`, `da`.
     pub fn format(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
 
-    /// Returns true if the file belongs to a table, whose folder is `NAME-IDENTIFIER`.
+    /// Returns true if the file belongs to the given table. The folder of a table has the name
+    /// `NAME-IDENTIFIER`.
     pub fn is_of(&self, table: &str) -> bool {
         let folder = self.table.file_name().and_then(|name| name.to_str());
         folder
@@ -33,8 +34,8 @@ impl DataFile {
     }
 }
 
-/// Returns the data files below a node's folder in these keyspaces, or in all keyspaces if none is
-/// named. With a snapshot name, returns the files of that snapshot.
+/// Returns the data files below a node's folder in these keyspaces, or in all keyspaces if the list
+/// is empty. If a snapshot name is given, returns the files of that snapshot.
 ///
 /// # Errors
 /// The folders cannot be listed.

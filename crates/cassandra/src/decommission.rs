@@ -1,4 +1,4 @@
-//! Decommissions a managed node from a helper process. The agent starts this process after the
+//! Decommissions a managed node from a helper process. The agent starts this process if the
 //! controller has died, because agents have no MBean client.
 
 use crate::config_file::jolokia_file;
@@ -13,18 +13,18 @@ use std::path::Path;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// First argument of the helper process. The second argument is a file with the address and
-/// password of the node's MBeans.
+/// First argument of the helper process. The second argument is the path of a file with the address
+/// and the password of the node's MBeans.
 const ARGUMENT: &str = "leave-its-ring";
 
-/// Time limit for leaving the ring.
+/// Time limit for the node to leave the ring.
 const LEFT_WITHIN: Duration = Duration::from_secs(540);
 
 /// Time limit of each status request, and the interval between them.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
-/// Returns the helper program for the node configured in `conf`.
+/// Returns the command of the helper for the node whose configuration is in `conf`.
 pub fn program(conf: &Path) -> Invocation {
     let file = jolokia_file(conf).display().to_string();
     Invocation {
@@ -33,7 +33,7 @@ pub fn program(conf: &Path) -> Invocation {
     }
 }
 
-/// Decommissions the node if this process was started for that. Returns `None` otherwise.
+/// If this process was started as the helper, decommissions the node. Otherwise returns `None`.
 pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, file] = &words[..] else {
@@ -58,7 +58,8 @@ fn leave(file: &Path) -> Result<()> {
             }
             // Another process has started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // The ring forgets a node that failed to join, and has forgotten one that has left.
+            // In any other mode, nothing is left to do. The ring forgets a node that failed to
+            // join, and has forgotten a node that has left.
             _ => return Ok(()),
         }
         if deadline.passed() {

@@ -1,9 +1,9 @@
 //! State that should not change during a measurement: uncaught exceptions of the nodes, and the
 //! cluster's metadata (schema and ring).
 //!
-//! A node counts exceptions since its start. Since 6.0, a table lists them by class and location.
+//! A node counts exceptions from its start. Since 6.0, a table lists them by class and location.
 //! Older nodes have a metric without names, if MBeans are accessible. 6.0 describes its metadata by
-//! an epoch and a log of changes. Older nodes describe it by the schema version alone.
+//! an epoch and a log of changes. Older nodes describe it only by the schema version.
 
 use crate::mbeans::METRICS;
 use crate::node::Node;
@@ -15,41 +15,42 @@ use std::collections::BTreeMap;
 /// Reports of all nodes at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// Uncaught exceptions since the start, by node. Nodes that do not report them are absent.
+    /// Uncaught exceptions since the start, by node. Nodes that do not report exceptions are
+    /// absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
     /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
 }
 
-/// Kind of uncaught exception.
+/// Kind of an uncaught exception.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Exception {
-    /// Class and location; empty if only the number is known.
+    /// Class and location of the exception. Empty if only the number of exceptions is known.
     name: String,
-    /// Message of its last occurrence.
+    /// Message of the last occurrence of the exception.
     message: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metadata {
     schema: String,
-    /// Changes by epoch, since 6.0.
+    /// Changes of the metadata by epoch, since 6.0.
     log: BTreeMap<i64, String>,
 }
 
-/// Differences between two moments.
+/// Differences between the reports at two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportedChanges {
-    /// Uncaught exceptions, one sentence each. `None` if no node reports them.
+    /// Uncaught exceptions, as one sentence for each kind. `None` if no node reports exceptions.
     pub exceptions: Option<Vec<String>>,
-    /// Changes of the metadata, one sentence each.
+    /// Changes of the metadata, as one sentence each.
     pub metadata: Vec<String>,
 }
 
-/// Number of characters of an exception's message that the report repeats.
+/// Number of characters of an exception's message that the report shows.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
-/// Asks a node for its uncaught exceptions. `None` if it does not report them.
+/// Asks a node for its uncaught exceptions. Returns `None` if the node does not report them.
 fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap<Exception, u64>> {
     let table = session.and_then(|session| by_table(session).ok().flatten());
     table.or_else(|| {
@@ -60,7 +61,7 @@ fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap
     })
 }
 
-/// Reads the table of exceptions. `None` if the node has no such table.
+/// Reads the table of exceptions. Returns `None` if the node has no such table.
 fn by_table(session: &mut Session) -> Result<Option<BTreeMap<Exception, u64>>> {
     let asked = "SELECT exception_class, exception_location, count, last_message FROM \
                  system_views.uncaught_exceptions";
@@ -101,8 +102,8 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
 }
 
 impl SelfReport {
-    /// Adds the report of a node. Values that the node does not report are left out, and metadata
-    /// that another node has reported.
+    /// Adds the report of a node. Omits values that the node does not report, and metadata if
+    /// another node has already reported it.
     pub fn add(&mut self, node: &Node<'_>) {
         let mut session = node.session().ok();
         if let Some(exceptions) = exceptions(node, session.as_mut()) {
@@ -113,7 +114,7 @@ impl SelfReport {
         }
     }
 
-    /// Returns the differences since `before`.
+    /// Returns the differences since the earlier report `before`.
     pub fn since(&self, before: &SelfReport) -> ReportedChanges {
         let told: Vec<String> = self
             .exceptions
@@ -137,9 +138,10 @@ impl SelfReport {
     }
 }
 
-/// Returns the number of new exceptions of a kind. A node that has restarted counts from zero.
+/// Returns the number of new exceptions of a kind. After a restart, the count of a node begins at
+/// zero.
 fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
-    // The last message may differ from the one before.
+    // The names are compared, not the messages, because each occurrence may have another message.
     let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;
     let before = known.and_then(|known| known.iter().find(same)).map_or(0, |(_, count)| *count);
     if count < before {

@@ -1,4 +1,4 @@
-//! Handles with which a separate thread breaks and heals nodes: through the agents of their hosts,
+//! Handles with which a separate thread breaks and heals nodes, through the agents of their hosts
 //! and as a CQL client.
 
 use crate::config_file::change;
@@ -29,9 +29,9 @@ use versions::Release;
 pub struct Handles {
     /// Handles of the nodes, in the order of the cluster.
     pub nodes: PerNode<NodeHandle>,
-    /// Nodes that can be added, one for each host. Empty if the nodes share the machine.
+    /// Nodes that can be added, one for each host. Empty if the nodes share one machine.
     pub newcomers: PerHost<AddedNode>,
-    /// Isolated hosts, in order. Empty if the nodes share the machine.
+    /// Isolated hosts, in order. Empty if the nodes share one machine.
     pub hosts: PerHost<HostHandle>,
     /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
     pub switch: Option<Arc<Agent>>,
@@ -44,25 +44,26 @@ pub struct Handles {
 pub struct NodeHandle {
     /// Name of the node.
     pub name: String,
-    /// Agent of the node's host, which starts it. For an attached node, the agent of this machine.
+    /// Agent of the node's host, which starts the node. For an attached node, the agent of this
+    /// machine.
     pub agent: Arc<Agent>,
-    /// Its host, one of [`Handles::hosts`].
+    /// Position of the node's host in [`Handles::hosts`].
     pub host: Option<HostIndex>,
-    /// Process of the node. `None` while it is stopped, or if it is attached.
+    /// Process of the node. `None` while the node is stopped, or if it is attached.
     pub process: Option<Identity>,
-    /// Start commands and files of a managed node.
+    /// Start commands and files of the node. `None` if it is not managed.
     pub own: Option<OwnNode>,
     /// Start command for the newer release, once an upgrade was prepared.
     pub upgraded: Option<UpgradedNode>,
     /// Start command for the older release, once the node was upgraded.
     pub former: Option<OwnNode>,
-    /// Service of an attached node whose machine is reachable.
+    /// Service of an attached node whose machine can be reached.
     pub service: Option<NodeService>,
-    /// Pod of an attached node. `None` if it does not run in a pod, or is managed.
+    /// Pod of an attached node. `None` if the node is managed, or does not run in a pod.
     pub pod: Option<PodHandle>,
-    /// CQL address.
+    /// CQL address of the node.
     pub address: SocketAddr,
-    /// Address for other nodes. For an attached node, its CQL address.
+    /// Address that other nodes use. For an attached node, its CQL address.
     pub storage: SocketAddr,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,
@@ -72,62 +73,62 @@ pub struct NodeHandle {
     pub control: Option<NodeControl>,
 }
 
-/// A node that has not joined yet.
+/// A node that has not joined the ring yet.
 #[derive(Debug)]
 pub struct AddedNode {
-    /// Handle of the node after it was added. It has no process yet.
+    /// Handle of the node for the time after it was added. It has no process yet.
     pub node: NodeHandle,
-    /// Steps by which it joins the ring.
+    /// Steps by which the node joins the ring.
     pub join: Join,
 }
 
 /// Start commands and file locations of a managed node.
 #[derive(Debug)]
 pub struct OwnNode {
-    /// Usual start command, and the file for its output.
+    /// Normal start command, and the file for its output.
     pub start: (Command, PathBuf),
-    /// Start command that tolerates an unreadable part of the commit log.
+    /// Start command with which the node tolerates an unreadable part of the commit log.
     pub forgiving: Command,
-    /// Start command for a node that is not in the ring. It joins, and streams the data that it
-    /// will own.
+    /// Start command for a node that is not in the ring. The node joins, and streams the data that
+    /// it will own.
     pub joining: Command,
-    /// Start command for joining if the ring may still contain the node. It takes its own place
-    /// again.
+    /// Start command for joining if the ring may still contain the node. The node takes over its
+    /// own tokens.
     pub claiming: Command,
-    /// Start command for a node that lost its data: it takes its own place again, and streams the
-    /// data that it had.
+    /// Start command for a node that lost its data. The node takes over its own tokens, and streams
+    /// the data that it had.
     pub replacing: Command,
-    /// Data folders, as paths on its host.
+    /// Data folders of the node, as paths on its host.
     pub kept: Vec<PathBuf>,
-    /// The folder among `kept` that holds the commit log.
+    /// The folder among `kept` that contains the commit log.
     pub commit_log: PathBuf,
     /// Folder of all files of the node, as a path on its host.
     pub folder: PathBuf,
-    /// Configuration folder.
+    /// Configuration folder of the node.
     pub conf: PathBuf,
     /// Release that the node runs, and the origin of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes to which the node is confined, with any way of starting it.
+    /// CPUs and memory nodes to which the node is confined, whichever start command is used.
     pub confinement: Option<Confinement>,
 }
 
-/// Start of a node with another release.
+/// Data for starting a node with another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write its configuration, next to the existing one.
+    /// Steps that write the configuration for the other release, next to the existing one.
     pub files: Vec<FileStep>,
     /// Start command for the other release.
     pub own: OwnNode,
-    /// Start command for the current release, for later.
+    /// Start command for the current release, which a later downgrade uses.
     pub former: OwnNode,
 }
 
-/// Mode of starting a node without its data.
+/// How a node without its data is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// The node is not in the ring.
+    /// As a new node, because the node is not in the ring.
     Joining,
-    /// The ring considers the node down.
+    /// As a replacement of itself, because the ring still contains the node and considers it down.
     Replacing,
 }
 
@@ -138,31 +139,32 @@ pub struct NodeControl(pub Jolokia);
 /// Handle of a host.
 #[derive(Debug)]
 pub struct HostHandle {
-    /// Name such as `host1`.
+    /// Name of the host, such as `host1`.
     pub name: String,
-    /// Position among the hosts, counted from 1. For a simulated host, also its position on the
-    /// switch.
+    /// Position of the host among the hosts, counted from 1. This is also the position of a
+    /// simulated host on the switch.
     pub number: usize,
-    /// Address of the host. For an attached machine, the addresses by which its nodes reach others.
+    /// Address of the host. For an attached machine, the addresses from which its nodes reach other
+    /// nodes.
     pub addresses: Vec<Ipv4Addr>,
     /// Agent of the host.
     pub agent: Arc<Agent>,
-    /// Mount point of its volume, or its plain folder if it has no volume.
+    /// Mount point of the host's volume, or the host's folder if it has no volume.
     pub folder: PathBuf,
-    /// Name of its volume's device. `None` without a volume.
+    /// Device name of the host's volume. `None` if the host has no volume.
     pub device: Option<String>,
-    /// Pod of the host, managed or attached. `None` if it is not a pod.
+    /// Pod of the host, managed or attached. `None` if the host is not a pod.
     pub pod: Option<PodHandle>,
     /// Permission check of an attached cluster.
     pub door: Option<StatementGate>,
 }
 
 impl HostHandle {
-    /// Checks that packets of its nodes may be dropped: the nodes are managed, or the command line
-    /// names it.
+    /// Checks that packets of the host's nodes may be dropped. This is the case if the nodes are
+    /// managed, or if the command line names this action.
     ///
     /// # Errors
-    /// The command line does not permit it.
+    /// The command line does not permit dropping packets.
     pub fn may_lose(&self) -> Result<()> {
         may(self.door.as_ref(), NodeAct::Network, &self.name)
     }
@@ -172,14 +174,14 @@ impl NodeHandle {
     /// Sends a CQL query on a new connection, and returns as soon as the node answers.
     ///
     /// # Errors
-    /// The node does not answer within `limit`, with the reason.
+    /// The node does not answer within `limit`. The error contains the reason.
     pub fn ask(&self, limit: Duration) -> Result<()> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Returns the lower and upper bound of the node's wall-clock offset from this machine, ms.
-    /// Negative if the node is behind.
+    /// Returns the lower and the upper bound of the node's wall-clock offset from this machine, in
+    /// ms. An offset is negative if the node is behind.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -194,8 +196,8 @@ impl NodeHandle {
         Ok([ms - after_ms, ms - before_ms])
     }
 
-    /// Updates the node's process if it has changed: an agent restarts a node that a killed command
-    /// had broken.
+    /// Updates the known process of the node if it has changed. An agent may have restarted a node
+    /// that a killed command had broken.
     pub fn refresh(&mut self) {
         if let Some(service) = &self.service {
             self.process = service.process();
@@ -218,7 +220,7 @@ impl NodeHandle {
         own.with_context(|| format!("cassay did not start {}", self.name))
     }
 
-    /// Returns the injection that stops the node in order and restarts it on healing.
+    /// Returns the injection that stops the node in order. Healing restarts the node.
     ///
     /// # Errors
     /// The node does not run, or it is attached and the command line names no command that stops
@@ -230,7 +232,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the injection that kills the node and restarts it on healing.
+    /// Returns the injection that kills the node. Healing restarts the node.
     ///
     /// # Errors
     /// As [`NodeHandle::stopping`].
@@ -241,7 +243,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the injection that pauses its process.
+    /// Returns the injection that pauses the process of the node.
     ///
     /// # Errors
     /// As [`NodeHandle::stopping`].
@@ -255,7 +257,7 @@ impl NodeHandle {
         }
     }
 
-    /// Returns the process of the node, and the start command that brings it back.
+    /// Returns the process of the node, and the start command that restarts it.
     ///
     /// # Errors
     /// The node does not run, or is not managed.
@@ -266,8 +268,8 @@ impl NodeHandle {
         Ok(Restartable::by(process, start))
     }
 
-    /// Writes the configuration for the release `to`. Returns the injection that stops the node and
-    /// restarts it with that release on healing. Every later start uses that release too.
+    /// Writes the configuration for the release `to`. Returns the injection that stops the node.
+    /// Healing restarts the node with that release. Every later start also uses that release.
     ///
     /// # Errors
     /// The node does not run, its configuration cannot be written, or no such upgrade was prepared.
@@ -285,8 +287,8 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the injection that stops the node and restarts it with its earlier release on
-    /// healing. Every later start uses that release too.
+    /// Returns the injection that stops the node. Healing restarts the node with its earlier
+    /// release. Every later start also uses that release.
     ///
     /// # Errors
     /// The node was not upgraded.
@@ -296,7 +298,8 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the release that the node runs or is about to run. `None` if it is not managed.
+    /// Returns the release that the node runs or will run after its next start. Returns `None` if
+    /// the node is not managed.
     pub fn release(&self) -> Option<&Release> {
         self.own.as_ref().map(|own| &own.release.0)
     }
@@ -305,7 +308,7 @@ impl NodeHandle {
     /// current file.
     ///
     /// # Errors
-    /// The file cannot be read, or a key must not be set.
+    /// The file cannot be read, or only cassay may set one of the keys.
     pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
         let own = self.own()?;
         let path = own.conf.join("cassandra.yaml");
@@ -322,9 +325,9 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], but the start skips unreadable parts of the
-    /// node's files. A commit log segment whose header was not synced before a power loss prevents
-    /// a normal start.
+    /// Like [`NodeHandle::restartable`], but the start skips unreadable parts of the node's files.
+    /// If the header of a commit log segment was not synced before a power loss, a normal start
+    /// fails.
     ///
     /// # Errors
     /// The node does not run, or is not managed.
@@ -334,8 +337,8 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], but the node starts with a wall clock that
-    /// is off by `by_ms` (negative: behind). Also returns the steps that change its files for this,
+    /// Like [`NodeHandle::restartable`], but the node starts with a wall clock that is off by
+    /// `by_ms` (negative: behind). Also returns the steps that change the node's files for this,
     /// and the steps that undo the change.
     ///
     /// # Errors
@@ -346,7 +349,7 @@ impl NodeHandle {
         Ok((one, [file, FileStep::Remove(library)]))
     }
 
-    /// Returns the same as [`NodeHandle::restartable`], but the node starts without its data.
+    /// Like [`NodeHandle::restartable`], but the node starts without its data.
     ///
     /// # Errors
     /// The node does not run, or is not managed.
@@ -368,7 +371,7 @@ impl NodeHandle {
         Ok(&self.own()?.kept)
     }
 
-    /// Returns true if its data folders are empty.
+    /// Returns true if the data folders of the node are empty.
     ///
     /// # Errors
     /// The folders cannot be listed, or the node is not managed.
@@ -384,7 +387,7 @@ impl NodeHandle {
 }
 
 impl OwnNode {
-    /// Returns the usual start, after which the agent keeps the node up, checked on its CQL
+    /// Returns the normal start. After it, the agent keeps the node up, and checks this on its CQL
     /// address.
     ///
     /// # Errors
@@ -394,7 +397,7 @@ impl OwnNode {
         start.kept_up(cql, &self.forgiving)
     }
 
-    /// Returns a start by another command, with the same output file and confinement.
+    /// Returns a start with another command, but the same output file and confinement.
     ///
     /// # Errors
     /// As [`OwnNode::usual`].

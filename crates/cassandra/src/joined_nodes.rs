@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use cql::value::Value;
 use std::net::{IpAddr, SocketAddr};
 
-/// Returns the nodes that have joined according to the queried node, which comes first.
+/// Returns the nodes that have joined the ring according to the queried node. The queried node
+/// comes first.
 ///
 /// # Errors
 /// The node does not answer, or its answer has no addresses or tokens.
@@ -29,7 +30,8 @@ pub fn joined_nodes(session: &mut Session) -> Result<Vec<NodeInfo>> {
             let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
             Ok(session.first_address(SocketAddr::new(ip_of(row.first())?, port)))
         })?,
-        // Nodes before 4.0 have no `peers_v2`, and all of them use the same port.
+        // Nodes before 4.0 do not have `peers_v2`, and all nodes of such a cluster use the same
+        // port.
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             let peers = session
                 .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
@@ -44,8 +46,8 @@ pub fn joined_nodes(session: &mut Session) -> Result<Vec<NodeInfo>> {
     Ok(nodes)
 }
 
-/// Returns the nodes that have joined, the queried one first. The cluster knows each by its
-/// address, and the proxy by its host id.
+/// Returns the nodes that have joined the ring, the queried node first. The cluster identifies a
+/// node by its address, and the proxy identifies it by its host id.
 fn nodes_behind(session: &mut Session, proxy: &Proxy) -> Result<Vec<NodeInfo>> {
     let columns = "host_id, data_center, rack, tokens, release_version";
     let mut all = Vec::new();
@@ -74,8 +76,8 @@ fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
     }
 }
 
-/// Returns the nodes of a result with the columns data_center, rack, tokens, release_version. Peers
-/// that are still joining have no tokens and are omitted.
+/// Returns the nodes in a result with the columns data_center, rack, tokens, release_version. Omits
+/// peers without tokens, because these are still joining.
 fn nodes_of(
     result: &QueryResult,
     address_of: impl Fn(&[Value]) -> Result<SocketAddr>,
@@ -105,7 +107,8 @@ fn nodes_of(
     Ok(nodes)
 }
 
-/// Parses a set of token texts. Only tokens of the Murmur3 partitioner are 64-bit integers.
+/// Parses a set of tokens given as texts. Only the Murmur3 partitioner has tokens that are 64-bit
+/// integers.
 fn tokens_of(value: &Value) -> Result<Vec<i64>> {
     let items = match value {
         Value::Set(items) | Value::List(items) => items.as_slice(),

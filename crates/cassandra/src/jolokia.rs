@@ -1,6 +1,6 @@
-//! Client of the Jolokia agent in a node's JVM, which serves MBeans as JSON over HTTP. On managed
-//! nodes, the agent listens on the node's own address, with a random password for every cluster. On
-//! attached nodes, the user gives address and credentials.
+//! Client of the Jolokia agent in a node's JVM, which provides MBeans as JSON over HTTP. On managed
+//! nodes, the agent listens on the node's own address, with a random password for every cluster.
+//! For attached nodes, the user provides address and credentials.
 
 use crate::address_map::{NodeAddressMap, RedirectingConnector};
 use crate::credentials;
@@ -18,17 +18,17 @@ use target_spec::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Time limit of a request: flushing a whole memtable takes long.
+/// Time limit of a request. It is long, because flushing a whole memtable takes long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Query string that disables the echo of the request and stack traces. These make up most of the
-/// response for an MBean that does not exist (yet).
+/// Query string that switches off two parts of a response: the copy of the request, and stack
+/// traces. They would make up most of the response for an MBean that does not exist (yet).
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
-/// Number of characters of a response that an error message repeats.
+/// Number of characters of a response that an error message shows.
 const ANSWER_CHARS_SHOWN: usize = 200;
 
-/// Client of one node's agent.
+/// Client of the Jolokia agent of one node.
 #[derive(Clone, Debug)]
 pub struct Jolokia {
     url: String,
@@ -37,7 +37,7 @@ pub struct Jolokia {
     limit: Duration,
 }
 
-/// Prepared request for attributes that are read together repeatedly.
+/// A prepared request that reads the same attributes repeatedly.
 #[derive(Clone, Debug)]
 pub struct Bulk {
     body: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Prepares a request for attributes, each with its MBean.
+    /// Prepares a request for attributes, each given with its MBean.
     pub fn new(attributes: &[(&str, &str)]) -> Bulk {
         Self::written(attributes, |_| ())
     }
@@ -70,12 +70,13 @@ impl Bulk {
 }
 
 impl Jolokia {
-    /// Creates a client for the agent of a managed node.
+    /// Creates a client for the Jolokia agent of a managed node.
     pub fn new(address: SocketAddr, user: &str, password: &str) -> Jolokia {
         let config = ureq::Agent::config_builder()
-            // Loopback connections must not use a proxy from the environment.
+            // Connections to the loopback interface must not use a proxy from the environment.
             .proxy(None)
-            // An error response contains its reason as text.
+            // The body of an error response contains the reason as text, so the client must read
+            // it.
             .http_status_as_error(false)
             .build();
         Jolokia {
@@ -86,8 +87,8 @@ impl Jolokia {
         }
     }
 
-    /// Creates a client for the agent of an attached node, which was at `address` and may have
-    /// moved since. Sends no request yet.
+    /// Creates a client for the Jolokia agent of an attached node. The node was at `address` and
+    /// may have moved since. This function sends no request.
     ///
     /// # Errors
     /// The user or the password is missing, or credentials or certificates cannot be read.
@@ -107,8 +108,9 @@ impl Jolokia {
         let config = ureq::Agent::config_builder()
             .proxy(None)
             .http_status_as_error(false)
-            // On a kept connection every request waits 40 ms for a delayed acknowledgement, unless
-            // the JVM runs with sun.net.httpserver.nodelay=true. A new connection does not wait.
+            // Each request uses a new connection. On a kept connection, every request would wait 40
+            // ms for a delayed acknowledgement, unless the JVM runs with
+            // sun.net.httpserver.nodelay=true.
             .max_idle_connections(0);
         let (scheme, host, config) = match &access.tls {
             None => ("http", None, config.build()),
@@ -142,10 +144,11 @@ impl Jolokia {
         }
     }
 
-    /// Reads attribute values in one request. `None` where the MBean or attribute does not exist.
+    /// Reads attribute values in one request. A value is `None` if its MBean or attribute does not
+    /// exist.
     ///
     /// # Errors
-    /// The agent does not answer.
+    /// The Jolokia agent does not answer.
     pub fn read(&self, attributes: &[(&str, &str)]) -> Result<Vec<Option<Value>>> {
         self.read_bulk(&Bulk::new(attributes))
     }
@@ -153,7 +156,7 @@ impl Jolokia {
     /// Reads attributes like [`Jolokia::read`], with a prepared request.
     ///
     /// # Errors
-    /// The agent does not answer.
+    /// The Jolokia agent does not answer.
     pub fn read_bulk(&self, bulk: &Bulk) -> Result<Vec<Option<Value>>> {
         let Value::Array(answers) = self.post(&bulk.body)? else {
             bail!("{} answered a bulk request with other data", self.url);
@@ -172,7 +175,8 @@ impl Jolokia {
     /// Calls an operation of an MBean.
     ///
     /// # Errors
-    /// The agent does not answer, or the operation throws. The message contains the exception.
+    /// The Jolokia agent does not answer, or the operation throws an exception. The message
+    /// contains the exception.
     pub fn call(&self, mbean: &str, operation: &str, arguments: &[Value]) -> Result<Value> {
         let request = json!({
             "type": "exec", "mbean": mbean, "operation": operation, "arguments": arguments,
@@ -259,7 +263,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // Reports problems of the key without repeating any of its content.
+    // Reports a problem of the key. The message does not contain any part of the key.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
@@ -268,19 +272,19 @@ pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     Ok(ClientCert::new_with_certs(&chain, key))
 }
 
-/// Converts a certificate into one of the HTTP client.
+/// Converts a certificate to the type of the HTTP client.
 fn owned(certificate: &CertificateDer<'_>) -> Certificate<'static> {
     Certificate::from_der(certificate).to_owned()
 }
 
-/// Returns the header value with user and password.
+/// Returns the value of the HTTP header with user and password.
 fn basic(user: &str, password: &str) -> Secret {
     let plain = format!("{user}:{password}");
     let encoded = base64::engine::general_purpose::STANDARD.encode(plain);
     Secret::new(format!("Basic {encoded}"))
 }
 
-/// Returns the value of one response in a bulk request.
+/// Returns the value in one response of a bulk request.
 fn value_of(mut answer: Value) -> Option<Value> {
     (answer["status"] == 200).then(|| answer["value"].take())
 }
@@ -344,7 +348,8 @@ mod tests {
         }
     }
 
-    /// Returns the result of one reading from an agent that answers with `status` and `body`.
+    /// Returns the result of reading attributes from an agent that answers with `status` and
+    /// `body`.
     fn answered(status: &str, body: &str) -> Result<Vec<Option<Value>>> {
         use std::io::{BufRead, BufReader, Read, Write};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

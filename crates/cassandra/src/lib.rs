@@ -2,8 +2,8 @@
 //! virtual tables, logs, data files.
 //!
 //! A [`Node`] has the address of a node and cassay's access to it. Its methods read and change one
-//! node. This crate starts no node, and knows no cluster as a whole: `cluster` asks each node, and
-//! adds the answers up.
+//! node. This crate starts no node, and knows no cluster as a whole. The crate `cluster` asks each
+//! node, and adds up the answers.
 
 mod address_map;
 mod before_upgrade;
@@ -92,8 +92,7 @@ pub use table_comment::{Mark, MarkedTable, OwnRuns};
 pub use table_storage::TableStorage;
 pub use tls::{others_may_read, tls_of};
 
-/// Runs the MBean client if an agent started this program for this purpose. Returns `None`
-/// otherwise.
+/// If an agent started this program as an MBean client, runs the client. Otherwise returns `None`.
 pub fn answer() -> Option<anyhow::Result<()>> {
     decommission::answer().or_else(owner_commands::answer)
 }

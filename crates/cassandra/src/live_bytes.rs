@@ -1,4 +1,4 @@
-//! Bytes of tables on one node, as its metrics or its virtual tables report them.
+//! Size of tables on one node in bytes, as the node's metrics or virtual tables report it.
 
 use crate::metrics::Metrics;
 use crate::node::Node;
@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 use cql::tokens::literal;
 
 impl Node<'_> {
-    /// Returns the bytes of the tables' live SSTables. Without metrics, the node counts live
-    /// memtables too, in MiB.
+    /// Returns the size of the tables' live SSTables in bytes. If the node has no metrics, the
+    /// result also includes live memtables, and is in units of a MiB.
     ///
     /// # Errors
-    /// The node does not answer, or reports nothing about them.
+    /// The node does not answer, or does not report the size of these tables.
     pub fn live_bytes(&self, keyspace: &str, tables: &[&str]) -> Result<u64> {
         let bytes = match self.metrics() {
             Ok(metrics) => by_metrics(&metrics, keyspace, tables),
@@ -20,7 +20,8 @@ impl Node<'_> {
         bytes.with_context(|| format!("request the size of {keyspace} from {}", self.name()))
     }
 
-    /// Reads the virtual table of disk use, in MiB. It counts live memtables and SSTables.
+    /// Reads the virtual table of disk usage, which has sizes in MiB. They include live memtables
+    /// and SSTables.
     fn bytes_by_virtual_table(&self, keyspace: &str, tables: &[&str]) -> Result<u64> {
         let mut session = self.session()?;
         let mut sum = 0;

@@ -1,9 +1,10 @@
-//! Lengths of a node's log files at one moment, and the parts that were added since.
+//! Lengths of a node's log files at one moment, and the lines that were added since.
 
 use host::{Agent, Entry, FileId};
 use std::path::Path;
 
-/// Suffixes of compressed rotated logs. Their content was read before rotation, or cannot be read.
+/// Suffixes of rotated and compressed logs. cassay skips these files. Their content was read before
+/// the rotation, or cannot be read.
 const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
 /// Lengths of the files in a folder at one moment.
@@ -11,21 +12,21 @@ const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 pub struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
-    /// Returns the current lengths. An unreadable folder has no files.
+    /// Returns the current lengths of the files. If the folder cannot be read, it counts as empty.
     pub fn read(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
     }
 
-    /// Returns the offset of new content in a file, or `None` if it has none. If a file was
-    /// truncated, was replaced, or did not exist, all of it is new.
+    /// Returns the offset of new content in a file. Returns `None` if there is no new content. If a
+    /// file was truncated, was replaced, or did not exist before, all of its content is new.
     pub fn new_from(&self, entry: &Entry) -> Option<u64> {
         let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);
         let from = known.filter(|bytes| *bytes <= entry.bytes).unwrap_or(0);
         (from < entry.bytes).then_some(from)
     }
 
-    /// Records the number of copied bytes of a file.
+    /// Records how many bytes of a file were copied.
     pub fn set(&mut self, entry: &Entry, bytes: u64) {
         self.0.retain(|(id, _)| !is_same(id, entry));
         self.0.push((entry.id, bytes));

@@ -1,7 +1,7 @@
 //! Operations of a node's MBeans on the tables of a keyspace: flush, snapshot, import, enable and
 //! disable compactions.
 //!
-//! This module names overloaded operations with their signature, because the agent refuses them
+//! This module names overloaded operations with their signature, because Jolokia refuses them
 //! without it.
 
 use crate::jolokia::{Bulk, Jolokia};
@@ -10,23 +10,23 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// JMX domain of metrics.
+/// JMX domain of the metrics.
 pub const METRICS: &str = "org.apache.cassandra.metrics";
 
-/// MBean with the operations of `nodetool`.
+/// MBean that provides the operations of `nodetool`.
 pub const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
 /// Flushes the memtables of tables, and returns when they are on disk.
 ///
 /// # Errors
-/// The node does not answer, or refuses.
+/// The node does not answer, or refuses the operation.
 pub fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
     call_for_tables(agent, OPERATION, keyspace, tables).with_context(|| format!("flush {keyspace}"))
 }
 
-/// Enables compactions of tables. The server then checks immediately whether a compaction is due. A
-/// restart of the node resets this setting.
+/// Enables compactions of tables. The server then checks immediately whether a compaction is due.
+/// This setting lasts until the node restarts.
 ///
 /// # Errors
 /// As [`flush`].
@@ -53,14 +53,15 @@ fn call_for_tables(
     tables: &[&str],
 ) -> Result<()> {
     if tables.is_empty() {
-        // An empty list would mean all tables of the keyspace.
+        // The server would interpret an empty list as all tables of the keyspace.
         return Ok(());
     }
     let arguments = [json!(keyspace), json!(tables)];
     agent.call(STORAGE, operation, &arguments).map(drop)
 }
 
-/// Makes the server take the snapshot `tag` of tables: hard links in the tables' folders.
+/// Makes the server take the snapshot `tag` of tables. The snapshot consists of hard links in the
+/// folders of the tables.
 ///
 /// # Errors
 /// As [`flush`], or a snapshot of this name exists.
@@ -72,7 +73,7 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
     taken.map(drop).with_context(|| format!("create the snapshot {tag}"))
 }
 
-/// Removes the server snapshot `tag` of a keyspace. It is not an error if there is none.
+/// Removes the server's snapshot `tag` of a keyspace. A missing snapshot is not an error.
 ///
 /// # Errors
 /// As [`flush`].
@@ -85,7 +86,7 @@ pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> 
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
 }
 
-/// Snapshot of a table on a node.
+/// A snapshot of one table on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotOfTable {
     /// Name of the snapshot.
@@ -101,8 +102,8 @@ pub struct SnapshotOfTable {
 /// # Errors
 /// The node does not answer.
 pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
-    // Reads them as text, not as JSON trees. In 4.1 the key of the snapshot table has null columns,
-    // on which the agent aborts in the middle of its response.
+    // The details are read as text, not as JSON trees. In 4.1, the key of the snapshot table has
+    // null columns, and Jolokia aborts at them in the middle of its response.
     let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
     let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
     let details = answers.next().context("the node does not report its snapshots")?;
@@ -110,8 +111,8 @@ pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     Ok(texts.flat_map(snapshots_in).collect())
 }
 
-/// Parses the text form of Java's snapshot table. The cells of a row are sorted by column name, and
-/// newer releases have more columns.
+/// Parses the text form of Java's table of snapshots. The cells of a row are sorted by column name,
+/// and newer releases have more columns.
 fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     const FIRST_CELL: &str = "{Column family name=";
     let cell = |text: &str| text.split([',', '}']).next().map(str::to_owned);
@@ -126,14 +127,15 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
-/// Links the SSTables of a folder into a table, which must be empty. On a second request, a server
-/// imports the same SSTables again without an error, and duplicates them.
+/// Links the SSTables of a folder into a table, which must be empty. This function must not be
+/// called twice, because a server then imports the same SSTables again without an error, and
+/// duplicates them.
 ///
-/// The server does not verify, move or change the files. Levels and repair marks remain, because a
-/// reset would rewrite the files of the source.
+/// The server does not verify, move or change the files. Levels and repair marks remain unchanged,
+/// because a reset would rewrite the files of the source.
 ///
 /// # Errors
-/// The folder is not accessible, or its SSTables are refused.
+/// The folder is not accessible, or the server refuses its SSTables.
 pub fn import(
     agent: &Jolokia,
     version: &str,
@@ -142,8 +144,9 @@ pub fn import(
     folder: &str,
 ) -> Result<()> {
     let mbean = tables_mbean(keyspace, table);
-    // srcPaths, resetLevel, clearRepaired, verifySSTables, verifyTokens, invalidateCaches,
-    // extendedVerify, copyData; since 5.0 also failOnMissingIndex, validateIndexChecksum.
+    // The parameters are srcPaths, resetLevel, clearRepaired, verifySSTables, verifyTokens,
+    // invalidateCaches, extendedVerify and copyData. Since 5.0, there are also failOnMissingIndex
+    // and validateIndexChecksum.
     let flags = [false, false, false, false, true, false, true, false, false];
     let count = if version.starts_with("4.") { 7 } else { 9 };
     let operation = format!(
@@ -163,8 +166,8 @@ pub fn import(
     }
 }
 
-/// Returns the number of SSTables per level for each table. `None` if its compaction strategy has
-/// no levels.
+/// Returns the number of SSTables per level for each table. An entry is `None` if the compaction
+/// strategy of its table has no levels.
 ///
 /// # Errors
 /// The node does not answer.
@@ -200,12 +203,12 @@ fn attribute(
     agent.read(&attributes)
 }
 
-/// Returns the bytes of data in all memtables of a node that are not flushed yet. `None` if the
-/// node does not report it.
+/// Returns the size of the data in all memtables of a node that have not been flushed yet, in
+/// bytes. Returns `None` if the node does not report it.
 ///
-/// The server sums only the current memtable of each table (`TableMetrics.allMemtablesLiveDataSize`
-/// of 5.0.8). The sum does not include a memtable during its flush, so this function first waits
-/// for pending flushes.
+/// The server adds up only the current memtable of each table
+/// (`TableMetrics.allMemtablesLiveDataSize` of 5.0.8). The sum does not include a memtable that is
+/// being flushed, so this function first waits for pending flushes.
 pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
     const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
@@ -220,14 +223,14 @@ pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     }
 }
 
-/// Time limit for running flushes: a memtable is at most a quarter of the heap.
+/// Time limit for running flushes. A memtable has at most a quarter of the size of the heap.
 const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of pending flushes.
 const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
-/// Returns true if a table is being compacted, or was since the node started. False if the node
-/// does not report it.
+/// Returns true if a table is being compacted, or was compacted since the node started. Returns
+/// false if the node does not report it.
 pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
     let written = table_metric(keyspace, table, "CompactionBytesWritten");
@@ -265,7 +268,7 @@ pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the hints for other nodes, in all keyspaces.
+/// Deletes the node's hints for other nodes, in all keyspaces.
 ///
 /// # Errors
 /// As [`flush`].
@@ -275,7 +278,8 @@ pub fn delete_hints(agent: &Jolokia) -> Result<()> {
     deleted.map(drop).context("remove the hints")
 }
 
-/// Returns the nodes that this one considers up, including itself, and those that it cannot reach.
+/// Returns the nodes that this node considers up, including itself, and the nodes that it cannot
+/// reach.
 ///
 /// # Errors
 /// The node does not answer.
@@ -291,7 +295,7 @@ pub fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
     names(0).zip(names(1)).context("the node does not report the nodes of the ring")
 }
 
-/// Returns the node's data folders, as the node names them.
+/// Returns the paths of the node's data folders, as the node reports them.
 ///
 /// # Errors
 /// The node does not answer.
@@ -308,7 +312,7 @@ fn tables_mbean(keyspace: &str, table: &str) -> String {
     format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}")
 }
 
-/// Returns the MBean name of a table metric.
+/// Returns the MBean name of a metric of a table.
 pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
     format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }
@@ -317,7 +321,7 @@ pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Answers of 4.1.10, and of 4.0.19, which has two columns less.
+    /// These are answers of 4.1.10, and of 4.0.19, which has two columns fewer.
     #[test]
     fn a_table_of_snapshots_is_read_as_java_writes_it() {
         const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\

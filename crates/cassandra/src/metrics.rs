@@ -1,8 +1,8 @@
 //! Reads Cassandra's metrics of one node: from MBeans through a Jolokia agent, or from the
 //! `system_metrics` tables, which exist since 6.0 and need only CQL.
 //!
-//! MBean name and attribute select a value in both. MBeans outside of
-//! `org.apache.cassandra.metrics` have no value if there are only tables.
+//! In both cases, an MBean name and an attribute select a value. If there are only tables, MBeans
+//! outside of `org.apache.cassandra.metrics` have no value.
 
 mod tables;
 
@@ -17,14 +17,14 @@ use std::time::Duration;
 use tables::MetricTables;
 use versions::Release;
 
-/// Source of a node's metrics.
+/// Source from which a node's metrics are read.
 #[derive(Clone, Debug)]
 pub enum Metrics {
-    /// The Jolokia agent in its JVM.
+    /// The Jolokia agent in the JVM of the node.
     ByAgent(Jolokia),
-    /// CQL tables.
+    /// The CQL tables of the node.
     ByTables {
-        /// CQL address.
+        /// CQL address of the node.
         node: SocketAddr,
         /// Credentials and TLS of clients.
         access: Access,
@@ -33,7 +33,7 @@ pub enum Metrics {
 
 /// Repeated reading of a fixed set of MBean attributes.
 pub trait Ask: Send {
-    /// Returns the values in order. `None` where the MBean or attribute does not exist.
+    /// Returns the values in order. A value is `None` if its MBean or attribute does not exist.
     ///
     /// # Errors
     /// The node does not answer.
@@ -52,7 +52,7 @@ impl Ask for AskAgent {
 }
 
 impl Metrics {
-    /// Returns a reader of attributes, each with its MBean. Each read takes at most `limit`.
+    /// Returns a reader of attributes, each given with its MBean. Each read takes at most `limit`.
     pub fn asking(&self, attributes: &[(&str, &str)], limit: Duration) -> Box<dyn Ask> {
         match self {
             Metrics::ByAgent(agent) => Box::new(AskAgent {
@@ -73,7 +73,8 @@ impl Metrics {
         self.asking(attributes, CONTROL_TIMEOUT).ask()
     }
 
-    /// Returns count and bytes of a table's live SSTables, as the server reports them.
+    /// Returns the number and the size in bytes of a table's live SSTables, as the server reports
+    /// them.
     ///
     /// # Errors
     /// The node does not answer, or has no such table.

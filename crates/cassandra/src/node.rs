@@ -1,6 +1,6 @@
-//! A node, and the ways in which cassay talks to it.
+//! A node, and the ways in which cassay communicates with it.
 //!
-//! Each operation is an `impl Node` in the file of its subject.
+//! Each operation is an `impl Node` in the file that covers its topic.
 
 use crate::credentials::Access;
 use crate::follow_address::follow;
@@ -11,16 +11,16 @@ use crate::session::{CONTROL_TIMEOUT, Session};
 use anyhow::Result;
 use versions::{Line, Release};
 
-/// A node, with the access of cassay to it.
+/// A node, with cassay's access to it.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
-    /// Name, address and version.
+    /// Name, address and version of the node.
     pub info: &'a NodeInfo,
-    /// All nodes of its cluster. They give the address of a node that has moved.
+    /// All nodes of the cluster. They are asked for the address of a node that has moved.
     pub members: &'a [NodeInfo],
     /// Credentials and TLS of clients.
     pub access: &'a Access,
-    /// Its MBeans, or the reason why they are not accessible.
+    /// MBeans of the node, or the reason why they are not accessible.
     pub mbeans: std::result::Result<&'a Jolokia, String>,
 }
 
@@ -30,20 +30,21 @@ impl<'a> Node<'a> {
         &self.info.name
     }
 
-    /// Returns the release line of the node. `None` if cassay does not know its version.
+    /// Returns the release line of the node. Returns `None` if cassay does not know its version.
     pub fn line(&self) -> Option<&'static Line> {
         Release::built(&self.info.version).map(|release| release.line())
     }
 
-    /// Returns its MBeans.
+    /// Returns the MBeans of the node.
     ///
     /// # Errors
-    /// They are not accessible, for this reason.
+    /// The MBeans are not accessible. The error contains the reason.
     pub fn agent(&self) -> Result<&'a Jolokia> {
         self.mbeans.clone().map_err(anyhow::Error::msg)
     }
 
-    /// Opens a control session. If the node has moved, the other nodes give its current address.
+    /// Opens a control session. If the node has moved, asks the other nodes for its current
+    /// address.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -55,7 +56,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the source of its metrics, or the reason why there is none.
+    /// Returns the source of the node's metrics, or the reason why it has none.
     ///
     /// # Errors
     /// The node has no metrics tables, and its MBeans are not accessible.

@@ -1,26 +1,26 @@
-//! Location of a managed node's files, and the agent through which they are accessed.
+//! Location of a managed node's files, and the agent that gives access to them.
 
 use crate::jolokia::Jolokia;
 use anyhow::{Context, Result};
 use host::Agent;
 use std::path::{Path, PathBuf};
 
-/// File access for a managed node.
+/// Access to the files of a managed node.
 pub struct NodeFiles<'a> {
     /// Name of the node.
     pub name: &'a str,
-    /// Agent through which the files are accessed.
+    /// Agent that gives access to the files.
     pub host: &'a Agent,
     /// Folder of the node, as a path on its host.
     pub folder: &'a Path,
-    /// Cassandra version.
+    /// Cassandra version of the node.
     pub version: &'a str,
-    /// Its MBeans. `None` without a Jolokia agent.
+    /// MBeans of the node. `None` if the node has no Jolokia agent.
     pub agent: Option<&'a Jolokia>,
 }
 
 impl<'a> NodeFiles<'a> {
-    /// Returns its MBeans.
+    /// Returns the MBeans of the node.
     ///
     /// # Errors
     /// The node has no Jolokia agent.
@@ -47,7 +47,8 @@ impl<'a> NodeFiles<'a> {
         Ok(self.host.list(folder, None)?.is_some())
     }
 
-    /// Returns the folder of a table's live files, by the table's id (hexadecimal digits).
+    /// Returns the folder of a table's live files. The table is given by its id (hexadecimal
+    /// digits).
     pub fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
         let folder = self.folder.join("data").join(keyspace);
         folder.join(format!("{table}-{id}"))

@@ -1,24 +1,24 @@
-//! A node as its clients see it.
+//! A node, with the properties that clients can see.
 
 use std::net::SocketAddr;
 
-/// A Cassandra process, with its visible properties.
+/// A Cassandra process, with the properties that clients can see.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
-    /// Name such as `node1` for a managed node, the address for an attached one.
+    /// Name of the node: a name such as `node1` if it is managed, the address if it is attached.
     pub name: String,
-    /// Host such as `host1`, or the address for an attached node.
+    /// Host of the node: a name such as `host1`, or the address if the node is attached.
     pub host: String,
-    /// CQL address.
+    /// CQL address of the node.
     pub address: SocketAddr,
     /// Name of the data center.
     pub datacenter: String,
     /// Name of the rack.
     pub rack: String,
-    /// Tokens that the node owns, ascending.
+    /// Tokens that the node owns, in ascending order.
     pub tokens: Vec<i64>,
     /// Process id if the node is a child of this process on this machine.
     pub pid: Option<u32>,
-    /// Cassandra version.
+    /// Cassandra version of the node.
     pub version: String,
 }

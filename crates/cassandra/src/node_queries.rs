@@ -1,4 +1,5 @@
-//! Independent observation of a managed node: virtual tables over CQL, and files on its disk.
+//! Independent observation of a managed node, by its virtual tables over CQL and by the files on
+//! its disk.
 
 use crate::data_file::{self, DataFile};
 use crate::fault_handle::NodeHandle;
@@ -11,20 +12,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Virtual table of a node.
+/// A virtual table of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Repairs that the node has begun: `id`, `completed`.
+    /// Repairs that the node has begun. Columns: `id`, `completed`.
     Repairs,
-    /// Validations for repairs of this node and of other nodes: `id`, `initiator` (address of the
-    /// node that began the repair), `keyspace_name`, `table_name`, `completed`.
+    /// Validations for repairs of this node and of other nodes. Columns: `id`, `initiator` (address
+    /// of the node that began the repair), `keyspace_name`, `table_name`, `completed`.
     Validations,
-    /// Running compactions: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables` (number of
-    /// inputs), `completion_ratio`.
+    /// Running compactions. Columns: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables`
+    /// (number of inputs), `completion_ratio`.
     Tasks,
-    /// Settings: `name`, `value`.
+    /// Settings of the node. Columns: `name`, `value`.
     Settings,
-    /// Versions: `release_version`, `schema_version`.
+    /// Versions of the node. Columns: `release_version`, `schema_version`.
     Itself,
 }
 
@@ -46,14 +47,14 @@ impl View {
     }
 }
 
-/// A row of a view: cells as text, by column name. Absent values are empty.
+/// A row of a virtual table: its cells as texts, by column name. Absent values are empty.
 pub type Row = BTreeMap<String, String>;
 
 impl NodeHandle {
-    /// Reads a view over CQL.
+    /// Reads a virtual table over CQL.
     ///
     /// # Errors
-    /// The node does not answer within `limit`, or has no such view.
+    /// The node does not answer within `limit`, or has no such table.
     pub fn rows(&self, view: View, limit: Duration) -> Result<Vec<Row>> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         let result = session.query(view.statement())?;
@@ -68,8 +69,8 @@ impl NodeHandle {
         Ok(result.rows.iter().map(row).collect())
     }
 
-    /// Returns the largest data file and its size in bytes. Files of user tables come before
-    /// Cassandra's own.
+    /// Returns the largest data file and its size in bytes. Files of user tables take precedence
+    /// over those of Cassandra's own tables.
     ///
     /// # Errors
     /// The node has no data file, or its folders cannot be listed.
@@ -81,11 +82,11 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
-    /// Returns the data files of these keyspaces, or of all keyspaces if none is named. With a
-    /// snapshot name, returns the files of that snapshot.
+    /// Returns the data files of these keyspaces, or of all keyspaces if the list is empty. If a
+    /// snapshot name is given, returns the files of that snapshot.
     ///
     /// # Errors
-    /// Its folders cannot be listed.
+    /// The folders of the node cannot be listed.
     pub fn data_files(
         &self,
         keyspaces: &[String],
@@ -97,7 +98,7 @@ impl NodeHandle {
     /// Returns the steps that remove a snapshot of keyspaces from the node's disk.
     ///
     /// # Errors
-    /// Its folders cannot be listed.
+    /// The folders of the node cannot be listed.
     pub fn clearing(&self, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
         let tables = data_file::tables(&self.agent, &self.own()?.folder, keyspaces)?.into_iter();
         let folders = tables.map(|(_, table)| table.join("snapshots").join(tag));

@@ -7,15 +7,15 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// MBean of compactions and validations.
+/// MBean that provides information on compactions and validations.
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 
-/// MBean of the cluster metadata log, in releases that have one.
+/// MBean of the cluster metadata log. It exists only in releases with this log.
 const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
 /// Interval between two status checks of a repair, which runs asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit until the node lists a repair under its number.
+/// Time limit for the node to list a repair under its number.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 /// An operation on a node.
@@ -26,21 +26,21 @@ pub enum Operation {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Compacts all data of keyspaces into one SSTable per table, or into as many as the table's
-    /// strategy determines.
+    /// Compacts all data of keyspaces. Each table then has one SSTable, or the number that its
+    /// compaction strategy determines.
     Compact {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
     /// Stops the running compactions.
     StopCompactions,
-    /// Runs a full repair, one keyspace after the other: compares all data of the node with its
+    /// Runs a full repair of one keyspace after the other. Compares all data of the node with its
     /// other replicas, and streams the differences.
     Repair {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Ends the repairs that the node has begun.
+    /// Ends all repairs that the node has begun.
     StopRepairs,
     /// Takes a snapshot of all tables of keyspaces.
     Snapshot {
@@ -64,30 +64,31 @@ pub enum Operation {
     /// Removes another node that is down from the ring. The remaining nodes stream its data among
     /// each other.
     RemoveNode {
-        /// Host id of the node to remove.
+        /// Host id of the node that is removed.
         host_id: String,
     },
 }
 
-/// Step of an upgrade that a node performs.
+/// A step of an upgrade that a node performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpgradeStep {
     /// Stops accepting writes, and flushes all memtables.
     Drain,
-    /// Rewrites the SSTables of keyspaces that are not in the newest format.
+    /// Rewrites those SSTables of keyspaces that are not in the newest format.
     Sstables {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Begins the cluster metadata log: the last step of an upgrade to a release with one.
+    /// Begins the cluster metadata log. This is the last step of an upgrade to a release that has
+    /// this log.
     BeginMetadataLog,
 }
 
 impl NodeControl {
-    /// Performs an operation and waits for its end. Returns a description of the result.
+    /// Performs an operation and waits until it has ended. Returns a description of the result.
     ///
     /// # Errors
-    /// The node refuses, fails, or does not finish within `limit`.
+    /// The node refuses the operation, fails, or does not finish it within `limit`.
     pub fn perform(&self, what: &Operation, limit: Duration) -> Result<String> {
         let deadline = Deadline::after(limit);
         match what {
@@ -168,8 +169,8 @@ impl NodeControl {
                 const UPGRADE: &str =
                     "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
                 for keyspace in keyspaces {
-                    // Skips SSTables in the newest format. Runs as many jobs as there are
-                    // compactors.
+                    // The arguments skip SSTables in the newest format, and run as many jobs as
+                    // there are compactors.
                     let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
                     self.invoke(deadline.left(), STORAGE, UPGRADE, &arguments)?;
                 }
@@ -186,8 +187,8 @@ impl NodeControl {
         }
     }
 
-    /// Returns the keyspaces with replicas on other nodes: those of clients or, if there are none,
-    /// Cassandra's own.
+    /// Returns the keyspaces that have replicas on other nodes. These are the keyspaces of clients
+    /// or, if there are none, Cassandra's own.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -246,13 +247,13 @@ pub fn is_own(keyspace: &str) -> bool {
     keyspace.starts_with("system")
 }
 
-/// Returns the subject of a sentence: `a, b were`.
+/// Returns the beginning of a sentence about the names: `a, b were`.
 fn were(names: &[String]) -> String {
     let verb = if names.len() == 1 { "was" } else { "were" };
     format!("{} {verb}", names.join(", "))
 }
 
-/// One keyspace of several, with the deadline that they share.
+/// An operation on one of several keyspaces, with the deadline for all of them.
 struct KeyspaceWork<'a> {
     control: &'a NodeControl,
     keyspace: &'a str,
@@ -279,7 +280,8 @@ impl KeyspaceWork<'_> {
         compacted.map(drop).with_context(|| format!("compact {}", self.keyspace))
     }
 
-    /// Repairs the keyspace. Returns false if there is nothing to repair, as with a single replica.
+    /// Repairs the keyspace. Returns false if there is nothing to repair, as when each row has only
+    /// one replica.
     fn repair(&self) -> Result<bool> {
         const REPAIR: &str = "repairAsync(java.lang.String,java.util.Map)";
         let options = json!({"incremental": "false", "primaryRange": "false"});
@@ -297,7 +299,7 @@ impl KeyspaceWork<'_> {
                 _ => None,
             };
             match words.as_deref().map(<[_]>::split_first) {
-                // The server returns the number before the repair thread registers it.
+                // The server returns the number of a repair before the repair thread registers it.
                 None if !begin.passed() => {}
                 None => bail!(
                     "the node does not report its repair {number} of {}",

@@ -1,4 +1,5 @@
-//! Other clients of a cluster, and the sizes of its tables. Both show if it is safe to offer load.
+//! Other clients of a cluster, and the sizes of its tables. Both show whether it is safe to offer
+//! load.
 
 use crate::node::Node;
 use crate::session::{QueryResult, Session};
@@ -15,17 +16,17 @@ pub struct OtherClients(pub Vec<OtherConnection>);
 pub struct OtherConnection {
     /// Node at the other end of the connection.
     pub node: String,
-    /// Client address: `10.0.0.7:41234`.
+    /// Address of the client: `10.0.0.7:41234`.
     pub from: String,
-    /// Name of the driver, as the client gives it; empty if it gives none.
+    /// Name of the driver, as the client reports it. Empty if the client does not report it.
     pub driver: String,
     /// Number of requests on the connection up to now.
     pub requests: u64,
 }
 
 impl OtherClients {
-    /// Returns requests per second since an `earlier` snapshot, taken `seconds` ago. Only
-    /// connections in both snapshots count.
+    /// Returns the number of requests per second since an `earlier` snapshot, which was taken
+    /// `seconds` ago. Counts only connections that are in both snapshots.
     pub fn requests_per_s(&self, earlier: &OtherClients, seconds: f64) -> f64 {
         let earlier: BTreeMap<(&str, &str), u64> =
             earlier.0.iter().map(|one| (one.place(), one.requests)).collect();
@@ -36,7 +37,7 @@ impl OtherClients {
         sent.sum::<u64>() as f64 / seconds
     }
 
-    /// Returns the number of connections per driver.
+    /// Returns the number of connections by driver.
     pub fn drivers(&self) -> BTreeMap<&str, usize> {
         let mut drivers = BTreeMap::new();
         for one in &self.0 {
@@ -47,7 +48,7 @@ impl OtherClients {
 }
 
 impl OtherConnection {
-    /// Returns both endpoints, which identify the connection in two snapshots.
+    /// Returns both endpoints, which identify the connection across two snapshots.
     fn place(&self) -> (&str, &str) {
         (&self.node, &self.from)
     }
@@ -56,15 +57,15 @@ impl OtherConnection {
 /// Size of a table, from the estimates that Cassandra refreshes every few minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Partitions, each counted once regardless of its replicas.
+    /// Number of partitions. A partition counts once, regardless of its number of replicas.
     pub partitions: u64,
-    /// Uncompressed bytes.
+    /// Size without compression, in bytes.
     pub bytes: u64,
 }
 
 impl Node<'_> {
-    /// Returns the connections of other clients with this node. `None` if it does not show them to
-    /// this user, or is older than Cassandra 4.0.
+    /// Returns the connections of other clients with this node. Returns `None` if the node does not
+    /// show them to this user, or is older than Cassandra 4.0.
     ///
     /// # Errors
     /// The node cannot be queried.
@@ -77,8 +78,8 @@ impl Node<'_> {
         other_connections(self.name(), &found, &session).map(Some)
     }
 
-    /// Returns the estimated size of this node's part of each table in a keyspace. `None` if the
-    /// node does not show it to this user.
+    /// Returns the estimated size of this node's part of each table in a keyspace. Returns `None`
+    /// if the node does not show the estimate to this user.
     ///
     /// # Errors
     /// The node cannot be queried.
@@ -109,7 +110,7 @@ impl Node<'_> {
 }
 
 impl Estimate {
-    /// Adds the estimate of other ranges or of another node.
+    /// Adds the estimate for other token ranges or another node.
     pub fn add(&mut self, other: Estimate) {
         self.partitions += other.partitions;
         self.bytes += other.bytes;
@@ -120,7 +121,8 @@ fn ask(node: &str, what: &str) -> String {
     format!("request {what} from {node}")
 }
 
-/// Returns the connections of other programs. Another cassay on this machine counts as this one.
+/// Returns the connections of other programs. Connections of another cassay process on this machine
+/// count as cassay's own.
 fn other_connections(
     node: &str,
     found: &QueryResult,

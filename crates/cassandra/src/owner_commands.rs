@@ -2,8 +2,8 @@
 //!
 //! An agent on this machine starts this program to perform the operation. It starts the program
 //! again to undo the operation: on request, after a time limit, or when its controller has ended.
-//! All parameters are in one argument. It gives the location of a secret, but never contains the
-//! secret.
+//! All parameters are in one argument. This argument contains the location of a secret, but never
+//! the secret itself.
 
 use crate::address_map::NodeAddressMap;
 use crate::jolokia::Jolokia;
@@ -17,42 +17,45 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// Arguments that select this mode; the parameters follow.
+/// Arguments that select this mode of the program. The parameters follow.
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
-/// Path of this program for the process that starts it, even if the file has been replaced.
+/// Path of this program for the process that starts it. The path works even if the file has been
+/// replaced.
 pub const OURSELVES: &str = "/proc/self/exe";
 
-/// Operation on the nodes.
+/// An operation on the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
     /// Disables compactions of tables.
     NoCompactions,
-    /// Takes a snapshot of tables with this name. Undoing removes the snapshot.
+    /// Takes a snapshot of tables with this name. The undo removes the snapshot.
     Snapshot(String),
 }
 
 impl Act {
-    /// Returns the time after which the agent undoes the operation even if its controller lives.
+    /// Returns the time after which the agent undoes the operation even if the controller is still
+    /// alive.
     fn at_most(&self) -> Duration {
         const HOUR: Duration = Duration::from_secs(60 * 60);
         match self {
-            // Longer than any import, which creates links and reads the index of each SSTable.
+            // This is longer than any import takes. An import creates links and reads the index of
+            // each SSTable.
             Act::NoCompactions => 2 * HOUR,
-            // Longer than any run.
+            // This is longer than any run takes.
             Act::Snapshot(_) => 366 * 24 * HOUR,
         }
     }
 }
 
-/// An operation, its nodes, and the access to them.
+/// An operation, its nodes, and the data for access to the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     act: Act,
     keyspace: String,
-    /// Addresses of the nodes' agents, with the tables on each.
+    /// Addresses of the nodes' Jolokia agents, each with the tables on that node.
     nodes: Vec<(SocketAddr, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user: Option<String>,
@@ -62,7 +65,7 @@ pub struct Order {
     tls: Option<TlsWords>,
 }
 
-/// Location of a password.
+/// Location of the password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PasswordPlace {
@@ -82,10 +85,11 @@ struct TlsWords {
 }
 
 impl Order {
-    /// Builds the operation for these tables; each node is given by the address of its agent.
+    /// Builds the operation for these tables. Each node is given by the address of its Jolokia
+    /// agent.
     ///
     /// # Errors
-    /// Another process could not read the password at its location.
+    /// Another process could not read the password from its location.
     pub fn build(
         act: Act,
         keyspace: &str,
@@ -134,10 +138,11 @@ impl Order {
         })
     }
 
-    /// Performs the operation on all nodes or on none.
+    /// Performs the operation on all nodes. If one node fails, undoes the operation on the other
+    /// nodes.
     ///
     /// # Errors
-    /// A node does not answer, or refuses.
+    /// A node does not answer, or refuses the operation.
     pub fn give(&self, agent: &Arc<host::Agent>) -> Result<GivenOrder> {
         let what = Injection::Command {
             inject: self.program(GIVE)?,
@@ -152,7 +157,7 @@ impl Order {
 
     fn access(&self) -> JolokiaAccess {
         JolokiaAccess {
-            // The addresses include the port.
+            // The addresses already include the port.
             port: 0,
             user: self.user.clone(),
             password: self.password.clone().map(|kept| match kept {
@@ -215,7 +220,7 @@ impl GivenOrder {
     }
 }
 
-/// Performs the operation that this process was started for. Returns `None` otherwise.
+/// If this process was started for an operation, performs it. Otherwise returns `None`.
 pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, order] = &words[..] else {

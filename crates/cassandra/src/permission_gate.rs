@@ -1,10 +1,11 @@
 //! Permission check for a cluster that cassay did not start. Every statement of a control session
-//! passes it. It also checks the statements of the load before the client sends them.
+//! passes this check. The check also covers the statements of the load, before the client sends
+//! them.
 //!
 //! Invariants: no statement drops, truncates, alters or writes objects that existed before the run,
-//! or creates objects, unless the command line names them. A run's own tables are those that it
-//! created through this check, and those whose [`Mark`] names one of the user's runs. Every session
-//! with such a cluster has the check, which is part of [`crate::Access`].
+//! or creates objects, unless the command line names these actions. A run's own tables are the
+//! tables that it created through this check, and the tables whose [`Mark`] names one of the user's
+//! runs. Every session with such a cluster has the check, which is part of [`crate::Access`].
 
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};
@@ -22,14 +23,14 @@ use target_spec::{Act, Allow, NodeAct, Object};
 pub struct Permit {
     /// Actions that the command line names.
     pub allow: Allow,
-    /// True if the command line imitates a tool that creates its tables. Then statements may create
-    /// missing objects.
+    /// True if the command line imitates a tool that creates its tables. In that case, statements
+    /// may create missing objects.
     pub makes: bool,
-    /// Runs whose tables are the user's own.
+    /// Runs whose tables count as the user's own.
     pub own: OwnRuns,
 }
 
-/// Permission check shared by all sessions with a cluster. It refuses changes until it gets a
+/// Permission check that all sessions with a cluster share. It refuses changes until it gets a
 /// [`Permit`].
 #[derive(Clone, Debug, Default)]
 pub struct StatementGate(Arc<Mutex<State>>);
@@ -38,39 +39,39 @@ pub struct StatementGate(Arc<Mutex<State>>);
 struct State {
     permit: Permit,
     made: BTreeSet<Object>,
-    /// Tables of earlier runs that statements were permitted to change.
+    /// Tables of earlier runs that statements of this run were permitted to change.
     earlier: BTreeSet<MarkedTable>,
-    /// The user's own tables that exist when the run ends.
+    /// The user's own tables that remain when the run ends.
     left: BTreeSet<Object>,
 }
 
-/// Decision about a statement.
+/// Decision about a statement that may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDecision {
-    /// Send it.
+    /// Send the statement.
     Send,
-    /// Skip it: the object already exists, so the user needs no permission to create it.
+    /// Skip the statement. The object already exists, so the user needs no permission to create it.
     Skip,
 }
 
 impl StatementGate {
-    /// Grants permissions.
+    /// Grants the permissions in `permit`.
     pub fn permit(&self, permit: Permit) {
         self.state().permit = permit;
     }
 
-    /// Returns true if the command line names this action on node processes.
+    /// Returns true if the command line names this action on the processes of nodes.
     pub fn may_do(&self, act: NodeAct) -> bool {
         self.state().permit.allow.names_of_nodes(act)
     }
 
-    /// Returns the tables of earlier runs that statements were permitted to change.
+    /// Returns the tables of earlier runs that statements of this run were permitted to change.
     pub fn earlier(&self) -> Vec<MarkedTable> {
         self.state().earlier.iter().cloned().collect()
     }
 
-    /// Returns the user's tables that remain on the cluster: those that this run created or wrote
-    /// to.
+    /// Returns the user's own tables that remain on the cluster. These are the tables that this run
+    /// created or wrote to.
     pub fn left(&self) -> Vec<Object> {
         self.state().left.iter().cloned().collect()
     }
@@ -79,7 +80,7 @@ impl StatementGate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides about a statement, or explains the refusal.
+    /// Decides whether a statement may be sent, or explains the refusal.
     ///
     /// # Errors
     /// The statement may not be sent, or the node does not answer.
@@ -92,15 +93,16 @@ impl StatementGate {
                     session.node()
                 );
             };
-            // The check covers writes row by row, so it does not query the server for the table
-            // each time.
+            // For writes, the check does not ask the server for the table, because it sees every
+            // single write.
             let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
                 if change.if_absent {
                     return Ok(GateDecision::Skip);
                 }
-                // The answer that the server gives to a user with permission to create it.
+                // If the user had permission to create the object, the server would give this
+                // answer.
                 bail!(ServerError {
                     node: session.node(),
                     code: ErrorCode::AlreadyExists,
@@ -108,7 +110,7 @@ impl StatementGate {
                     statement: cql.to_owned(),
                 });
             }
-            // A missing object cannot be removed.
+            // Removing a missing object changes nothing, so it needs no permission.
             let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
             if !nothing && !self.may(session, &change, object)? {
                 let mark = mark_of(session, object)?;
@@ -118,7 +120,7 @@ impl StatementGate {
         Ok(GateDecision::Send)
     }
 
-    /// Records the objects that an accepted statement created and removed.
+    /// Records which objects an accepted statement created and removed.
     pub fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
         let mut made = Vec::new();
         for Change {
@@ -149,7 +151,7 @@ impl StatementGate {
         made
     }
 
-    /// Returns the statement that marks a table as made by this run.
+    /// Returns the statement that marks a table as created by this run.
     pub fn mark(&self, table: &Object) -> String {
         format!(
             "ALTER TABLE {}.{} WITH comment = {}",
@@ -174,11 +176,12 @@ impl StatementGate {
             return Ok(true);
         }
         match (change.act, &change.sort) {
-            // Excludes indexes: an index adds work to an existing table.
+            // Indexes are excluded, because an index adds work to an existing table.
             (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
                 Ok(made || makes)
             }
-            // Other users may have created parts of a keyspace that the run drops.
+            // Other users may have created some tables of a keyspace that the run drops, so all of
+            // them are checked.
             (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
             _ => Ok(made || self.is_own(session, object)?),
         }
@@ -201,7 +204,8 @@ impl StatementGate {
         Ok(is_own)
     }
 
-    /// Returns true if the user's runs created a keyspace and all tables that it has now.
+    /// Returns true if the user's runs created a keyspace and all tables that it currently
+    /// contains.
     fn is_all_ours(&self, session: &mut Session, object: &Object, made: bool) -> Result<bool> {
         let tables = tables(session, &object.keyspace)?;
         let is_any = made || !tables.is_empty();
@@ -218,7 +222,7 @@ impl StatementGate {
     }
 
     fn is_there(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
-        // Objects of a rehearsal do not exist on the server.
+        // In a rehearsal, objects that were created earlier do not exist on the server.
         if self.state().made.contains(object) && !matches!(change.sort, Sort::Index(_)) {
             return Ok(true);
         }
@@ -247,7 +251,7 @@ fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     )
 }
 
-/// Returns the mark of an existing table.
+/// Returns the mark of an existing table, if it has one.
 fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
     let tables = tables(session, &object.keyspace)?;
     let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
@@ -261,7 +265,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>
     Ok(tables.map(|(_, name, comment)| (name, comment)).collect())
 }
 
-/// Returns all tables with a mark.
+/// Returns all tables that have a mark.
 ///
 /// # Errors
 /// The node does not answer.
@@ -279,10 +283,10 @@ pub fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
     Ok(marked)
 }
 
-/// Returns keyspace, name and comment of each table.
+/// Returns keyspace, name and comment of each table in a result.
 fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
     let (keyspace, name) = (found.column("keyspace_name")?, found.column("table_name")?);
-    // A server without table comments has no marks.
+    // A server that does not return comments of tables has no marks.
     let comment = found.column("comment").ok();
     let text = |row: &[Value], at: usize| {
         let cell = row.get(at).and_then(Value::as_str);

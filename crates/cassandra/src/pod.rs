@@ -1,5 +1,5 @@
 //! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
-//! names. It follows a node to the address of its new pod.
+//! names. After a fault, it follows a node to the address of its new pod.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target_spec::{Invocation, NodeAct};
 
-/// Operator that runs all nodes in Kubernetes.
+/// Operator that manages all nodes in Kubernetes.
 #[derive(Clone, Debug)]
 pub struct OperatorHandle {
-    /// The operator, as kubectl reaches it.
+    /// The operator, which cassay controls by kubectl.
     pub operator: Operator,
     /// Pods of the nodes.
     pub pods: Vec<Arc<NodePod>>,
@@ -23,11 +23,11 @@ pub struct OperatorHandle {
 }
 
 impl OperatorHandle {
-    /// Makes the operator restart all nodes with its own procedure, without waiting for the end.
-    /// Returns a description of the request.
+    /// Makes the operator restart all nodes with its own procedure, and does not wait until it has
+    /// done so. Returns a description of the request.
     ///
     /// # Errors
-    /// The command line does not name it, or the operator refuses it.
+    /// The command line does not name this action, or the operator refuses it.
     pub fn restart(&self) -> Result<String> {
         may(self.door.as_ref(), NodeAct::Pods, "the cluster")?;
         let pods: Vec<&NodePod> = self.pods.iter().map(Arc::as_ref).collect();
@@ -38,11 +38,11 @@ impl OperatorHandle {
 /// Handle of the pod of a node or host.
 #[derive(Clone, Debug)]
 pub struct PodHandle {
-    /// The pod, as kubectl reaches it.
+    /// The pod, which cassay controls by kubectl.
     pub pod: Arc<NodePod>,
-    /// Name of its node.
+    /// Name of the node in the pod.
     pub name: String,
-    /// First CQL address of its node.
+    /// First CQL address of the node.
     pub known: SocketAddr,
     /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
@@ -51,8 +51,8 @@ pub struct PodHandle {
 }
 
 impl PodHandle {
-    /// Reads the pod's status from Kubernetes, and records the node's present address for all
-    /// users.
+    /// Reads the status of the pod from Kubernetes, and records the current address of its node for
+    /// all users.
     ///
     /// # Errors
     /// Kubernetes does not answer.
@@ -75,18 +75,18 @@ impl PodHandle {
     /// Deletes the pod.
     ///
     /// # Errors
-    /// The command line does not name it, no controller would recreate it, or Kubernetes refuses
-    /// it.
+    /// The command line does not name this action, no controller would recreate the pod, or
+    /// Kubernetes refuses it.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         self.may(NodeAct::Pods)?;
         self.pod.delete(how)
     }
 
-    /// Returns the programs that cordon and uncordon its Kubernetes node.
+    /// Returns the programs that cordon and uncordon the Kubernetes node of the pod.
     ///
     /// # Errors
-    /// The command line does not name it, or Kubernetes does not report the Kubernetes node of the
-    /// pod.
+    /// The command line does not name this action, or Kubernetes does not report the Kubernetes
+    /// node of the pod.
     pub fn cordon(&self) -> Result<[Invocation; 2]> {
         self.may(NodeAct::Pods)?;
         let program = |words| Invocation {
@@ -99,7 +99,7 @@ impl PodHandle {
     /// Isolates the pod by a network policy until the returned value is dropped.
     ///
     /// # Errors
-    /// The command line does not name it, or Kubernetes refuses it.
+    /// The command line does not name this action, or Kubernetes refuses it.
     pub fn isolate(&self) -> Result<Isolation> {
         self.may(NodeAct::Network)?;
         self.pod.isolate()

@@ -1,6 +1,6 @@
-//! Probes of one node: metrics of its JVM and of the database, and pauses from its collector log.
-//! They use the network. Probes of machine, hosts and processes, and the sampling threads, are in
-//! [`host::probe`].
+//! Probes of one node: metrics of its JVM and of the database, and pauses from the log of its
+//! garbage collector. They use the network. [`host::probe`] contains the probes of machines, hosts
+//! and processes, and the sampling threads.
 
 mod beans;
 mod cassandra;
@@ -15,17 +15,17 @@ pub use probe_choice::{BY_AGENT, NO_METRICS, ONLY_BY_MBEANS};
 
 use std::time::Duration;
 
-/// Probes to run, each with its sampling interval. `None` disables a probe.
+/// Probes to run, each with its sampling interval. `None` means that the probe does not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSpec {
-    /// Machine and simulated hosts: CPUs, memory, devices, network, pressure.
+    /// Probe of the machine and of simulated hosts: CPUs, memory, devices, network, pressure.
     pub hosts: Option<Duration>,
-    /// Processes of the nodes and this one.
+    /// Probe of the processes of the nodes, and of this process.
     pub processes: Option<Duration>,
-    /// JVMs of the nodes.
+    /// Probe of the JVMs of the nodes.
     pub jvm: Option<Duration>,
-    /// Cassandra's own metrics.
+    /// Probe of Cassandra's own metrics.
     pub cassandra: Option<Duration>,
-    /// Pauses from the collectors' logs.
+    /// Probe of pauses from the logs of garbage collectors.
     pub gc_log: Option<Duration>,
 }

@@ -15,7 +15,7 @@ pub fn mark_of_node(node: &str) -> String {
     format!("-Dcassay.node={node}")
 }
 
-/// Returns both arguments of a start command.
+/// Returns both tagging arguments of a start command.
 pub fn marks(command: &Command) -> Vec<String> {
     let arguments = command.get_args().filter_map(|one| one.to_str());
     let marks = [mark(""), mark_of_node("")];
@@ -23,8 +23,8 @@ pub fn marks(command: &Command) -> Vec<String> {
     arguments.filter(is_one).map(str::to_owned).collect()
 }
 
-/// Returns the running processes of a cluster, even those missing in its state. A starting command
-/// may be killed between starting a process and recording its id.
+/// Returns the running processes of a cluster, even those that its state does not contain. A
+/// command may have been killed after it started a process and before it recorded the process id.
 pub fn processes(id: &str) -> Vec<Identity> {
     process::jvms_with(&[mark(id)])
 }
@@ -38,9 +38,9 @@ pub fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>
 }
 
 /// Returns the running process of a node with this start command, as the agent of its host finds
-/// it. The start may have been by any process. `None` if the agent does not answer.
+/// it. Any process may have started it. Returns `None` if the agent does not answer.
 pub fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
-    // Without marks, every JVM would match.
+    // Without tagging arguments, every JVM would match.
     (!marks.is_empty()).then(|| host.find_marked(marks).ok()?.pop())?
 }

@@ -1,8 +1,8 @@
 //! Finds the reason why nodes refuse requests, in their logs and on their volumes.
 //!
 //! The error that a client gets is only the last symptom. A node with a full volume reports that it
-//! is shutting down, which a client sees as "overloaded". So this module looks for the cause in the
-//! node's log and on its volume before cassay tells the user to lower the load.
+//! is shutting down, and a client then gets the error "overloaded". So this module looks for the
+//! cause in the node's log and on its volume, before cassay tells the user to lower the load.
 
 use crate::node_files::NodeFiles;
 use anyhow::Result;
@@ -11,15 +11,15 @@ use measure::number;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Number of bytes read from the end of a log, where recent failures are.
+/// Number of bytes to read from the end of a log, which contains recent failures.
 const LOG_BYTES_MAX: u64 = 8 << 20;
 
-/// Number of characters of a log line that a message repeats.
+/// Number of characters of a log line that a message shows.
 const LINE_CHARS_SHOWN: usize = 240;
 
 const MIB: u64 = 1 << 20;
 
-/// If the free space is below one commit log segment, the next write may fail.
+/// Free space of one commit log segment, in bytes. With less free space, the next write may fail.
 const ROOM_BYTES_MIN: u64 = 32 * MIB;
 
 /// Texts found in logs, and their meaning. Causes come before their consequences.
@@ -79,7 +79,8 @@ impl LogMarks {
         LogMarks(sizes.collect())
     }
 
-    /// Returns the length of a node's log, by the position of the node. 0 if it was not read.
+    /// Returns the length of a node's log, by the position of the node. Returns 0 if the length was
+    /// not read.
     pub fn length(&self, index: usize) -> u64 {
         self.0.get(index).copied().unwrap_or(0)
     }
@@ -96,14 +97,15 @@ pub struct ServerLog<'a> {
 }
 
 impl ServerLog<'_> {
-    /// Returns the cause that the log names after the first `mark` bytes. `None` if it names none.
+    /// Returns the cause that the log names after its first `mark` bytes. Returns `None` if it
+    /// names no cause.
     pub fn cause(&self, mark: u64) -> Option<String> {
         node_cause(self.node, None, &log_since(self.host, &self.path, mark))
     }
 }
 
-/// Returns a sentence for each node with a known cause: the state of its volume, and the first log
-/// line since `marks` that names the reason.
+/// Returns a sentence for each node with a known cause. The sentence describes the state of the
+/// node's volume, and contains the first log line since `marks` that names the reason.
 pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.length(index);
@@ -117,7 +119,8 @@ pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     places.iter().enumerate().filter_map(cause).collect()
 }
 
-/// Returns the cause that the volume or the log of a node reveals. `None` if they reveal none.
+/// Returns the cause that the volume or the log of a node shows. Returns `None` if they show no
+/// cause.
 fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
@@ -134,7 +137,7 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
 }
 
-/// Returns the deepest cause that a log names, with the first line that names it.
+/// Returns the primary cause that a log names, with the first line that names it.
 pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     SIGNS.iter().find_map(|(texts, what)| {
         let says = |line: &&str| texts.iter().any(|text| line.contains(text));
@@ -142,7 +145,7 @@ pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Reads a log from `mark` on, or from the start if the file was replaced since.
+/// Reads a log from `mark` on. If the file was replaced since then, reads it from the start.
 fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
     let read = || -> Result<Vec<u8>> {
         let bytes = size(host, path)?;
@@ -153,11 +156,11 @@ fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
         log.read_to_end(&mut text)?;
         Ok(text)
     };
-    // A log may contain any bytes. An unreadable log contains no cause.
+    // A log may contain invalid UTF-8. If a log cannot be read, it contains no cause.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// Returns the length of a log, 0 if the file does not exist.
+/// Returns the length of a log. Returns 0 if the file does not exist.
 fn size(host: &Agent, path: &Path) -> Result<u64> {
     let end = host.piece(path, From::End(0))?;
     Ok(end.map_or(0, |end| end.size))
@@ -171,7 +174,8 @@ mod tests {
                         left on device\nERROR [x] Stopping gossiper by operator request\n\
                         INFO [x] Announcing shutdown\n";
 
-    /// A full volume was reported as "overloaded (Server is shutting down): a lower load may help".
+    /// An earlier version reported a full volume as "overloaded (Server is shutting down): a lower
+    /// load may help".
     #[test]
     fn the_cause_is_said_before_what_it_has_caused() {
         let said = node_cause("node1", None, FULL).unwrap();

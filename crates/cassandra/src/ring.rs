@@ -1,12 +1,12 @@
 //! Replicas of each token range, and each node's share of the data.
 //!
-//! Pure arithmetic on tokens, racks and a replication strategy, as Cassandra 4.0 to 5.0 does it
-//! (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the ring, the
-//! replicas are:
+//! This module does pure arithmetic on tokens, racks and a replication strategy, as Cassandra 4.0
+//! to 5.0 does it (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the
+//! ring, the replicas are:
 //!
 //! - simple: the first distinct nodes, regardless of their data center and rack;
-//! - by data center: in each data center the first nodes of racks not yet used. It takes a node of
-//!   a used rack only while the remaining copies suffice for one in every rack.
+//! - by data center: in each data center the first nodes of racks not yet used. A node of a used
+//!   rack is taken only while the remaining copies suffice for one in every rack.
 //!
 //! Invariants: shares are exact fractions of 2^64 until the last division. If there are enough
 //! nodes, the shares of a keyspace add up to its number of copies.
@@ -15,7 +15,7 @@ use crate::node_info::NodeInfo;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
-/// Positions on the ring: Murmur3 tokens have 64 bits, and the ring wraps around.
+/// Number of positions on the ring. Murmur3 tokens have 64 bits, and the ring wraps around.
 const RING: u128 = 1 << 64;
 
 /// Replication of a keyspace.
@@ -27,19 +27,20 @@ pub enum Replication {
     ByDatacenter(BTreeMap<String, usize>),
     /// Every node has all data.
     Everywhere,
-    /// Every node has only its own data; there are no copies.
+    /// Every node has only its own data, so there are no copies.
     Local,
 }
 
 impl Replication {
-    /// Parses the map of `system_schema.keyspaces`: `class` and its options.
+    /// Parses the map in `system_schema.keyspaces`: `class` and the options of the strategy.
     ///
     /// # Errors
     /// The strategy is not one of Cassandra's own, or a number of copies is not a number.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
         let class = options.get("class").context("replication has no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
-            // `3/1` means three copies. One of them is transient, but still holds its range.
+            // `3/1` means three copies. One of them is transient, but its node still stores the
+            // range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
             number.with_context(|| format!("the replication has {text:?} copies for {name:?}"))
@@ -66,21 +67,23 @@ impl Replication {
     }
 }
 
-/// Token ring of a cluster, with data center and rack of each node.
+/// Token ring of a cluster, with the data center and the rack of each node.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Tokens, ascending, each with the index of its node.
+    /// Tokens in ascending order, each with the index of its node.
     tokens: Vec<(i64, usize)>,
     /// Data center and rack of each node, as indices.
     places: Vec<RackId>,
-    /// Names of the data centers. `datacenter` of a place is an index into them.
+    /// Names of the data centers. The field `datacenter` of a [`RackId`] is an index into this
+    /// list.
     datacenters: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct RackId {
     datacenter: usize,
-    /// Index over all data centers: racks of the same name in two data centers differ.
+    /// Index of the rack among the racks of all data centers. Racks with the same name in two data
+    /// centers have different indices.
     rack: usize,
 }
 
@@ -88,12 +91,12 @@ struct RackId {
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,
-    /// Number of nodes in used racks that may be taken before every rack has one.
+    /// Number of nodes in used racks that may be taken before every rack has a copy.
     repeats: usize,
 }
 
 impl Ring {
-    /// Builds the ring of `nodes`, in their order.
+    /// Builds the ring of `nodes`. Nodes keep their order.
     pub fn new(nodes: &[NodeInfo]) -> Ring {
         let mut datacenters: Vec<String> = Vec::new();
         let mut racks: Vec<(usize, &str)> = Vec::new();
@@ -106,7 +109,8 @@ impl Ring {
             tokens.extend(node.tokens.iter().map(|token| (*token, index)));
         }
         tokens.sort_unstable();
-        // Nodes of a ring never share a token. If two claim one, the first keeps it.
+        // Nodes of a ring never share a token. If two nodes claim the same token, the first node
+        // keeps it.
         tokens.dedup_by_key(|(token, _)| *token);
         Ring {
             tokens,
@@ -126,7 +130,7 @@ impl Ring {
         (self.tokens[before].0, self.tokens[index].0)
     }
 
-    /// Returns the indices of the nodes that hold the range of this index, its owner first.
+    /// Returns the indices of the nodes that store the range of this index, its owner first.
     pub fn replicas(&self, index: usize, replication: &Replication) -> Vec<usize> {
         match replication {
             Replication::Simple(copies) => self.distinct_from(index, *copies),
@@ -136,19 +140,19 @@ impl Ring {
         }
     }
 
-    /// Returns the indices of the nodes that hold this token, its owner first. Empty if the ring is
-    /// empty.
+    /// Returns the indices of the nodes that store this token, its owner first. The list is empty
+    /// if the ring is empty.
     pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
         if self.tokens.is_empty() {
             return Vec::new();
         }
-        // A range includes its end token. After the last range, the first one begins.
+        // A range includes its end token. The range after the last token is the first one.
         let index = self.tokens.partition_point(|(up_to, _)| *up_to < token);
         self.replicas(index % self.tokens.len(), replication)
     }
 
-    /// Returns each node's share of the data, where 1.0 is a whole copy. `nodetool status` with a
-    /// keyspace calls this effective ownership.
+    /// Returns each node's share of the data, where 1.0 is a whole copy. If a keyspace is given,
+    /// `nodetool status` calls this effective ownership.
     pub fn shares(&self, replication: &Replication) -> Vec<f64> {
         let mut owned = vec![0u128; self.places.len()];
         let demand = match replication {
@@ -165,11 +169,12 @@ impl Ring {
                 owned[node] += size;
             }
         }
-        // Exact up to 2^53 parts of the ring, far finer than any displayed value.
+        // This is exact for up to 2^53 parts of the ring, which is far finer than any displayed
+        // value.
         owned.iter().map(|size| *size as f64 / RING as f64).collect()
     }
 
-    /// Returns each node's share of the token ranges, without copies. The shares add up to 1.
+    /// Returns each node's share of the token ranges, not counting copies. The shares add up to 1.
     pub fn primary_shares(&self) -> Vec<f64> {
         self.shares(&Replication::Simple(1))
     }
@@ -178,13 +183,13 @@ impl Ring {
     fn size(&self, index: usize) -> u128 {
         let (after, to) = self.range(index);
         match to.wrapping_sub(after).cast_unsigned() {
-            // There is a single token, whose range is the whole ring.
+            // If there is only one token, its range is the whole ring.
             0 => RING,
             size => u128::from(size),
         }
     }
 
-    /// Iterates over the owners of all tokens from this one onwards.
+    /// Iterates over the owners of all tokens, beginning with this token.
     fn walk(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let (before, from) = self.tokens.split_at(index);
         from.iter().chain(before).map(|(_, node)| *node)
@@ -253,7 +258,7 @@ impl Ring {
     }
 }
 
-/// Returns the index of an item in a list, and appends a new item.
+/// Returns the index of an item in a list. Appends the item if it is new.
 fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     let found = list.iter().position(|known| *known == item);
     found.unwrap_or_else(|| {

@@ -11,7 +11,7 @@ use std::time::Duration;
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const STREAMS: &str = "org.apache.cassandra.net:type=StreamManager";
 
-/// Requested attributes, in the order of the answers.
+/// Attributes to request. The answers have the same order.
 const ATTRIBUTES: [(&str, &str); 7] = [
     (STORAGE, "OperationMode"),
     (STORAGE, "EndpointWithPortToHostId"),
@@ -22,14 +22,14 @@ const ATTRIBUTES: [(&str, &str); 7] = [
     (STREAMS, "CurrentStreams"),
 ];
 
-/// Report of a node about itself and the other members.
+/// Report of a node about itself and about the other members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
     /// Operation mode of the node itself: `NORMAL`, `JOINING`, `DECOMMISSIONED`.
     pub mode: String,
     /// Number of streams in which the node takes part.
     pub streams_count: usize,
-    /// All members, by the addresses that nodes use among each other.
+    /// All members of the ring, by the addresses that nodes use among each other.
     pub all: BTreeMap<SocketAddr, Member>,
 }
 
@@ -45,20 +45,21 @@ pub struct Member {
 /// Status of a ring member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
-    /// Up, and owns its tokens.
+    /// The member is up, and owns its tokens.
     Normal,
-    /// Down, and owns its tokens.
+    /// The member is down, and owns its tokens.
     Down,
-    /// Streaming the data that it will own.
+    /// The member is streaming the data that it will own.
     Joining,
-    /// Streaming its data to other nodes.
+    /// The member is streaming its data to other nodes.
     Leaving,
-    /// Changing its tokens.
+    /// The member is changing its tokens.
     Moving,
 }
 
 impl MemberStatus {
-    /// Describes the status: `up and normal`, `down`, `joining`, `leaving`, `moving`.
+    /// Returns a description of the status: `up and normal`, `down`, `joining`, `leaving`,
+    /// `moving`.
     pub fn words(self) -> &'static str {
         match self {
             MemberStatus::Normal => "up and normal",
@@ -71,7 +72,7 @@ impl MemberStatus {
 }
 
 impl NodeControl {
-    /// Requests the members of the ring from the node.
+    /// Asks the node for the members of the ring.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -81,7 +82,7 @@ impl NodeControl {
     }
 }
 
-/// Parses the answers to [`ATTRIBUTES`]. `None` if one is missing.
+/// Parses the answers to [`ATTRIBUTES`]. Returns `None` if one of them is missing.
 fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     let answer = |index: usize| answers.get(index)?.as_ref();
     let nodes = |index: usize| -> Option<Vec<SocketAddr>> {
@@ -109,7 +110,7 @@ fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     })
 }
 
-/// Parses an address such as `10.0.0.1:7000`; Java may put a slash in front.
+/// Parses an address such as `10.0.0.1:7000`. Java may write a slash before it.
 fn address_of(name: &str) -> Option<SocketAddr> {
     name.trim_start_matches('/').parse().ok()
 }

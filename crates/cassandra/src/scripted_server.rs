@@ -1,12 +1,12 @@
-//! A scripted server for tests: it answers the requests of one connection, on a free loopback port.
+//! A scripted server for tests. It answers the requests of one connection, on a free loopback port.
 
 use crate::node_info::NodeInfo;
 use cql::frame::{HEADER_BYTES, Header, opcode};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
-/// Starts a server on a free port that answers the requests of one connection with `answers`, each
-/// an opcode and a body.
+/// Starts a server on a free port that answers the requests of one connection with `answers`. Each
+/// answer has an opcode and a body.
 pub fn serve(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -42,15 +42,15 @@ pub fn error(code: i32, message: &str) -> Vec<u8> {
     [&code.to_be_bytes()[..], &string(message)].concat()
 }
 
-/// Type codes of columns.
+/// Type codes of columns in the native protocol.
 pub const TEXT: &[u8] = &[0, 0x0D];
 pub const BIGINT: &[u8] = &[0, 0x02];
 pub const INET: &[u8] = &[0, 0x10];
 pub const TEXTS: &[u8] = &[0, 0x22, 0, 0x0D];
 
-/// Returns the answer with these rows: columns by name and type, then cells as bytes.
+/// Returns an answer that contains rows. Columns have a name and a type, and cells are bytes.
 pub fn rows(columns: &[(&str, &[u8])], rows: &[&[Vec<u8>]]) -> (u8, Vec<u8>) {
-    // Rows, of which one table has all columns.
+    // The kind of the result is rows, and the flag says that all columns belong to one table.
     let mut body = [2i32, 1, columns.len() as i32].map(i32::to_be_bytes).concat();
     body.extend([string("k"), string("t")].concat());
     for (name, typ) in columns {
@@ -64,7 +64,7 @@ pub fn rows(columns: &[(&str, &[u8])], rows: &[&[Vec<u8>]]) -> (u8, Vec<u8>) {
     (opcode::RESULT, body)
 }
 
-/// Returns the cell of a set of texts.
+/// Returns the cell for a set of texts.
 pub fn texts(all: &[&str]) -> Vec<u8> {
     let mut cell = (all.len() as i32).to_be_bytes().to_vec();
     for text in all {
@@ -80,7 +80,7 @@ pub fn serve_session(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
     serve(std::iter::once(ready).chain(answers).collect())
 }
 
-/// Returns a node of this version at an address.
+/// Returns a node with this version and address.
 pub fn node_at(address: SocketAddr, version: &str) -> NodeInfo {
     NodeInfo {
         name: "node1".to_owned(),

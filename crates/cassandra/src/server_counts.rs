@@ -1,8 +1,9 @@
 //! The server's own counts of operations, which must match the operations that a client counted.
 //!
 //! The `count` columns of `system_views.coordinator_{write,read,scan}_latency` are exact counters
-//! per table and node; their other columns are decaying estimates and are not read. Seen on a real
-//! 5.0.8, prepared statements sent one by one, difference of two readings:
+//! per table and node. The other columns of these tables are decaying estimates, and cassay does
+//! not read them. The following table shows a test on a real
+//! 5.0.8 with prepared statements sent one by one, as the difference of two readings:
 //!
 //! | sent | counted |
 //! | --- | --- |
@@ -17,8 +18,8 @@
 //! coordinates them, regardless of the outcome. A server-side timeout counts too. An operation that
 //! the node never accepted (overload, a broken connection) does not count.
 //!
-//! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables: 6.0-alpha2
-//! counts them only in the client-request metrics, for all keyspaces together. It counts a
+//! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables. 6.0-alpha2
+//! counts them only in the client-request metrics, for all keyspaces together, and counts a
 //! conditional write as a write. So the counts are useless for a keyspace with a table of this
 //! kind.
 
@@ -27,7 +28,7 @@ use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::tokens::transactional_mode;
 
-/// Source of the server's operation counts, as capabilities and reports name it.
+/// Source of the server's operation counts, in the form that capabilities and reports show.
 pub const COUNTS_SOURCE: &str = "system_views.coordinator_{write,read,scan}_latency, column count";
 
 /// Client operations that the coordinators have counted since their start.
@@ -39,13 +40,14 @@ pub struct OperationCounts {
     pub reads: u64,
     /// Number of writes.
     pub writes: u64,
-    /// Reason why the counts lack operations of the keyspace, if they do.
+    /// Reason why the counts lack operations of the keyspace. `None` if they are complete.
     pub incomplete: Option<String>,
 }
 
 impl Node<'_> {
-    /// Returns the node's exact counts of client operations on `keyspace` since it started. `None`
-    /// if it keeps none. The counts of Accord's tables are missing, see [`Node::uncounted`].
+    /// Returns the node's exact counts of client operations on `keyspace` since the node started.
+    /// Returns `None` if the node does not count them. The counts of Accord's tables are missing,
+    /// see [`Node::uncounted`].
     ///
     /// # Errors
     /// The node does not answer.
@@ -87,13 +89,13 @@ impl Node<'_> {
 }
 
 /// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2, only DESCRIBE
-/// shows this, but no table of `system_schema`.
+/// shows this. The tables of `system_schema` do not.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
     let named = cql::tokens::literal(keyspace);
     let tables = session.query(&format!(
         "SELECT * FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
-    // The column with Accord's transaction path. Releases before 6.0 lack it.
+    // This column contains the transaction path of Accord. Releases before 6.0 lack it.
     if tables.rows.is_empty() || tables.column("fast_path").is_err() {
         return Ok(None);
     }
@@ -106,10 +108,11 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
     Ok(of_accord.next().map(|one| one.name.to_owned()))
 }
 
-/// Returns the sum over the keyspace's tables. `None` if the node has no such virtual table.
+/// Returns the sum over the tables of the keyspace. Returns `None` if the node has no such virtual
+/// table.
 fn keyspace_sum(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
     let keyspace = cql::tokens::literal(keyspace);
-    // Before 5.0, a partial key is not enough for the query.
+    // Before 5.0, a query with a part of the key needs ALLOW FILTERING.
     let cql = format!(
         "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
     );

@@ -1,5 +1,5 @@
-//! Service of an attached node: restarts and signals through the agent of the node's machine. It
-//! performs only actions that the command line names.
+//! Service of an attached node. It restarts and signals the node through the agent of the node's
+//! machine. It performs only actions that the command line names.
 
 use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
@@ -16,14 +16,15 @@ pub struct NodeService {
     pub agent: Arc<Agent>,
     /// Name of the machine.
     pub host: String,
-    /// How its agent finds, stops and starts the node.
+    /// How the agent finds, stops and starts the node.
     pub service: Service,
     /// Permission check of an attached cluster.
     pub door: Option<StatementGate>,
 }
 
 impl NodeService {
-    /// Returns the node's current process. `None` if it does not run or cannot be determined.
+    /// Returns the node's current process. Returns `None` if the node does not run, or the process
+    /// cannot be determined.
     pub fn process(&self) -> Option<Identity> {
         self.agent.find(&self.service).ok().flatten()
     }
@@ -31,7 +32,7 @@ impl NodeService {
     /// Returns the injection of this kind of fault on the node.
     ///
     /// # Errors
-    /// The command line does not name it, or the node does not run.
+    /// The command line does not name this action, or the node does not run.
     pub fn breaking(&self, how: ServiceBreak, process: Option<Identity>) -> Result<Injection> {
         for act in acts(how) {
             self.may(*act)?;
@@ -46,10 +47,10 @@ impl NodeService {
     }
 
     /// Starts the node as an operator would, and returns its process if it appears within the
-    /// limit. It first stops a process that runs without serving.
+    /// limit. If a process runs without serving clients, stops that process first.
     ///
     /// # Errors
-    /// The command line does not name it, or the start fails.
+    /// The command line does not name this action, or the start fails.
     pub fn restart(&self, within: Duration) -> Result<Option<Identity>> {
         self.may(NodeAct::Restart)?;
         match self.process() {
@@ -65,14 +66,14 @@ impl NodeService {
     /// Checks that the command line names this action on the node.
     ///
     /// # Errors
-    /// The command line does not name it.
+    /// The command line does not name this action.
     pub fn may(&self, act: NodeAct) -> Result<()> {
         may(self.door.as_ref(), act, &self.service.serves.to_string())
     }
 }
 
-/// Checks that an action on `what` is permitted: the target is managed and has no permission check,
-/// or the command line names the action.
+/// Checks that an action on `what` is permitted. It is if the target is managed, and so has no
+/// permission check, or if the command line names the action.
 ///
 /// # Errors
 /// The action is not permitted. The message names the option that would permit it.
@@ -92,7 +93,7 @@ pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     }
 }
 
-/// Returns the reason why an action on `node` is refused, and the option that would permit it.
+/// Returns the reason why cassay refuses an action on `node`, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
         NodeAct::Restart => "does not stop and start it",

@@ -3,9 +3,9 @@
 //! Long because everything from the socket to the rows belongs together: handshakes, deadlines and
 //! pages.
 //!
-//! Speed does not matter here: sessions carry schema, metadata and virtual tables. Every answer has
-//! a deadline. After a failed read or write the session refuses further requests, because the next
-//! bytes might belong to the last one.
+//! Speed does not matter here, because sessions are used only for schema, metadata and virtual
+//! tables. Every answer has a deadline. After a failed read or write, the session refuses further
+//! requests, because the next bytes might belong to the earlier answer.
 
 use crate::address_map::NodeAddressMap;
 use crate::credentials::{self, Access, Tls};
@@ -26,31 +26,32 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 use target_spec::Object;
 
-/// Time limit of connecting, which takes less than a second on a laboratory's network.
+/// Time limit for connecting. In the network of a laboratory, connecting takes less than a second.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Time limit of a control statement: schema changes on a busy laptop take seconds.
+/// Time limit of a control statement. Schema changes on a busy laptop take seconds.
 pub const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Rows per page: whole virtual tables fit, and an answer takes about a megabyte.
+/// Number of rows per page. Whole virtual tables fit into a page, and an answer has about a
+/// megabyte.
 const PAGE_ROWS: i32 = 5000;
 
-/// Largest accepted answer: a page of rows of 13 kB.
+/// Maximum size of an answer, in bytes. It suffices for a page of rows of 13 kB.
 const ANSWER_BYTES_MAX: u32 = 64 << 20;
 
-/// Time limit of schema agreement. Drivers wait 10 s, but a busy laptop is slower.
+/// Time limit of schema agreement. Drivers wait for 10 s, but a busy laptop may be slower.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of schema versions.
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
-/// Section of a study that configures encryption of sessions.
+/// Section of a study that configures the encryption of sessions.
 const SECTION: &str = "target.attach";
 
-/// Name of the request in errors before the first statement.
+/// Description of the request in errors that occur before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
-/// Number of characters of a statement that an error message repeats.
+/// Number of characters of a statement that an error message shows.
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
 /// Rows of one statement, over all pages.
@@ -58,7 +59,7 @@ const STATEMENT_CHARS_SHOWN: usize = 200;
 pub struct QueryResult {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows, with cells in the order of the columns.
+    /// Rows, whose cells are in the order of the columns.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -66,7 +67,7 @@ impl QueryResult {
     /// Returns the index of a column.
     ///
     /// # Errors
-    /// The server did not send it. The message lists the columns that it sent.
+    /// The server did not send this column. The message lists the columns that it sent.
     pub fn column(&self, name: &str) -> Result<usize> {
         let index = self.columns.iter().position(|column| column == name);
         index.with_context(|| {
@@ -100,20 +101,21 @@ impl QueryResult {
     }
 }
 
-/// Schema element in an answer to `DESCRIBE`.
+/// A schema element in an answer to `DESCRIBE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescribedRow<'r> {
-    /// Type of the element: `table`, `type`, `index` ….
+    /// Type of the element, such as `table`, `type` or `index`.
     pub kind: &'r str,
     /// Name of the element, quoted if necessary.
     pub name: &'r str,
-    /// Statements that define it, without `;`. `WITH INTERNALS` describes a table with dropped
-    /// columns by several statements; otherwise there is one.
+    /// Statements that define the element, without `;`. `WITH INTERNALS` describes a table with
+    /// dropped columns by several statements. Otherwise there is one statement.
     pub statements: Vec<&'r str>,
 }
 
 impl DescribedRow<'_> {
-    /// Returns the statement that creates it. Empty if the server sent none.
+    /// Returns the statement that creates the element. The text is empty if the server sent no
+    /// statement.
     pub fn create(&self) -> &str {
         self.statements.first().copied().unwrap_or_default()
     }
@@ -136,15 +138,15 @@ pub struct NoPassword {
     class: String,
 }
 
-/// Error response of the server.
+/// An error response of the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{node} answered {code}: {message} (statement: {statement})")]
 pub struct ServerError {
     /// The node that answered.
     pub node: SocketAddr,
-    /// Error code of the server.
+    /// Error code that the server sent.
     pub code: ErrorCode,
-    /// Message of the server.
+    /// Message that the server sent.
     pub message: String,
     /// The statement, shortened.
     pub statement: String,
@@ -155,7 +157,7 @@ impl ServerError {
     pub fn says_that_it_exists(&self) -> bool {
         match self.code {
             ErrorCode::AlreadyExists => true,
-            // An existing type has no error code of its own.
+            // An existing type has no separate error code.
             ErrorCode::Invalid => self.message.ends_with("already exists"),
             _ => false,
         }
@@ -166,16 +168,16 @@ impl ServerError {
         self.code == ErrorCode::Invalid
     }
 
-    /// Returns true if a retry is useless: the object does not exist or is hidden from this user.
-    /// An overloaded node also refuses, but only temporarily.
+    /// Returns true if a retry is useless, because the object does not exist or is hidden from this
+    /// user. An overloaded node also refuses requests, but only temporarily.
     fn is_lasting(&self) -> bool {
         let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
         is_hidden || self.says_that_it_is_absent()
     }
 }
 
-/// Statement that is repeated until the node refuses it permanently, because it lacks the table or
-/// column, or hides it from this user.
+/// A statement that is repeated until the node refuses it permanently, because the node lacks the
+/// table or column, or hides it from this user.
 pub struct RepeatedQuery {
     cql: String,
     is_refused: bool,
@@ -196,9 +198,9 @@ impl RepeatedQuery {
         &self.cql
     }
 
-    /// Runs the statement, unless it was permanently refused. It stores a refusal that the user
-    /// should know in `refusal`. The refusal of a table that this Cassandra version lacks is not
-    /// one of them.
+    /// Runs the statement, unless the node has permanently refused it. If the user should know
+    /// about a refusal, stores it in `refusal`. If this Cassandra version lacks the table, the user
+    /// need not know.
     ///
     /// # Errors
     /// The connection has failed.
@@ -225,12 +227,12 @@ impl RepeatedQuery {
     }
 }
 
-/// The connection ended.
+/// Error for a connection that has ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the node closed the connection")]
 struct ConnectionClosed;
 
-/// Byte stream to and from a node, plain or encrypted.
+/// Byte stream between this process and a node, plain or encrypted.
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
@@ -238,18 +240,18 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Session {
     node: SocketAddr,
     stream: Box<dyn Stream>,
-    /// Socket of `stream`, for setting timeouts.
+    /// Socket of `stream`, which is needed to set timeouts.
     socket: TcpStream,
     timeout: Duration,
     broken: bool,
     /// Permission check of an attached cluster.
     door: Option<StatementGate>,
     moves: NodeAddressMap,
-    /// Keyspace of unqualified names.
+    /// Keyspace to which unqualified names refer.
     used: Option<String>,
     version: Version,
     request: Vec<u8>,
-    /// Request in segments, for protocol versions that have them.
+    /// The request in segments, for protocol versions that use segments.
     wrapped: Vec<u8>,
     segments: Option<SegmentReader>,
     body: Vec<u8>,
@@ -272,8 +274,8 @@ impl Session {
         Session::open_named(node, None, access, timeout)
     }
 
-    /// Connects like [`Session::open`], for a node given by a host name, which the certificate may
-    /// carry instead of the address.
+    /// Connects like [`Session::open`], to a node that is given by a host name. The certificate may
+    /// contain this name instead of the address.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -297,8 +299,8 @@ impl Session {
         }
     }
 
-    /// Connects and performs the handshakes in the first protocol version that the node accepts.
-    /// Also returns any other reason why the node rejects the session.
+    /// Connects and performs the handshakes in the first protocol version that the node accepts. If
+    /// the node rejects the session for a reason other than the version, returns the reason.
     fn enter(
         node: SocketAddr,
         host: Option<&str>,
@@ -329,10 +331,11 @@ impl Session {
         )
     }
 
-    /// Returns the class name of the node's authenticator. `None` if it requires no authentication.
+    /// Returns the class name of the node's authenticator. Returns `None` if the node requires no
+    /// authentication.
     ///
     /// # Errors
-    /// The node is not reachable, or it and cassay have no protocol version in common.
+    /// The node is not reachable, or the node and cassay have no protocol version in common.
     pub fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
         let nobody = Access::default();
         match Session::enter(node, None, &nobody, timeout)?.1 {
@@ -342,7 +345,7 @@ impl Session {
         }
     }
 
-    /// Opens a connection without any handshake of CQL.
+    /// Opens a connection without a CQL handshake.
     fn connect(
         node: SocketAddr,
         host: Option<&str>,
@@ -386,12 +389,12 @@ impl Session {
         &self.moves
     }
 
-    /// Returns the first address of the node that calls itself `now`.
+    /// Returns the first address of the node that currently reports the address `now`.
     pub fn first_address(&self, now: SocketAddr) -> SocketAddr {
         self.moves.first_address(now)
     }
 
-    /// Returns the first address of the node.
+    /// Returns the first address of the node of this session.
     pub fn node(&self) -> SocketAddr {
         self.node
     }
@@ -408,14 +411,14 @@ impl Session {
     /// Runs one statement at LOCAL_ONE, and reads all its pages.
     ///
     /// # Errors
-    /// [`ServerError`] if the server refuses it. Otherwise the connection has failed, and every
-    /// later call fails too.
+    /// [`ServerError`] if the server refuses the statement. Otherwise the connection has failed,
+    /// and every later call fails too.
     pub fn query(&mut self, cql: &str) -> Result<QueryResult> {
         self.query_at(cql, Consistency::LocalOne)
     }
 
-    /// Executes like [`Session::query`], but returns `None` if the server refuses: the table does
-    /// not exist, or is not visible to this user.
+    /// Executes like [`Session::query`], but returns `None` if the server refuses the statement
+    /// because the table does not exist, or is hidden from this user.
     ///
     /// # Errors
     /// The connection has failed.
@@ -426,7 +429,8 @@ impl Session {
         }
     }
 
-    /// Reads rows of a table that a study names, at ONE: Accord tables (6.0) refuse LOCAL_ONE.
+    /// Reads rows of a table that a study names. The consistency level is ONE, because Accord
+    /// tables (6.0) refuse LOCAL_ONE.
     ///
     /// # Errors
     /// As [`Session::query`].
@@ -442,7 +446,7 @@ impl Session {
         self.ask(cql, cql, consistency)
     }
 
-    /// Executes like [`Session::query`], for a statement that contains a secret. Errors repeat
+    /// Executes like [`Session::query`], for a statement that contains a secret. Errors contain
     /// `shown` instead of the statement.
     ///
     /// # Errors
@@ -454,11 +458,12 @@ impl Session {
         answer
     }
 
-    /// Checks a statement without sending it, and returns true if it would be sent. Objects that it
-    /// would create count as created from then on. So a separate session can rehearse a whole run.
+    /// Checks a statement without sending it, and returns true if the session would send it.
+    /// Objects that the statement would create count as created from then on. So a separate session
+    /// can rehearse a whole run.
     ///
     /// # Errors
-    /// The check would refuse it. The message names the option that would permit it.
+    /// The check would refuse the statement. The message names the option that would permit it.
     pub fn rehearse(&mut self, cql: &str) -> Result<bool> {
         let Some(door) = self.door.clone() else {
             return Ok(true);
@@ -470,26 +475,27 @@ impl Session {
         Ok(way == GateDecision::Send)
     }
 
-    /// Treats the objects that a statement creates as created. So errors that only follow from its
-    /// refusal are not reported.
+    /// Treats the objects that a refused statement would create as created. So errors that only
+    /// follow from the refusal are not reported.
     pub fn suppose(&mut self, cql: &str) {
         if let Some(door) = self.door.clone() {
             self.take_note(&door, cql);
         }
     }
 
-    /// Returns the keyspace of unqualified names.
+    /// Returns the keyspace to which unqualified names refer.
     pub fn used(&self) -> Option<&str> {
         self.used.as_deref()
     }
 
-    /// Records a statement with the permission check, and returns the tables that it created.
+    /// Informs the permission check about a statement that was executed. Returns the tables that
+    /// the statement created.
     fn take_note(&mut self, door: &StatementGate, cql: &str) -> Vec<Object> {
         self.used = statement_change::used(cql).or(self.used.take());
         door.passed(cql, self.used())
     }
 
-    /// Checks if a statement may be sent, now or by the load.
+    /// Checks that a statement may be sent, now or by the load.
     ///
     /// # Errors
     /// The statement may not be sent. The message names the option that would permit it.
@@ -614,8 +620,8 @@ impl Session {
         }
     }
 
-    /// Waits until this node and all that it knows have the same schema version. A `limit` of zero
-    /// checks once.
+    /// Waits until this node and all nodes that it knows have the same schema version. If `limit`
+    /// is zero, checks once.
     ///
     /// # Errors
     /// The versions still differ. The message lists the versions.
@@ -656,7 +662,7 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    /// Performs the CQL handshake, and returns the node's objection, if any.
+    /// Performs the CQL handshake. If the node rejects it, returns the reason.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
         let credentials = access
             .credentials
@@ -667,13 +673,13 @@ impl Session {
             Ok(handshake) => handshake,
             Err(why) => return Ok(Err(why)),
         };
-        // A node may refuse the version, and answers in one of its own.
+        // If a node refuses the version, it answers in a version that it supports.
         let mut version = None;
         loop {
             let answer = self
                 .exchange_in(version, HANDSHAKE)
                 .map_err(|error| with_what_may_help(error, access.tls.as_ref()));
-            // The request may contain the password.
+            // The request may contain the password, so it is overwritten.
             self.request.fill(0);
             self.wrapped.fill(0);
             let header = answer?;
@@ -689,13 +695,14 @@ impl Session {
         }
     }
 
-    /// Sends `self.request` and receives the answer's body into `self.body`. Skips events, for
-    /// which cassay never registers.
+    /// Sends `self.request`, and receives the body of the answer into `self.body`. Skips events,
+    /// for which cassay never registers.
     fn exchange(&mut self, what: &str) -> Result<Header> {
         self.exchange_in(Some(self.version), what)
     }
 
-    /// Like `exchange`, but accepts only an answer in `version`, or in any version if `None`.
+    /// Like `exchange`, but accepts only an answer in the version `version`. If `version` is
+    /// `None`, accepts any version.
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {
             bail!(
@@ -760,7 +767,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         None if error.is::<ConnectionClosed>() => {
             anyhow!("{error:#}\nhint: if the server requires TLS, write `tls: {{}}` in `{SECTION}`")
         }
-        // The node's explanation may be lost with the connection.
+        // If the connection breaks, the node's explanation may be lost.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
             "{error:#}\nhint: if the server requires client certificates, set PEM files of the \
              certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
@@ -769,7 +776,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
     }
 }
 
-/// Fills `buffer` before the deadline.
+/// Fills `buffer`. Fails if the deadline passes before it is full.
 fn receive(
     stream: &mut dyn Stream,
     socket: &TcpStream,
@@ -808,14 +815,14 @@ fn encrypted(
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
-    // A server that does not speak TLS must not block the handshake forever.
+    // If a server does not support TLS, it must not block the handshake forever.
     socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a timeout")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))
 }
 
-/// Parses the response in a body. An ERROR of the server becomes a [`ServerError`].
+/// Parses the response in a body. If it is an ERROR of the server, returns a [`ServerError`].
 fn parse<'a>(
     header: &Header,
     body: &'a [u8],
@@ -852,7 +859,7 @@ fn unreadable(fault: &CqlMistake, cql: &str, shown: &str) -> anyhow::Error {
     anyhow!("cassay cannot parse a statement as Cassandra would: {at} (statement: {shown})")
 }
 
-/// Shortens a statement to one line for an error.
+/// Shortens a statement to one line, so that an error can show it.
 fn shorten(statement: &str) -> String {
     let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= STATEMENT_CHARS_SHOWN {

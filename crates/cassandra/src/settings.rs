@@ -1,8 +1,8 @@
-//! Settings in effect on a node, from what the node itself reports, and their comparison with the
-//! requested ones.
+//! Settings in effect on a node, as the node itself reports them, and their comparison with the
+//! requested settings.
 //!
-//! A written file is not a proof. Settings come from the server's virtual table and its schema;
-//! flags, properties and machine size from the JVM.
+//! A written file is not a proof. So settings come from the server's virtual table and its schema.
+//! Flags, properties and machine size come from the JVM.
 
 pub mod compare_settings;
 pub mod node_report;
@@ -19,8 +19,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 
 impl Node<'_> {
-    /// Returns the effective settings (`system_views.settings`). `None` if the node has no such
-    /// table, or does not show it to this user.
+    /// Returns the effective settings (`system_views.settings`). Returns `None` if the node has no
+    /// such table, or does not show it to this user.
     ///
     /// # Errors
     /// The node does not answer.
@@ -34,7 +34,7 @@ impl Node<'_> {
     }
 
     /// Returns the part of its configuration that an attached node shows: its settings, and facts
-    /// of its JVM, which are absent without MBeans.
+    /// about its JVM. Without MBeans, there are no such facts.
     pub fn shown_configuration(&self, settings: BTreeMap<String, String>) -> NodeConfiguration {
         let java = self.mbeans.as_ref().ok().and_then(|agent| node_report::java_of(agent).ok());
         NodeConfiguration {

@@ -1,36 +1,38 @@
 //! Finds the changes that a CQL statement would make.
 //!
-//! Invariants: a statement is read as the server reads it, and an unreadable one is an error. If
-//! the effect of a statement is unknown, it counts as a change of everything.
+//! Invariants: a statement is interpreted as the server interprets it, and a statement that cannot
+//! be parsed is an error. If the effect of a statement is unknown, it counts as a change of
+//! everything.
 
 use cql::tokens::{CqlMistake, Token, TokenKind};
 use target_spec::{Act, Object};
 
-/// A single change by a statement.
+/// A single change that a statement makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Kind of change.
+    /// Kind of the change.
     pub act: Act,
-    /// Changed object. `None` if it cannot be named within a keyspace.
+    /// Object that is changed. `None` if the object cannot be named within a keyspace.
     pub object: Option<Object>,
-    /// True if an existing object is not an error (`IF NOT EXISTS`).
+    /// True if it is not an error that the object exists (`IF NOT EXISTS`).
     pub if_absent: bool,
-    /// Sort of object that is created or changed.
+    /// Kind of object that is created or changed.
     pub sort: Sort,
 }
 
-/// Sort of schema object.
+/// Kind of schema object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// A keyspace.
     Keyspace,
-    /// A table, or its rows.
+    /// A table, or the rows of a table.
     Table,
     /// A user-defined type.
     Type,
     /// A materialized view.
     View,
-    /// Index of this name on the table. A lookup of an unnamed one is impossible.
+    /// An index with this name on the table. `None` if the index has no name, so that it cannot be
+    /// looked up.
     Index(Option<String>),
 }
 
@@ -41,8 +43,8 @@ pub fn used(cql: &str) -> Option<String> {
     (words.word(0) == Some("use")).then(|| words.name(1))?
 }
 
-/// Returns the changes that a statement makes, in a session that uses the keyspace `used`. A
-/// statement without changes only reads.
+/// Returns the changes that a statement makes, in a session that uses the keyspace `used`. If there
+/// are no changes, the statement only reads.
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
@@ -51,12 +53,12 @@ pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake>
     let words = Words(&tokens, used);
     let first_end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     if words.word(0) != Some("begin") && !tokens[first_end..].iter().all(is_end) {
-        // Several statements in one text. Cassandra refuses them, but another server may accept
-        // them.
+        // The text contains several statements. Cassandra refuses such a text, but another server
+        // may accept it.
         return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
     }
     Ok(match words.word(0).unwrap_or_default() {
-        // The server refuses an empty statement, which changes nothing.
+        // The server refuses an empty statement, so it changes nothing.
         "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
         "create" => vec![words.created()],
         "alter" => vec![words.defined(Act::Alter)],
@@ -83,7 +85,7 @@ fn change(act: Act, object: Option<Object>, sort: Sort) -> Change {
     }
 }
 
-/// Tokens of a statement, and the keyspace that its session uses.
+/// Tokens of a statement, and the keyspace that the session uses.
 struct Words<'a>(&'a [Token], Option<&'a str>);
 
 impl Words<'_> {
@@ -107,7 +109,7 @@ impl Words<'_> {
         token.is_some_and(|token| token.kind == TokenKind::Symbol && token.text == symbol)
     }
 
-    /// Parses `keyspace.name` at a position. An unqualified name is in the session's keyspace.
+    /// Parses `keyspace.name` at a position. An unqualified name refers to the session's keyspace.
     fn qualified(&self, at: usize) -> Option<Object> {
         let first = self.name(at)?;
         let (keyspace, name) = if self.is_symbol(at + 1, ".") {
@@ -129,7 +131,8 @@ impl Words<'_> {
         })
     }
 
-    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns true with the former.
+    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns the next position, and true for `IF NOT
+    /// EXISTS`.
     fn behind_if(&self, at: usize) -> (usize, bool) {
         match (self.word(at), self.word(at + 1), self.word(at + 2)) {
             (Some("if"), Some("not"), Some("exists")) => (at + 3, true),
@@ -164,7 +167,7 @@ impl Words<'_> {
             Some("type") => (2, Sort::Type),
             Some("materialized") => (3, Sort::View),
             Some("index") => (2, Sort::Index(None)),
-            // Roles, functions and triggers cannot be permitted by the name of a keyspace.
+            // For roles, functions and triggers, the name of a keyspace cannot grant a permission.
             _ => return change(act, None, Sort::Keyspace),
         };
         let (at, if_absent) = self.behind_if(at);
@@ -178,7 +181,7 @@ impl Words<'_> {
         }
     }
 
-    /// Returns the tables that `INSERT`, `UPDATE`, `DELETE` or a batch of them writes to.
+    /// Returns the tables to which an `INSERT`, an `UPDATE`, a `DELETE` or a batch of these writes.
     fn written(&self) -> Vec<Change> {
         let is_before = |at: &usize| match self.word(*at) {
             Some("into") => true,
@@ -267,7 +270,7 @@ mod tests {
                  APPLY BATCH",
                 "write a.b, write d.e",
             ),
-            // Changes that cannot be named within a keyspace.
+            // The objects of these changes cannot be named within a keyspace.
             ("CREATE ROLE me", "create ?"),
             ("GRANT ALL ON KEYSPACE s TO me", "alter ?"),
             ("TRUNCATE users", "truncate ?"),

@@ -3,8 +3,8 @@
 //!
 //! All information comes over CQL: availability, the ring of `system.local` and `system.peers_v2`,
 //! and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. If MBeans are
-//! accessible, the failure detector's verdict and the exact load come from them. Unknown values are
-//! absent, and the query never fails because a node is down.
+//! accessible, they provide the state in the failure detector and the exact load. Unknown values
+//! are absent, and the query never fails because a node is down.
 
 mod gossip;
 
@@ -20,10 +20,11 @@ use gossip::{Gossip, Mode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit of each answer, so that a node that is down does not delay the table.
+/// Time limit of each answer. It is short, so that a node that is down does not delay the status of
+/// the others.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// Keyspaces of Cassandra itself, whose ownership is not shown.
+/// Cassandra's own keyspaces, whose ownership is not shown.
 const SYSTEM_KEYSPACES: [&str; 8] = [
     "system",
     "system_auth",
@@ -40,12 +41,12 @@ const SYSTEM_KEYSPACES: [&str; 8] = [
 pub struct NodeState {
     /// Name of the node.
     pub node: String,
-    /// Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool: `UN`, `DN`, `UJ`. `?`
-    /// represents an unknown part.
+    /// State of the node as in nodetool: Up or Down, then Normal, Joining, Leaving or Moving, such
+    /// as `UN`, `DN` or `UJ`. `?` represents an unknown part.
     pub state: String,
-    /// True if it answers CQL.
+    /// True if the node answers CQL.
     pub answers: bool,
-    /// Bytes of its SSTables. A value from gossip may be a minute old.
+    /// Size of the node's SSTables, in bytes. A value from gossip may be a minute old.
     pub load_bytes: Option<u64>,
     /// Number of tokens that the node owns. `None` if no node reports it.
     pub tokens: Option<usize>,
@@ -56,27 +57,27 @@ pub struct NodeState {
 pub struct Overview {
     /// Nodes, in the order of the cluster.
     pub nodes: Vec<NodeState>,
-    /// Share of the token ranges by node, without copies. The shares add up to 1 over the whole
-    /// ring.
+    /// Share of the token ranges by node, not counting copies. The shares add up to 1 over the
+    /// whole ring.
     pub primary: BTreeMap<String, f64>,
     /// Ownership by keyspace and node, where 1.0 is a whole copy of the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Failed queries and inconsistencies, one sentence each.
+    /// Failed queries and inconsistencies, as one sentence each.
     pub problems: Vec<String>,
 }
 
-/// Data of a cluster at one moment.
+/// Answers of a cluster's nodes at one moment.
 pub struct StatusView {
-    /// States of the nodes, in their order.
+    /// States of the nodes, in the order of the nodes.
     pub states: Vec<NodeState>,
-    /// Ring, as the first node that answers knows it.
+    /// Nodes of the ring, as reported by the first node that answers.
     ring: Vec<NodeInfo>,
-    /// Replication of every keyspace, as reported by that node.
+    /// Replication of every keyspace, as reported by the same node.
     keyspaces: BTreeMap<String, BTreeMap<String, String>>,
     problems: Vec<String>,
 }
 
-/// Asks all nodes for their state, and the first one that answers for the ring.
+/// Asks all nodes for their states, and the first node that answers for the ring.
 pub fn look(nodes: &[Node<'_>]) -> StatusView {
     let mut sessions = open_all(nodes);
     let mut looked = StatusView {
@@ -119,7 +120,7 @@ pub fn look(nodes: &[Node<'_>]) -> StatusView {
     looked
 }
 
-/// Opens a session with every node that answers, all at the same time.
+/// Opens a session with every node that answers, in parallel.
 fn open_all(nodes: &[Node<'_>]) -> Vec<Option<Session>> {
     let open = |node: &Node<'_>| {
         let mut session = Session::open(node.info.address, node.access, LIMIT).ok()?;
@@ -134,7 +135,8 @@ fn open_all(nodes: &[Node<'_>]) -> Vec<Option<Session>> {
 }
 
 impl Node<'_> {
-    /// Returns its state, from its own answers and from those of the node that was asked first.
+    /// Returns the state of this node, from its own answers and from those of the first node that
+    /// answered.
     fn state(
         &self,
         session: Option<&mut Session>,
@@ -151,7 +153,7 @@ impl Node<'_> {
         };
         let mode = match (gossip.mode(address), in_ring) {
             (Some(mode), _) => mode.letter(),
-            // A node has tokens in its peers' tables once it has joined.
+            // The tables of its peers contain tokens of a node once it has joined.
             (None, Some(_)) => Mode::Normal.letter(),
             (None, None) => '?',
         };
@@ -191,8 +193,8 @@ fn load_by_agent(agent: &Jolokia) -> Option<u64> {
     answer.into_iter().next()??.as_u64()
 }
 
-/// Reads the load from tables, in whole MiB per table. A new node gossips no load for a minute, but
-/// has these tables from the start.
+/// Reads the load from tables, in whole MiB per table. A new node does not gossip its load for a
+/// minute, but has these tables from the start.
 fn load_by_tables(session: &mut Session) -> Option<u64> {
     let tables = session.query("SELECT mebibytes FROM system_views.disk_usage").ok()?;
     let sizes = tables.rows.iter().map(|row| row.first()?.as_i64());
@@ -200,7 +202,8 @@ fn load_by_tables(session: &mut Session) -> Option<u64> {
     u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
 }
 
-/// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
+/// Returns states and ownership from the answers at one moment. The ownership is that of
+/// `keyspace`, or of all user keyspaces.
 pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> Overview {
     let mut overview = Overview {
         nodes: looked.states,
@@ -232,7 +235,7 @@ pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) 
     overview
 }
 
-/// Returns the shares by the names of `nodes`. The ring may have more nodes than these.
+/// Returns the shares by the names of `nodes`. The ring may also contain other nodes.
 pub fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],

@@ -1,29 +1,31 @@
-//! The mark of a table that cassay made on an attached cluster: its comment names the run.
+//! The mark of a table that cassay created on an attached cluster. It is a comment that names the
+//! run.
 //!
-//! Invariant: a comment is only a claim, since anyone may write one. It counts as permission only
-//! if the run is also known from another source: it is this run, it is in the user's results
-//! folder, or it belongs to the study that runs now.
+//! Invariant: a comment is only a claim, because any user may write one. It counts as permission
+//! only if the run is also known from another source. The run must be this run, be in the user's
+//! results folder, or belong to the study that runs now.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use target_spec::Object;
 
-/// Prefix of the comment, before the name of the run.
+/// Prefix of the comment. The name of the run follows.
 const MARK: &str = "made by cassay, run ";
 
 /// Runs whose tables count as the user's own.
 #[derive(Clone, Debug, Default)]
 pub struct OwnRuns {
-    /// This run, as `STUDY/STAMP`. Empty before it has a name.
+    /// Name of this run, as `STUDY/STAMP`. Empty before the run has a name.
     pub run: String,
-    /// Study whose earlier runs count, wherever their results are.
+    /// Name of the study whose earlier runs count, wherever their results are.
     pub study: Option<String>,
     /// Runs in the user's results folder, each as `STUDY/STAMP`.
     pub known: BTreeSet<String>,
 }
 
 impl OwnRuns {
-    /// Returns true if the mark names this run. Marks of earlier versions lack the study's name.
+    /// Returns true if the mark names this run. The marks of earlier versions lack the name of the
+    /// study.
     fn is_this(&self, mark: &Mark) -> bool {
         !self.run.is_empty() && mark.is_of(&self.run)
     }
@@ -43,7 +45,7 @@ impl OwnRuns {
     }
 }
 
-/// Run that created a table, according to the table's comment.
+/// Run that created a table, according to the comment of the table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(String);
 
@@ -77,12 +79,12 @@ impl fmt::Display for Mark {
     }
 }
 
-/// A table with a mark.
+/// A table that has a mark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MarkedTable {
     /// Keyspace and name of the table.
     pub table: Object,
-    /// Run that its comment names.
+    /// Run that the comment of the table names.
     pub mark: Mark,
 }
 

@@ -1,4 +1,4 @@
-//! Size of tables on the nodes' disks, and bytes written, as Cassandra counts them.
+//! Size of tables on the nodes' disks, and number of bytes written, as Cassandra counts them.
 
 use crate::jolokia::Jolokia;
 use crate::mbeans;
@@ -11,13 +11,14 @@ use serde_json::Value;
 pub struct TableStorage {
     /// Number of live SSTables.
     pub sstables: u64,
-    /// Their bytes, including indexes and filters.
+    /// Size of the live SSTables in bytes, including indexes and filters.
     pub live_bytes: u64,
-    /// Bytes without compression, calculated from each table's compression ratio.
+    /// Size without compression in bytes, calculated from each table's compression ratio.
     pub uncompressed_bytes: f64,
-    /// Bytes written by flushes since the nodes started, before compression.
+    /// Number of bytes that flushes have written since the nodes started, before compression.
     pub flushed_bytes: u64,
-    /// Bytes written by finished compactions since the nodes started, after compression.
+    /// Number of bytes that finished compactions have written since the nodes started, after
+    /// compression.
     pub compacted_bytes: u64,
 }
 
@@ -34,7 +35,7 @@ impl Node<'_> {
     /// Flushes the memtables of tables, and returns when they are on disk.
     ///
     /// # Errors
-    /// The node does not answer, or refuses.
+    /// The node does not answer, or refuses the operation.
     pub fn flush(&self, keyspace: &str, tables: &[&str]) -> Result<()> {
         mbeans::flush(self.agent()?, keyspace, tables)
     }
@@ -42,7 +43,7 @@ impl Node<'_> {
     /// Reads the storage of tables. Memtables do not count.
     ///
     /// # Errors
-    /// The node does not answer, or does not report it.
+    /// The node does not answer, or does not report its storage.
     pub fn table_storage(&self, keyspace: &str, tables: &[&str]) -> Result<TableStorage> {
         let agent = self.agent()?;
         let mut sum = TableStorage::default();
@@ -69,7 +70,7 @@ impl TableStorage {
         let answer = |index: usize| answers.get(index)?.as_ref();
         let count = |index: usize| answer(index)?.as_u64();
         let live_bytes = count(1)?;
-        // Ratio compressed / uncompressed; below 0 if no SSTable is compressed.
+        // The ratio compressed / uncompressed. It is below 0 if no SSTable is compressed.
         let ratio = answer(2)?.as_f64().filter(|ratio| *ratio > 0.0).unwrap_or(1.0);
         Some(TableStorage {
             sstables: count(0)?,

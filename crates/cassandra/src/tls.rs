@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 use target_spec::TlsSpec;
 
-/// Builds the TLS configuration, and reads its certificate files.
+/// Builds the TLS configuration, and reads the certificate files that it needs.
 ///
 /// # Errors
-/// A file cannot be read or does not fit, or keys of the spec contradict each other.
+/// A file cannot be read or has another form, or keys of the spec contradict each other.
 pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
@@ -46,7 +46,7 @@ fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
 /// Returns a warning if other users of this machine can read the client's private key.
 pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
-    /// Read permission of group and others.
+    /// Permission bits with which the group and other users can read the file.
     const OF_OTHERS: u32 = 0o044;
     let path = spec.key.as_deref()?;
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
@@ -91,10 +91,10 @@ impl ClientIdentity {
         tls_file::certificates(Role::Certificate, place, pem)
     }
 
-    /// Returns the private key. Errors never contain text from its file.
+    /// Returns the private key. Errors never contain text from the file.
     ///
     /// # Errors
-    /// The file has no key, several keys, or an encrypted one.
+    /// The file has no key, several keys, or an encrypted key.
     pub fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
         let (place, pem) = &self.key;
         tls_file::private_key(place, pem)
@@ -121,8 +121,8 @@ impl TlsMaterial {
     /// Builds the client's TLS configuration.
     ///
     /// # Errors
-    /// A file lacks its certificate or key, they do not belong together, or the system has no trust
-    /// store.
+    /// A file lacks its certificate or key, the certificate and the key do not belong together, or
+    /// the system has no trust store.
     pub fn tls(self) -> Result<Tls> {
         use rustls_platform_verifier::BuilderVerifierExt;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -169,7 +169,7 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// The usual verification, except that every certificate must contain one fixed name. The requested
+/// Normal verification, except that every certificate must contain one fixed name. The requested
 /// name is ignored.
 #[derive(Debug)]
 struct OneName {
@@ -232,7 +232,7 @@ impl ServerCertVerifier for OneName {
 }
 
 /// Accepts any certificate, as `verify: false` requests, for laboratories with self-signed
-/// certificates. It still checks the signatures of the handshake.
+/// certificates. The signatures of the handshake are still checked.
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 
@@ -386,7 +386,7 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains(&middle), "{said}");
-        // Another process builds the same configuration from it.
+        // Another process builds the same configuration from the material.
         let text = serde_json::to_string(&*tls.material).unwrap();
         let again: TlsMaterial = serde_json::from_str(&text).unwrap();
         assert_eq!(again, *tls.material);

@@ -1,7 +1,7 @@
 //! Reads the certificates and private keys of TLS files. If a file cannot be used, the error names
-//! its form, and the command that writes a usable file.
+//! the form of the file, and the command that writes a usable file.
 //!
-//! All TLS files of a target go through this file. No message repeats any part of a key.
+//! All TLS files of a target are read here. No message contains any part of a key.
 
 mod der;
 mod forms;
@@ -18,14 +18,14 @@ use yaml::shell_word;
 pub(crate) enum Role {
     /// Certificates of trusted authorities.
     Authorities,
-    /// The client's certificate and those of its issuers.
+    /// The client's certificate and the certificates of its issuers.
     Certificate,
     /// The private key of the client's certificate.
     PrivateKey,
 }
 
 impl Role {
-    /// Returns its name in messages, with an article.
+    /// Returns the name of the role in messages, with an article.
     fn called(self) -> &'static str {
         match self {
             Role::Authorities => "certificates of authorities",
@@ -35,7 +35,7 @@ impl Role {
     }
 }
 
-/// Returns all certificates of a PEM file in their order. Other PEM blocks are skipped.
+/// Returns all certificates of a PEM file in their order. Skips other PEM blocks.
 ///
 /// # Errors
 /// The file has no certificate, or a damaged PEM block.
@@ -52,10 +52,10 @@ pub(crate) fn certificates(
     }
 }
 
-/// Returns the only private key of a PEM file. Other PEM blocks are skipped.
+/// Returns the only private key of a PEM file. Skips other PEM blocks.
 ///
 /// # Errors
-/// The file has no private key, several, or an encrypted one.
+/// The file has no private key, several keys, or an encrypted key.
 pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>> {
     let pem = plain(bytes);
     let all: Result<Vec<_>, _> = PrivateKeyDer::pem_slice_iter(&pem).collect();
@@ -73,8 +73,8 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
 
 /// Returns the error for a certificate and a private key that are not a pair.
 ///
-/// `position` is the position of the certificate to which the key belongs, counted from 1, if the
-/// file has such a certificate.
+/// `position` is the position of the certificate to which the key belongs, counted from 1. It is
+/// `None` if the file has no such certificate.
 pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
     match position {
         Some(position) => anyhow!(
@@ -106,8 +106,8 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     anyhow!("{place} looks like {looks}; it must contain {wanted} in PEM form\nhint: {way}")
 }
 
-/// Returns the text without a byte order mark and without blanks around its lines. Copying from
-/// another file leaves such characters.
+/// Returns the text without a byte order mark and without blanks around its lines. Such characters
+/// may remain when text is copied from another file.
 pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);

@@ -1,5 +1,5 @@
-//! Attaches to a cluster that cassay did not start. This starts and changes nothing, and requires
-//! only CQL. With Jolokia agents in the JVMs, cassay can read and do more.
+//! Attaches to a cluster that cassay did not start. Attaching starts and changes nothing, and
+//! requires only CQL. If there are Jolokia agents in the JVMs, cassay can read and do more.
 
 mod control;
 mod faults;
@@ -33,7 +33,7 @@ use target_spec::{AttachSpec, CapabilityStatus, JolokiaAccess};
 /// Time limit of each discovery request.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Connects to the first contact point that answers and discovers the other nodes from it.
+/// Connects to the first contact point that answers, and discovers the other nodes from it.
 ///
 /// # Errors
 /// No contact point answers (with the reason of each), the data center has no node, or credentials
@@ -65,7 +65,8 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
-    // Hosts come before nodes, because an earlier command may have left the nodes stopped.
+    // The machines are reached before the nodes, because an earlier command may have left the nodes
+    // stopped.
     let hosts = AttachedHosts::reach(&spec.hosts, say)?;
     let patience = if hosts.is_mended() {
         STARTED_WITHIN
@@ -88,8 +89,8 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
 }
 
 /// Undoes what earlier commands on this machine left behind when they and their agents were killed.
-/// A leftover that cannot be undone may belong to another cluster, so it is reported and does not
-/// prevent attaching.
+/// A leftover that cannot be undone may belong to another cluster. So it is only reported, and does
+/// not prevent attaching.
 fn mend_here(say: &mut dyn FnMut(&str)) {
     match host::undo_file::mend(None) {
         Ok(undone) => {
@@ -106,7 +107,7 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
 /// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// No contact point answers. The error gives the reason for each.
+/// No contact point answers. The error contains the reason for each.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -115,7 +116,8 @@ fn first_that_answers<'a>(
     for point in &spec.contact_points {
         match discover(point, access) {
             Ok(nodes) => return Ok((point, nodes)),
-            // This node did answer, and the others would answer the same.
+            // This contact point did answer, and the other contact points would give the same
+            // answer.
             Err(error) if error.is::<NoPassword>() => return Err(error),
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
@@ -126,7 +128,7 @@ fn first_that_answers<'a>(
 /// Interval between two attempts to reach a node that has just started.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Builds the cluster, with the machines of its nodes where they are reachable.
+/// Builds the cluster, including those machines of its nodes that can be reached.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
@@ -160,9 +162,9 @@ fn with_hosts(
 /// Time limit for the first answer of a Jolokia agent.
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the agents of the nodes in node order, after one request to each. Returns no agents
-/// without access to them. An agent that does not answer is not an error: its values will be
-/// missing.
+/// Returns the Jolokia agents of the nodes in node order, after one request to each agent. The list
+/// is empty if `access` is `None`. If an agent does not answer, that is not an error, but its
+/// values will be missing.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
@@ -213,8 +215,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point lists, itself first. With a proxy, `point` is the id
-/// that selects the node at the proxy.
+/// Returns all nodes that the contact point lists, itself first. If there is a proxy, `point` is
+/// the id that selects the node at the proxy.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
@@ -252,8 +254,8 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities by CQL, by Jolokia agents if every node has one, and on the nodes'
-/// machines.
+/// Returns the capabilities that are available by CQL, by Jolokia agents if every node has one, and
+/// on the machines of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],
@@ -288,12 +290,12 @@ fn capabilities(
 /// Reason why metrics cannot be read by CQL.
 pub(crate) const NO_METRICS: &str = "Cassandra provides metrics as tables since 6.0";
 
-/// Reason why MBeans are not available, and the way to enable them.
+/// Reason why MBeans are not available, and how to enable them.
 pub(crate) const NO_AGENTS: &str =
     "no MBeans: the study does not configure Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
-/// Returns the method of accessing MBeans. Otherwise, the reason why they are not accessible, and
-/// the way to enable them.
+/// Returns how MBeans are accessed. If they are not accessible, returns the reason, and how to
+/// enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

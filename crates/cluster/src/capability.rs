@@ -1,32 +1,32 @@
 //! The capabilities of a target. If a plan needs more, cassay refuses it before anything starts.
 //!
-//! cassay answers the questions twice: by [`crate::capabilities_of`] from a description before the
-//! start, and by [`crate::Cluster::capabilities`] from the running target. Facts that only a
-//! running target reveals (the version of an attached node) count as present in the first answer,
-//! so cassay refuses nothing because of a guess.
+//! cassay determines capabilities twice: by [`crate::capabilities_of`] from a description before
+//! the start, and by [`crate::Cluster::capabilities`] from the running target. Some facts are known
+//! only for a running target, such as the version of an attached node. In the first answer, they
+//! count as present, so cassay refuses nothing because of a guess.
 
 use crate::attach::pods;
 use cassandra::COUNTS_SOURCE;
 use std::collections::BTreeMap;
 use target_spec::{Capability, CapabilityStatus};
 
-/// Method by which an action is possible. Otherwise, the reason why it is impossible, and the way
-/// to enable it.
+/// How an action is possible. If it is impossible, the reason, and how to make it possible.
 pub(crate) type Answer = Result<String, String>;
 
-/// Capabilities of isolated hosts, or the reason why the nodes share the machine.
-/// [`Capability::DropPageCache`] is one of them, because it drops a host's whole cache at once.
+/// Capabilities of isolated hosts, or the reason why the nodes share one machine.
+/// [`Capability::DropPageCache`] is one of them, because dropping the page cache affects the whole
+/// cache of a host.
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
-/// Reason for missing host capabilities if the target has no hosts.
+/// Reason why a target without hosts has no host capabilities.
 pub(crate) const NO_HOSTS: &str =
     "the nodes share this machine; `target: {local: {hosts: 3}}` gives them separate hosts";
 
-/// Reason for missing host capabilities if the hosts have no isolation.
+/// Reason why hosts without isolation have no host capabilities.
 pub(crate) const LOOPBACK: &str =
     "the hosts are only addresses of this machine (isolation loopback)";
 
-/// Capabilities of managed nodes.
+/// Returns the capabilities of managed nodes.
 pub(crate) fn managed_capabilities(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<CapabilityStatus> {
     all(|capability| local(capability, mbeans, hosts))
 }
@@ -77,7 +77,7 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
             let answer = hosts.as_ref().ok().and_then(|all| all.get(&capability));
             answer.cloned().unwrap_or_else(|| Err(pods::NO_PODS.to_owned()))
         }
-        // The remaining capabilities depend only on the hosts.
+        // All other capabilities depend only on the hosts.
         _ => host_capability(hosts, capability),
     }
 }
@@ -91,7 +91,7 @@ fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
 const NO_AGENT: &str = "no Jolokia agent in the folder of this distribution (run once without \
                         CASSANDRA_HOME to fetch it)";
 
-/// Decides if running managed nodes have MBeans.
+/// Returns whether running managed nodes have MBeans.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
         Ok("the Jolokia agent in every node's JVM".to_string())
@@ -100,21 +100,21 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// Capabilities on the machines of attached nodes, by the available access.
+/// Capabilities on the machines of attached nodes, grouped by the access that they need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
     pub figures: Answer,
-    /// The nodes' processes.
+    /// Information on the processes of the nodes.
     pub processes: Answer,
-    /// The nodes' logs.
+    /// Reading the logs of the nodes.
     pub logs: Answer,
     /// Pausing and killing processes by signals.
     pub signals: Answer,
     /// Stopping and starting nodes.
     pub control: Answer,
-    /// For each capability that a fault needs: dropping nodes' packets and connections on their
-    /// machines.
+    /// Dropping packets and connections of nodes on their machines, for each capability that a
+    /// fault needs.
     pub network: BTreeMap<Capability, Answer>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) const OF_NETWORK: [Capability; 4] = [
 ];
 
 impl OnMachines {
-    /// Returns the value if no machine is reachable.
+    /// Returns the value for the case that no machine can be reached.
     pub(crate) fn none() -> OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
@@ -147,7 +147,7 @@ impl OnMachines {
 /// Hint on how to get access to the machines of an attached cluster.
 const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` adds the nodes' machines";
 
-/// Data that attached nodes reveal to any client.
+/// Ways in which any client can read data of attached nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sources {
     /// Virtual tables.
@@ -158,16 +158,16 @@ pub(crate) struct Sources {
     pub metrics: Answer,
 }
 
-/// Limits of watching compactions without MBeans and metrics.
+/// Limits of cassay's view of compactions without MBeans and metrics.
 const WITHOUT_MBEANS: &str = "without MBeans, virtual tables show running compactions, but cassay \
      cannot flush memtables, and before Cassandra 6.0 it cannot see pending compactions";
 
-/// Way to watch compactions if metrics are in tables.
+/// How cassay observes compactions if metrics are in tables.
 pub(crate) const BY_METRICS: &str =
     "system_metrics and system_views: running and pending compactions, but no flush of memtables";
 
-/// Capabilities of an attached cluster: virtual tables if its version has them, MBeans if agents
-/// are accessible, and machines if they are reachable.
+/// Returns the capabilities of an attached cluster: virtual tables if its version has them, MBeans
+/// if Jolokia agents are accessible, and machines if they can be reached.
 pub(crate) fn attached_capabilities(
     shown: &Sources,
     on_machines: &OnMachines,
@@ -209,7 +209,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
         Capability::NodeSignals => there.signals.clone(),
         Capability::NodeControl => there.control.clone(),
         Capability::Hosts => there.figures.clone(),
-        // The remaining capabilities depend only on the hosts.
+        // All other capabilities depend only on the hosts.
         _ => match there.network.get(&capability) {
             Some(answer) => answer.clone(),
             None => no("cassay did not create the cluster's hosts"),
@@ -233,7 +233,7 @@ pub(crate) mod tests {
             .expect("every capability is answered")
     }
 
-    /// Answers of a machine that has all capabilities except delaying a link.
+    /// Returns the answers of a machine that has all capabilities except delaying a link.
     fn machine() -> HostsAnswer {
         let of_hosts = Capability::ALL.into_iter().filter(|one| *one >= Capability::Hosts);
         let answer = |capability: Capability| match capability {

@@ -1,6 +1,6 @@
 //! A running target, managed or attached: its nodes, access to them and its capabilities.
 //!
-//! Each operation is an `impl Cluster` in the file of its subject: settling in `settle.rs`,
+//! Each operation is an `impl Cluster` in the file that covers its topic: settling in `settle.rs`,
 //! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
 //! [`TargetControl`] has the operations that differ between managed and attached nodes.
 //!
@@ -28,16 +28,16 @@ pub struct Cluster {
     access: Access,
     capabilities: Vec<CapabilityStatus>,
     control: Control,
-    /// The server behind a null target. It ends last, after the connections to it.
+    /// The server behind a null target. It is dropped last, after the connections to it.
     null: Option<NullServer>,
 }
 
-/// Control of a target.
+/// How cassay controls a target.
 #[derive(Debug)]
 enum Control {
-    /// By the processes that cassay started.
+    /// A managed cluster, controlled by the processes that cassay started.
     Local(Box<Nodes>),
-    /// By the access that the owner gives.
+    /// An attached cluster, controlled by the access that the owner provides.
     Attached(Box<AttachedControl>),
 }
 
@@ -84,20 +84,21 @@ impl Cluster {
         self.access.door.is_some()
     }
 
-    /// Grants permissions on an attached cluster. Until then, cassay only reads from it.
+    /// Grants permissions on an attached cluster. Before this call, cassay only reads from the
+    /// cluster.
     pub fn permit(&self, permit: Permit) {
         if let Some(door) = &self.access.door {
             door.permit(permit);
         }
     }
 
-    /// Returns the tables of earlier runs that statements were permitted to change.
+    /// Returns the tables of earlier runs that statements of this run were permitted to change.
     pub fn earlier(&self) -> Vec<MarkedTable> {
         self.access.door.as_ref().map(StatementGate::earlier).unwrap_or_default()
     }
 
-    /// Returns the tables that remain on an attached cluster: this run created or wrote them, and
-    /// did not drop them.
+    /// Returns the tables that remain on an attached cluster. These are tables that this run
+    /// created or wrote to, and did not drop.
     pub fn left(&self) -> Vec<Object> {
         self.access.door.as_ref().map(StatementGate::left).unwrap_or_default()
     }
@@ -111,8 +112,8 @@ impl Cluster {
         all_marked(&mut self.session()?)
     }
 
-    /// Returns the statements that drop such tables: the whole keyspace if it contains nothing
-    /// else, otherwise single tables.
+    /// Returns the statements that drop the tables in `own`. If a keyspace contains nothing else, a
+    /// statement drops the whole keyspace. Otherwise, statements drop single tables.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -120,7 +121,7 @@ impl Cluster {
         statements_for(own, &mut self.session()?)
     }
 
-    /// Returns the nodes that take load, at least one.
+    /// Returns the nodes that receive load. There is at least one.
     pub fn nodes(&self) -> &[NodeInfo] {
         &self.nodes
     }
@@ -149,8 +150,8 @@ impl Cluster {
         self.first()?.session()
     }
 
-    /// Opens a control session with `node`. If the node has moved, the other nodes give its current
-    /// address.
+    /// Opens a control session with `node`. If the node has moved, asks the other nodes for its
+    /// current address.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -158,7 +159,7 @@ impl Cluster {
         self.node(node).session()
     }
 
-    /// Returns one node of this cluster, with cassay's access to it.
+    /// Returns one node of this cluster, with cassay's access to the node.
     pub fn node<'a>(&'a self, info: &'a NodeInfo) -> Node<'a> {
         Node {
             info,
@@ -178,20 +179,20 @@ impl Cluster {
         Ok(self.node(self.nodes.first().context("the cluster has no node")?))
     }
 
-    /// Queries the first node that answers for the current addresses of attached nodes, and records
-    /// them. Returns a sentence for each node that has moved.
+    /// Asks the first node that answers for the current addresses of attached nodes, and records
+    /// the addresses. Returns a sentence for each node that has moved.
     pub fn follow(&self) -> Vec<String> {
         follow(&self.nodes, &self.access)
     }
 
-    /// Returns the Prometheus endpoints of nodes in Kubernetes, as declared by their service: node
-    /// name and first address.
+    /// Returns the Prometheus endpoints of nodes in Kubernetes, which their service declares. An
+    /// endpoint has the name of the node and the first address.
     pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
         self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
-    /// Returns true if the first node is a null target of another process. It keeps no table
-    /// options and reports nothing about Cassandra.
+    /// Returns true if the first node is a null target of another process. A null target does not
+    /// store table options, and reports nothing about Cassandra.
     ///
     /// # Errors
     /// The node does not answer.
@@ -204,8 +205,8 @@ impl Cluster {
         Ok(name == Some(null_server::CLUSTER_NAME))
     }
 
-    /// Returns the managed nodes that have ended, except those `expected` to be down. Empty for an
-    /// attached cluster, whose processes are not visible.
+    /// Returns the managed nodes that have ended, except those `expected` to be down. The list is
+    /// empty for an attached cluster, whose processes are not visible.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         self.control().died(expected)
     }
@@ -214,13 +215,13 @@ impl Cluster {
     /// owner's programs against attached nodes.
     ///
     /// # Errors
-    /// Its logs cannot be read, or that agent cannot be started.
+    /// The logs of a node cannot be read, or that agent cannot be started.
     pub fn handles(&self) -> Result<Handles> {
         self.control().handles(&self.nodes, &self.access)
     }
 
-    /// Converts the node index of a study to an index into [`Cluster::nodes`]. In a study, attached
-    /// nodes are counted by their contact points.
+    /// Converts the node index of a study to an index into [`Cluster::nodes`]. A study refers to
+    /// attached nodes by the positions of their contact points.
     ///
     /// # Errors
     /// The cluster has no such node.
@@ -228,7 +229,7 @@ impl Cluster {
         self.control().index_of(asked, &self.nodes)
     }
 
-    /// Returns the names of the hosts in order. Empty if the nodes share the machine.
+    /// Returns the names of the hosts in order. The list is empty if the nodes share one machine.
     pub fn host_names(&self) -> PerHost<String> {
         self.control().host_names()
     }
@@ -242,8 +243,8 @@ impl Cluster {
         found.with_context(|| format!("node {} does not exist", index.number()))
     }
 
-    /// Returns the host of a node. `None` if nodes share the machine, or if the host is out of
-    /// reach.
+    /// Returns the host of a node. Returns `None` if nodes share one machine, or if the host cannot
+    /// be reached.
     pub fn host_of(&self, node: NodeIndex) -> Option<HostIndex> {
         let name = &self.nodes.get(node.0)?.host;
         self.host_names().position(|host| host == name)
@@ -258,8 +259,8 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.started(node.0, process))
     }
 
-    /// Stops and removes all started processes and their objects, and reports failures. Dropping
-    /// does the same silently.
+    /// Stops and removes all processes that cassay started and their objects. Returns failures,
+    /// while dropping the value ignores them.
     ///
     /// # Errors
     /// A process or a folder could not be removed.
@@ -270,14 +271,15 @@ impl Cluster {
         }
     }
 
-    /// Returns the MBean access of all nodes, by name and in node order. `None` if a node has none.
+    /// Returns the MBean access of all nodes, by name and in node order. An entry is `None` if the
+    /// node has no such access.
     pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
         let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
         let agents = self.nodes.iter().map(|node| Some((node.name.as_str(), of(node)?)));
         agents.collect()
     }
 
-    /// Returns the MBean access of one node, or the reason why there is none.
+    /// Returns the MBean access of one node, or the reason why the node has none.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
         let index = self.nodes.iter().position(|node| node.name == name);
         let index = index.ok_or_else(|| format!("the cluster has no node {name}"))?;
@@ -292,7 +294,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the managed nodes. `None` for an attached cluster.
+    /// Returns the managed nodes. Returns `None` for an attached cluster.
     pub(crate) fn local(&self) -> Option<&Nodes> {
         match &self.control {
             Control::Local(nodes) => Some(nodes.as_ref()),
@@ -300,7 +302,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the control of an attached cluster. `None` for a managed one.
+    /// Returns the control of an attached cluster. Returns `None` for a managed cluster.
     pub(crate) fn attached(&self) -> Option<&AttachedControl> {
         match &self.control {
             Control::Attached(attached) => Some(attached),
@@ -308,18 +310,18 @@ impl Cluster {
         }
     }
 
-    /// Returns the machines of attached nodes. `None` if none is reachable.
+    /// Returns the machines of attached nodes. Returns `None` if no machine can be reached.
     pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
         self.attached()?.reached()
     }
 
-    /// Returns the server behind a null target.
+    /// Returns the server behind a null target. Returns `None` for other targets.
     pub(crate) fn null_server(&self) -> Option<&NullServer> {
         self.null.as_ref()
     }
 
-    /// Does work that may restart managed nodes. Then describes the nodes again, regardless of the
-    /// result.
+    /// Runs `work`, which may restart managed nodes. Afterwards updates the description of the
+    /// nodes, regardless of the result.
     pub(crate) fn restarting<T>(
         &mut self,
         not_ours: &str,

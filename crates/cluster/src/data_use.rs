@@ -1,4 +1,5 @@
-//! Amount of data: bytes in the tables of each node, and use of the volume that holds them.
+//! Amount of data: the size of the tables on each node, and the usage of the volume that contains
+//! them.
 
 use crate::cluster::Cluster;
 use anyhow::Result;
@@ -6,26 +7,27 @@ use cassandra::NodeInfo;
 use cassandra::snapshot::table_definitions;
 use host::{Host, VolumeUse};
 
-/// Bytes of a keyspace on one node.
+/// Size of a keyspace on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataUse {
     /// Name of the node.
     pub node: String,
-    /// Name of its host.
+    /// Name of the node's host.
     pub host: String,
-    /// Bytes of the keyspace's live SSTables. Memtables do not count, nor do obsolete SSTables that
-    /// wait for deletion.
+    /// Size of the keyspace's live SSTables, in bytes. Memtables do not count, nor do obsolete
+    /// SSTables that wait for deletion.
     pub live_bytes: u64,
-    /// Volume that holds its data. `None` if it shares the machine's volume or is not visible.
+    /// Usage of the volume that contains the node's data. `None` if the node uses the machine's
+    /// volume, or the volume is not visible.
     pub volume: Option<VolumeUse>,
 }
 
 impl Cluster {
-    /// Returns the data of `keyspace` on each node. Flush first (see [`Cluster::settle`]):
-    /// memtables do not count.
+    /// Returns the size of `keyspace` on each node. The caller should flush first (see
+    /// [`Cluster::settle`]), because memtables do not count.
     ///
     /// # Errors
-    /// The keyspace does not exist, or a node does not answer or reports nothing about it.
+    /// The keyspace does not exist, or a node does not answer or does not report its size.
     pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
         read(self, keyspace)
     }
@@ -48,8 +50,8 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     cluster.nodes().iter().enumerate().map(of).collect()
 }
 
-/// Returns the bytes of the tables on the node with the most bytes. `None` if a node does not
-/// report them.
+/// Returns the size of the tables in bytes, on the node on which they are largest. Returns `None`
+/// if a node does not report it.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
     let nodes = cluster.all();
     let all: Option<Vec<u64>> =

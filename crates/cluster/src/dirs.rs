@@ -5,8 +5,8 @@ use std::path::PathBuf;
 /// The two folders that cassay may write to for a target.
 #[derive(Clone, Debug)]
 pub struct Dirs {
-    /// Jars and unpacked files, kept across runs.
+    /// Folder for jars and unpacked files, which are kept across runs.
     pub cache: PathBuf,
-    /// Data, logs and state of running clusters.
+    /// Folder for the data, logs and state of running clusters.
     pub data: PathBuf,
 }

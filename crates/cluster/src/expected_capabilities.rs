@@ -13,7 +13,8 @@ pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
         let on_machines = match (&spec.hosts[..], agents) {
-            // The pod names are unknown before discovery, so a placeholder represents them.
+            // The names of the pods are unknown before discovery, so a placeholder represents all
+            // pods.
             (_, Some(agents)) => {
                 machine_capabilities::expected(&[from_kubernetes::placeholder(agents)])
             }
@@ -38,7 +39,7 @@ pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     }
 }
 
-/// Returns the capabilities of simulated hosts on the machine of `agent`, as that agent reports
+/// Returns the capabilities of simulated hosts on the machine of `agent`, as the agent reports
 /// them.
 ///
 /// # Errors
@@ -49,7 +50,7 @@ pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityS
     Ok(all)
 }
 
-/// Decides if the nodes of a local target will have Jolokia agents.
+/// Returns whether the nodes of a local target will have Jolokia agents.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),

@@ -1,7 +1,7 @@
 //! Clusters that outlive the command that starts them: `target up`, `status`, `down`.
 //!
-//! Their processes run in separate sessions, without a parent death signal, until [`down`] ends
-//! them.
+//! The processes of such a cluster run in separate sessions, without a parent death signal, until
+//! [`down`] ends them.
 
 use crate::cluster::Cluster;
 use crate::dirs::Dirs;
@@ -15,62 +15,63 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Authentication, LocalSpec};
 
-/// Time for which `status` waits for a node's answer.
+/// Time for which `status` waits for the answer of a node.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);
 
-/// A cluster on this machine, as [`status`] sees it.
+/// A cluster on this machine, as [`status`] reports it.
 #[derive(Clone, Debug)]
 pub struct KeptCluster {
-    /// Name of the cluster; names sort by time.
+    /// Name of the cluster. Names sort by time.
     pub id: String,
-    /// True if it outlives its command. Otherwise it belongs to a running command.
+    /// True if the cluster outlives the command that started it. Otherwise it belongs to a running
+    /// command.
     pub keep: bool,
-    /// Start time in nanoseconds since 1970.
+    /// Start time of the cluster, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Cassandra version.
+    /// Cassandra version of the nodes.
     pub version: String,
-    /// Name of its data center.
+    /// Name of the cluster's data center.
     pub datacenter: String,
-    /// Folder of all its files.
+    /// Folder of all files of the cluster.
     pub folder: PathBuf,
     /// Nodes of the cluster.
     pub nodes: Vec<KeptNode>,
     /// Credentials for clients. `None` if every user of this machine may connect.
     pub login: Option<Login>,
-    /// The same credentials, for cassay's own sessions.
+    /// The same credentials, in the form that cassay's own sessions need.
     pub(crate) access: Access,
 }
 
-/// Credentials for a cluster with authentication.
+/// Credentials for a cluster that requires authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// Name of the role.
     pub user: String,
-    /// File with the password in its first line. Only its owner can read it.
+    /// File with the password in its first line. Only its owner can read the file.
     pub password_file: PathBuf,
 }
 
-/// A node as [`status`] sees it.
+/// A node as [`status`] reports it.
 #[derive(Clone, Debug)]
 pub struct KeptNode {
-    /// Name such as `node1`.
+    /// Name of the node, such as `node1`.
     pub name: String,
     /// Host of the node, such as `host1`.
     pub host: String,
-    /// CQL address.
+    /// CQL address of the node.
     pub address: SocketAddr,
     /// Name of the rack.
     pub rack: String,
-    /// Process id while it runs.
+    /// Process id of the node while it runs.
     pub pid: Option<u32>,
-    /// True if it answers CQL now.
+    /// True if the node currently answers CQL.
     pub answers: bool,
 }
 
 /// Starts a cluster that outlives this command.
 ///
 /// # Errors
-/// As [`crate::start`]; nothing is left running then.
+/// As [`crate::start`]. In that case, nothing is left running.
 pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
     let (folder, state) = local::start(spec, dirs, say)?.keep()?;
     Ok(look(folder, &state))
@@ -80,7 +81,7 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
 /// cluster running, with all changes.
 ///
 /// # Errors
-/// No kept cluster or more than one matches, or another command is using it.
+/// No kept cluster or more than one matches, or another command is using the cluster.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (states, _) = persistent_state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
@@ -111,7 +112,8 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::from_local(nodes))
 }
 
-/// Builds the message that no kept cluster has the name `id`, with the list of existing ones.
+/// Builds the message that no kept cluster has the name `id`. The message lists the existing kept
+/// clusters.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()
@@ -129,8 +131,8 @@ pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
     states.iter().map(|(folder, state)| look(folder.clone(), state)).collect()
 }
 
-/// Ends the kept cluster `id`, or all kept clusters, and deletes their data. Returns the ids of
-/// those that were ended.
+/// Ends the kept cluster `id`, or all kept clusters, and deletes their data. Returns the ids of the
+/// clusters that were ended.
 ///
 /// # Errors
 /// The kept cluster does not exist, or it cannot be removed.
@@ -161,11 +163,12 @@ fn look(folder: PathBuf, state: &persistent_state::State) -> KeptCluster {
         user: roles::USER.to_string(),
         password_file: roles::password_file(&folder),
     });
-    // Without the password, the session reports that the nodes require one.
+    // If the password cannot be read, the session fails with a message that the nodes require it.
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &persistent_state::NodeState| {
-        // For processes on another machine, the node's CQL answer decides.
+        // Processes on another machine are not visible from here, so only the CQL answer of the
+        // node counts.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
         let answers = process.is_some()

@@ -1,25 +1,26 @@
 //! Removes what killed runs left behind. Every command calls [`clear`] first.
 //!
 //! Nodes die with the command that started them, but folders remain. If the machine is switched off
-//! before, both folders and state files remain. [`clear`] does not touch kept clusters and clusters
-//! of running commands.
+//! before the command ends, folders and state files remain. [`clear`] does not touch kept clusters
+//! and clusters of running commands.
 
 use crate::dirs::Dirs;
 use crate::local::persistent_state;
 
-/// Summary of the removed leftovers.
+/// Summary of the leftovers that were removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClearedLeftovers {
-    /// Clusters whose folders were removed.
+    /// Number of clusters whose folders were removed.
     pub clusters: usize,
-    /// Running processes that were killed.
+    /// Number of running processes that were killed.
     pub processes: usize,
-    /// Leftovers that could not be read or removed, one message each.
+    /// Leftovers that could not be read or removed, as one message each.
     pub problems: Vec<String>,
 }
 
 /// Kills the processes and removes the folders of clusters whose command ended without removing
-/// them. Never fails: [`ClearedLeftovers::problems`] lists everything that cannot be removed.
+/// them. Never fails. Instead, [`ClearedLeftovers::problems`] lists everything that cannot be
+/// removed.
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
     let mut cleared = ClearedLeftovers::default();
     let (states, errors) = persistent_state::all(dirs);
@@ -69,15 +70,15 @@ mod tests {
             data: root.path().join("data"),
         };
         let own = Identity::own();
-        // The process id exists but with another start time, so the process that wrote the file has
-        // ended.
+        // A process with this id exists, but it has another start time. So the process that wrote
+        // the file has ended.
         let gone = Identity {
             start_ticks: own.start_ticks + 1,
             ..own
         };
         let running = leave(&dirs, "a-running", false, own);
         let killed = leave(&dirs, "b-killed", false, gone);
-        // A cluster of another machine that shares this folder may run on that machine.
+        // A cluster of another machine that shares this folder may still run on that machine.
         let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
         let mut theirs = State::read(&elsewhere).unwrap();
         theirs.machine = Some(ProcessSpace::called("other"));

@@ -1,10 +1,10 @@
 //! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
 //! attached targets.
 //!
-//! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started.
-//! [`Cluster::capabilities`] lists the capabilities of a cluster, so that cassay refuses a plan
-//! that needs more before the start. This crate does not print, but reports progress to a `say`
-//! callback.
+//! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops all that [`start`]
+//! has started. [`Cluster::capabilities`] lists the capabilities of a cluster, so that cassay can
+//! refuse a plan that needs more before the start. This crate does not print, but reports progress
+//! to a `say` callback.
 
 mod attach;
 mod capability;
@@ -50,10 +50,12 @@ use target_spec::{AttachSpec, Target};
 use anyhow::Context;
 use null_server::NullServer;
 
-/// Starts a target, or attaches to it. Progress goes to `say`, one line at a time.
+/// Starts a target, or attaches to it. Passes messages about the progress to `say`, one line at a
+/// time.
 ///
 /// # Errors
-/// The target is not available. The message gives the reason and a remedy. Nothing is left running.
+/// The target is not available. The message contains the reason and a remedy. Nothing is left
+/// running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

@@ -4,14 +4,14 @@ use crate::cluster::Cluster;
 use cassandra::LogMarks;
 
 impl Cluster {
-    /// Returns the current lengths of the nodes' logs. On an attached cluster, only readable logs
-    /// count.
+    /// Returns the current lengths of the nodes' logs. On an attached cluster, only logs that
+    /// cassay can read count.
     pub fn log_marks(&self) -> LogMarks {
         self.control().log_marks(self.nodes())
     }
 
-    /// Returns a sentence for each node with a known cause: the state of its volume, and the first
-    /// log line since `marks` that names the reason.
+    /// Returns a sentence for each node with a known cause. The sentence describes the state of the
+    /// node's volume, and contains the first log line since `marks` that names the reason.
     pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
         self.control().causes(marks, self.nodes())
     }

@@ -1,5 +1,5 @@
-//! Copies nodes' logs into a run, piece by piece, so that the loss of a host loses only the latest
-//! lines.
+//! Copies nodes' logs into a run, piece by piece. So if a host is lost, only the latest lines are
+//! lost.
 
 use crate::cluster::Cluster;
 use crate::missing_logs::{Gap, gap};
@@ -12,27 +12,28 @@ use std::path::Path;
 use target_spec::NodeIndex;
 use target_spec::redact::hidden;
 
-/// Log in which a node writes its JVM options, and the text that marks that line.
+/// Name of the log to which a node writes its JVM options, and the text that marks the line with
+/// the options.
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// Lengths of the copied parts of logs, by node index.
+/// Lengths of those parts of the logs that have been copied, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
-/// End of a copy.
+/// Position up to which logs are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogsUntil {
-    /// The last complete line: there will be another copy.
+    /// Up to the last complete line, because there will be another copy.
     WholeLine,
-    /// The present end of the file.
+    /// Up to the current end of the file.
     Now,
 }
 
 impl Cluster {
     /// Appends the new part of every node's logs to `into/<node>/`. The first call copies all logs
-    /// of managed nodes. For attached nodes, it copies the part that is new since attaching, if the
-    /// logs are readable. Unreadable logs of one node do not prevent the copy of the others.
+    /// of managed nodes. For attached nodes, it copies the lines that were added since attaching,
+    /// if the logs can be read. Unreadable logs of one node do not prevent the copy of the others.
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
@@ -42,8 +43,8 @@ impl Cluster {
             let Some((folder, marks)) = &place.folder else {
                 continue;
             };
-            // All files of managed nodes, but only the logs of attached nodes, because the folder
-            // may contain other files.
+            // All files of managed nodes are copied. For attached nodes, only logs are copied,
+            // because the folder may contain other files.
             let is_kept = |entry: &&Entry| !entry.is_folder && (marks.is_none() || is_log(entry));
             let marks = taken.0.entry(index).or_insert_with(|| marks.cloned().unwrap_or_default());
             let to = into.join(&node.name);
@@ -81,7 +82,7 @@ fn collect(
             continue;
         };
         let path = folder.join(&entry.name);
-        // The node may still write to it, so only its current length is copied.
+        // The node may still write to the log, so only its current length is copied.
         let log = agent.reader(&path, from).take(entry.bytes - from);
         let copied = append(log, &entry.name, &to.join(&entry.name), until)
             .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
@@ -90,8 +91,8 @@ fn collect(
     Ok(())
 }
 
-/// Appends a part of a log, and returns the number of bytes copied. A node logs its JVM options;
-/// the copy omits their secrets.
+/// Appends a part of a log, and returns the number of bytes copied. If the part contains the node's
+/// JVM options, omits the secrets in them.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);
@@ -128,7 +129,7 @@ mod tests {
         let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
         let hidden = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
-        // The part ends within a secret, so the line waits until it is complete.
+        // The part ends in the middle of a secret, so the line is not copied until it is complete.
         let first = append(&log[..40], "system.log", &to, LogsUntil::WholeLine).unwrap();
         assert_eq!(first, 7);
         let rest = append(&log[7..], "system.log", &to, LogsUntil::Now).unwrap();

@@ -1,5 +1,5 @@
-//! Checks of machines before nodes are placed on them, with all problems reported at once. Also
-//! removes leftovers of earlier commands.
+//! Checks of machines before nodes are placed on them. All problems are reported at once. The
+//! module also removes leftovers of earlier commands.
 
 use crate::local::memory_and_disk;
 use anyhow::{Context, Result};
@@ -14,29 +14,29 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
-/// Cassandra resolves write conflicts by the nodes' wall clocks. At larger offsets than this,
-/// timestamps of two machines contradict the order of acknowledgement more easily than network
-/// delay makes them.
+/// Maximum offset between the wall clocks of two machines. Cassandra resolves write conflicts by
+/// these clocks. If the offset is larger, timestamps may contradict the order of acknowledgement
+/// more easily than network delay causes this.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
 /// A machine that an agent inspects. Dropping this value ends the agent.
 #[derive(Debug)]
 pub struct MachineSeen {
-    /// Name for `ssh`.
+    /// Name of the machine for `ssh`.
     pub name: String,
-    /// Folder of all cassay files on the machine.
+    /// Folder on the machine that contains all files of cassay.
     pub folder: PathBuf,
-    /// Address for other machines. `None` if unknown.
+    /// Address at which other machines reach the machine. `None` if unknown.
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine.
     pub seen: MachineProperties,
-    /// Offset of its clocks from the clocks of this machine.
+    /// Offsets of the machine's clocks from the clocks of this machine.
     pub clock: ClockSeen,
     agent: Agent,
 }
 
-/// Connects to all machines and inspects them, where `limits` applies to each host. Returns each
-/// reachable machine in order. For the others, it returns the reason and a remedy.
+/// Connects to all machines and inspects them. `limits` are the limits of each host. Returns the
+/// machines that were reached, in order. For each other machine, returns the reason and a remedy.
 ///
 /// # Errors
 /// A name in `machines` is not that of a machine.
@@ -69,12 +69,13 @@ pub fn look(
 }
 
 impl MachineSeen {
-    /// Returns the agent for further requests.
+    /// Returns the agent of the machine, for further requests.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Returns the reasons why `nodes` nodes of this heap size (bytes) do not fit on the machine.
+    /// Returns the reasons why `nodes` nodes with a heap of this size, in bytes, do not fit on the
+    /// machine.
     pub fn hindrances(&self, nodes: usize, heap_bytes: u64, limits: &HostSpec) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(why) = &self.seen.java {
@@ -118,7 +119,8 @@ impl MachineSeen {
         found
     }
 
-    /// Returns facts that do not prevent placement, but that are important to the user.
+    /// Returns facts that do not prevent the placement of nodes, but that are important to the
+    /// user.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -150,7 +152,7 @@ impl MachineSeen {
         said
     }
 
-    /// Removes clusters that no command holds. With `all`, it also removes running clusters, jars
+    /// Removes clusters that no command uses. If `all` is true, also removes running clusters, jars
     /// and cassay programs. Returns one sentence for each action.
     ///
     /// # Errors
@@ -186,7 +188,7 @@ impl MachineSeen {
 }
 
 /// Returns the reasons why the nodes of a spec cannot be placed on its machines, one line for each
-/// machine. `None` if they can, or if the spec names no machines.
+/// machine. Returns `None` if they can be placed, or if the spec names no machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
@@ -206,20 +208,20 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     machines.iter().zip(spec.nodes_of_hosts()).filter_map(of_machine).collect()
 }
 
-/// Disk throughput of a machine with one request at a time, bypassing all caches.
+/// Disk throughput of a machine with one request at a time. All caches are bypassed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskSpeed {
-    /// Writes of 4 KiB per second, including the final sync.
+    /// Number of writes of 4 KiB per second, including the final sync.
     pub writes_per_s: Option<f64>,
-    /// Reads of 4 KiB per second, always of the same block.
+    /// Number of reads of 4 KiB per second. All of them read the same block.
     pub reads_per_s: Option<f64>,
-    /// Bytes written per second, 1 MiB at a time.
+    /// Bytes written per second, with requests of 1 MiB.
     pub write_bytes_per_s: Option<f64>,
-    /// Bytes read per second, 1 MiB at a time.
+    /// Bytes read per second, with requests of 1 MiB.
     pub read_bytes_per_s: Option<f64>,
 }
 
-/// Small requests, which measure requests per second.
+/// Disk test with small requests, which measures requests per second.
 const SMALL: DiskWork = DiskWork {
     requests: 2000,
     bytes: 4 << 10,
@@ -232,17 +234,17 @@ const LARGE: DiskWork = DiskWork {
 /// Time limit of each disk test.
 const DISK_LIMIT: Duration = Duration::from_secs(60);
 
-/// Bytes sent from one machine to another.
+/// Number of bytes to send from one machine to another.
 const TRANSFER_BYTES: u64 = 256 << 20;
 
-/// Time limit of the transfer: 70 Mbit/s suffice.
+/// Time limit of the transfer. A throughput of 70 Mbit/s suffices for it.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
-/// Number of connections from one machine to another.
+/// Number of connections to open from one machine to another.
 const CONNECTS_COUNT: usize = 20;
 
 impl MachineSeen {
-    /// Measures the disk of the machine's folder.
+    /// Measures the disk that contains the folder on the machine.
     ///
     /// # Errors
     /// The agent has ended, or the disk test fails.
@@ -276,8 +278,8 @@ impl MachineSeen {
     }
 
     /// Measures the throughput of one connection to another machine in bit/s, and its shortest
-    /// connect time. The connect time is that of a connection to sshd, if it listens on its usual
-    /// port. `None` if the other machine is not reachable.
+    /// connect time. The connect time is measured with the default port of sshd. Returns `None` if
+    /// the other machine cannot be reached.
     ///
     /// # Errors
     /// An agent has ended, or the kernel refuses.
@@ -298,7 +300,8 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // Either sshd listens on that port, or the connection is refused immediately.
+            // Either sshd listens on this port, or the other machine refuses the connection
+            // immediately. Both show the connect time.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),

@@ -1,23 +1,23 @@
-//! Logs and observations of nodes that can no longer be read. The loss of a host loses both.
+//! Logs and observations of nodes that can no longer be read. If a host is lost, both are lost.
 
 use crate::cluster::Cluster;
 use cassandra::NodeInfo;
 use target_spec::NodeIndex;
 
-/// Data of a node that was lost, or was never reachable.
+/// Data of a node that was lost, or that cassay never could read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Name of the node.
     pub node: String,
-    /// Name of its host.
+    /// Name of the node's host.
     pub host: String,
     /// Reason why the data cannot be read.
     pub why: String,
 }
 
 impl Cluster {
-    /// Returns the nodes on hosts that no longer answer. The readings of their probes since then
-    /// are lost.
+    /// Returns the nodes on hosts that no longer answer. The readings of their probes since that
+    /// time are lost.
     pub fn unheard(&self) -> Vec<Gap> {
         let nodes = self.nodes().iter().enumerate();
         nodes
@@ -29,7 +29,7 @@ impl Cluster {
     }
 }
 
-/// Builds the gap of a node.
+/// Builds the gap that describes the missing data of a node.
 pub(crate) fn gap(node: &NodeInfo, host: &str, why: String) -> Gap {
     Gap {
         node: node.name.clone(),

@@ -20,7 +20,7 @@ impl Cluster {
     }
 
     /// Returns each node's share of `keyspace`, where 1.0 is a whole copy. `nodetool status` calls
-    /// it effective ownership.
+    /// this effective ownership.
     ///
     /// # Errors
     /// The first node does not answer, the keyspace does not exist, or its replication strategy is
@@ -32,7 +32,7 @@ impl Cluster {
         }))
     }
 
-    /// Returns the indices of the nodes that hold a partition of `keyspace` with this token, its
+    /// Returns the indices of the nodes that store a partition of `keyspace` with this token, its
     /// owner first.
     ///
     /// # Errors
@@ -48,14 +48,16 @@ impl Cluster {
         Ok(replicas.into_iter().filter_map(index_of).collect())
     }
 
-    /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
+    /// Returns states and ownership from the answers at one moment. The ownership is that of
+    /// `keyspace`, or of all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         overview(self.nodes(), look(&self.all()), keyspace)
     }
 }
 
 impl KeptCluster {
-    /// Returns states and ownership from one snapshot: of `keyspace`, or of all user keyspaces.
+    /// Returns states and ownership from the answers at one moment. The ownership is that of
+    /// `keyspace`, or of all user keyspaces.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         let info = |node: &KeptNode| NodeInfo {
             name: node.name.clone(),

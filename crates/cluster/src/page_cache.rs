@@ -8,11 +8,12 @@ use host::{Host, Hosts};
 
 impl Cluster {
     /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain.
-    /// Either the nodes are not managed, or they map their files (`disk_access_mode: mmap`), and
-    /// mapped pages remain.
+    /// This is so if the nodes are not managed, or if they map their files (`disk_access_mode:
+    /// mmap`), because mapped pages cannot be dropped.
     ///
-    /// On isolated hosts, this drops each host's whole cache, mapped or not. Otherwise it needs no
-    /// root, and other programs on the machine keep their cache.
+    /// On isolated hosts, this drops the whole page cache of each host, mapped or not. Otherwise
+    /// this function needs no root permissions, and the cached pages of other programs on the
+    /// machine remain.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -24,7 +25,7 @@ impl Cluster {
     }
 }
 
-/// Implements [`Cluster::drop_page_cache`]; `nodes` are its nodes.
+/// Implements [`Cluster::drop_page_cache`]. `nodes` are the nodes of the cluster.
 fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
     let has_groups = |hosts: &&Hosts| hosts.all().iter().all(Host::has_groups);
     if let Some(hosts) = nodes.hosts().filter(has_groups) {

@@ -1,21 +1,24 @@
-//! Placement of a cluster's nodes. It serves the display, and keeps the client off their CPUs.
+//! Placement of a cluster's nodes. It is needed for display, and to keep the client off the CPUs of
+//! the nodes.
 
 use crate::cluster::Cluster;
 use crate::local::PartUsed;
 
 impl Cluster {
-    /// Describes the client's CPUs in a sentence, if nodes are placed.
+    /// Describes the CPUs of the client in a sentence, if nodes are placed.
     pub fn client_sentence(&self) -> Option<&str> {
         self.control().layout()?.of_client.as_deref()
     }
 
-    /// Describes the placement of the nodes, one sentence each. Empty without placement.
+    /// Describes the placement of the nodes, one sentence each. The list is empty if nodes are not
+    /// placed.
     pub fn placement_sentences(&self) -> &[String] {
         let layout = self.control().layout();
         layout.map_or(&[], |layout| &layout.sentences)
     }
 
-    /// Returns the part of the machine that the nodes use. `None` for the whole machine.
+    /// Returns the part of the machine that the nodes use. Returns `None` if they use the whole
+    /// machine.
     pub fn part(&self) -> Option<&PartUsed> {
         self.control().layout()?.part.as_ref()
     }
@@ -27,7 +30,8 @@ impl Cluster {
         Some(cpus.iter().map(|cpu| *cpu as usize).collect())
     }
 
-    /// Returns the CPUs that the nodes are confined to. Empty if a node is not confined.
+    /// Returns the CPUs to which the nodes are confined. The list is empty if a node is not
+    /// confined.
     pub fn taken_cpus(&self) -> Vec<usize> {
         let Some(layout) = self.control().layout() else {
             return Vec::new();

@@ -1,6 +1,7 @@
-//! Assigns probes to the parts of a cluster: metrics of machine, hosts, processes and database
-//! while work is running. Probes of machine, hosts and processes, and the sampling threads, are in
-//! [`host::probe`] and run in the host's agent. The probes of a node are in [`cassandra::probe`].
+//! Assigns probes to the nodes and hosts of a cluster: metrics of machine, hosts, processes and
+//! database while work is running. [`host::probe`] contains the probes of machine, hosts and
+//! processes, and the sampling threads. They run in the host's agent. [`cassandra::probe`] contains
+//! the probes of a node.
 
 use crate::cluster::Cluster;
 use crate::local::Nodes;
@@ -16,8 +17,8 @@ impl Cluster {
     /// Starts the probes of `spec`, with the metrics of `tables` in `keyspace`.
     ///
     /// # Errors
-    /// A probe cannot start at all; the message names it and gives the reason. Missing values of a
-    /// probe are no error, see [`Cluster::unseen`].
+    /// A probe cannot be started. The message names the probe and contains the reason. Missing
+    /// values of a probe are not an error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
         for (index, node) in self.nodes().iter().enumerate() {
@@ -27,7 +28,7 @@ impl Cluster {
         Probes::start(samplers)
     }
 
-    /// Returns the series that the probes of `spec` cannot read, each with the reason and the way
+    /// Returns the series that the probes of `spec` cannot read, each with the reason and with how
     /// to enable it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
@@ -38,7 +39,7 @@ impl Cluster {
 
 /// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
 /// host. This process samples itself. It also samples this machine if no agent does. Simulated
-/// hosts are part of this machine, and for attached nodes nothing else is visible.
+/// hosts are part of this machine. For attached nodes, nothing else is visible.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -71,7 +72,7 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// Builds the samplers of attached nodes' machines, where they are reachable.
+/// Builds the samplers for those machines of attached nodes that can be reached.
 fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let Some(hosts) = cluster.attached_hosts() else {
@@ -85,7 +86,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // Processes that are not found are reported as not visible.
+                // If a process is not found, it is reported elsewhere as not visible.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }
@@ -137,7 +138,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     unseen
 }
 
-/// Returns the series that the probes of the nodes cannot read: the nodes, the reason and the way
+/// Returns the series that the probes of the nodes cannot read, with the nodes, the reason and how
 /// to enable them. Also names the nodes whose metrics come from tables.
 fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();

@@ -9,11 +9,11 @@ use cassandra::{
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Flushes tables of managed nodes and reads their storage. `None` for attached nodes, which
-    /// cassay must not flush without permission.
+    /// Flushes tables of managed nodes and reads their storage. Returns `None` for attached nodes,
+    /// which cassay must not flush without permission.
     ///
     /// # Errors
-    /// A node does not answer, or does not report it.
+    /// A node does not answer, or does not report its storage.
     pub fn flushed_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
         if self.local().is_none() {
             return Ok(None);
@@ -24,8 +24,8 @@ impl Cluster {
         self.storage(keyspace, tables).map(Some)
     }
 
-    /// Reads the storage of tables on managed nodes. Memtables do not count. `None` for attached
-    /// nodes.
+    /// Reads the storage of tables on managed nodes. Memtables do not count. Returns `None` for
+    /// attached nodes.
     ///
     /// # Errors
     /// As [`Cluster::flushed_storage`].
@@ -34,10 +34,10 @@ impl Cluster {
     }
 
     /// Returns the number of SSTables of these tables by format version, as in the file names.
-    /// `None` for attached nodes.
+    /// Returns `None` for attached nodes.
     ///
     /// # Errors
-    /// Their folders cannot be listed.
+    /// The folders of the nodes cannot be listed.
     pub fn sstable_formats(
         &self,
         keyspace: &str,
@@ -64,8 +64,9 @@ impl Cluster {
         Ok(sum)
     }
 
-    /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes
-    /// since they started. `None` if the server keeps none. Compare two readings.
+    /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes.
+    /// The counts begin at the start of each node, so a caller must compare two readings. Returns
+    /// `None` if the server does not count operations.
     ///
     /// # Errors
     /// A node does not answer.
@@ -95,7 +96,7 @@ impl Cluster {
         }))
     }
 
-    /// Requests the report of all nodes. Values that a node does not report are omitted.
+    /// Requests the reports of all nodes. If a node does not report a value, it is omitted.
     pub fn query_reports(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.all() {
@@ -104,8 +105,8 @@ impl Cluster {
         told
     }
 
-    /// Returns the connections of other clients. `None` if a node does not show them to this user,
-    /// or is older than Cassandra 4.0.
+    /// Returns the connections of other clients. Returns `None` if a node does not show them to
+    /// this user, or is older than Cassandra 4.0.
     ///
     /// # Errors
     /// A node cannot be queried.
@@ -121,8 +122,8 @@ impl Cluster {
         Ok(Some(OtherClients(others)))
     }
 
-    /// Returns the estimated size of each table in a keyspace. `None` if a node does not show it to
-    /// this user.
+    /// Returns the estimated size of each table in a keyspace. Returns `None` if a node does not
+    /// show the estimate to this user.
     ///
     /// # Errors
     /// A node cannot be queried.

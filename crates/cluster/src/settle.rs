@@ -1,6 +1,6 @@
 //! Waits until memtables are flushed and compactions are idle.
 //!
-//! A measurement that begins while the server still compacts loaded data measures the load phase.
+//! If a measurement begins while the server still compacts loaded data, it measures the load phase.
 //! The rule for each node: no compaction runs in several consecutive samples, and the number of
 //! pending compactions is zero or does not change.
 //!
@@ -18,13 +18,13 @@ use cassandra::{CompactionSample, Jolokia, Node, mbeans};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Result of waiting for compactions.
+/// How the wait for compactions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleOutcome {
     /// No compaction is running or pending.
     Settled,
-    /// Compactions are reported as pending, but none runs and no byte is compacted. This deserves a
-    /// warning.
+    /// Compactions are reported as pending, but none runs and no byte is compacted. The user gets a
+    /// warning in this case.
     Stalled,
     /// Compactions were still running at the time limit.
     Timeout,
@@ -32,38 +32,38 @@ pub enum SettleOutcome {
     Unknown,
 }
 
-/// Result, duration and last state of waiting for compactions.
+/// How the wait for compactions ended, how long it took, and the last samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
-    /// Outcome of waiting.
+    /// How the wait ended.
     pub outcome: SettleOutcome,
     /// Waiting time in seconds.
     pub seconds: f64,
-    /// Last sample per node: running and pending tasks, SSTables.
+    /// Last sample of each node: running and pending tasks, SSTables.
     pub detail: String,
 }
 
-/// Conditions under which waiting ends.
+/// Conditions under which the wait ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Interval between two samples.
     pub sample: Duration,
-    /// Number of consecutive samples without running compactions.
+    /// Required number of consecutive samples without running compactions.
     pub idle_samples: u32,
-    /// Time after which unchanged pending work counts as stalled.
+    /// Time after which pending work that does not change counts as stalled.
     pub stalled_after: Duration,
     /// Time limit of waiting.
     pub limit: Duration,
 }
 
-/// Minimum data per node for the published rule: the amount that Cassandra compacts in about a
-/// minute at its default of 64 MiB/s. With less data, the 30 s of rest in that rule would be most
-/// of the wait.
+/// Minimum amount of data per node for which the published rule is used, in bytes. Cassandra
+/// compacts this amount in about a minute at its default of 64 MiB/s. With less data, the 30 s of
+/// rest in that rule would be most of the wait.
 const LARGE_DATA_BYTES: u64 = 4 << 30;
 
 impl Rule {
-    /// Returns the rule for `bytes` of table data on the fullest node. Unknown sizes count as
-    /// large.
+    /// Returns the rule for `bytes` of table data on the node with the most data. An unknown size
+    /// counts as large.
     pub fn for_data(bytes: Option<u64>, limit: Duration) -> Rule {
         match bytes {
             Some(bytes) if bytes < LARGE_DATA_BYTES => Rule::for_small_data(limit),
@@ -72,8 +72,8 @@ impl Rule {
     }
 
     /// Returns the rule for data that is flushed within a second and compacted within seconds. A
-    /// due compaction starts within milliseconds of the flush that triggers it. So three samples
-    /// within half a second show as much as the published thirty seconds.
+    /// compaction that is due starts within milliseconds of the flush that triggers it. So three
+    /// samples within half a second show as much as the thirty seconds of the published rule.
     fn for_small_data(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_millis(250),
@@ -83,8 +83,8 @@ impl Rule {
         }
     }
 
-    /// Returns the rule for any data: a sample every 5 s, of which 6 must be idle. Compactions
-    /// count as stalled after two minutes.
+    /// Returns the rule for any data. It takes a sample every 5 s, of which 6 must be idle.
+    /// Compactions count as stalled after two minutes.
     fn published(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_secs(5),
@@ -96,8 +96,8 @@ impl Rule {
 }
 
 impl Cluster {
-    /// Flushes the tables of `keyspace`, triggers due compactions, and waits until they are idle,
-    /// at most for `limit`.
+    /// Flushes the tables of `keyspace`, triggers compactions that are due, and waits until
+    /// compactions are idle, at most for `limit`.
     ///
     /// # Errors
     /// A node does not answer.
@@ -158,8 +158,9 @@ fn run(
     })
 }
 
-/// Returns the tables of each node whose compactions may be enabled. Excludes tables whose
-/// definition disables compaction, and those that an operator has disabled on an attached node.
+/// For each node, returns the tables whose compactions may be enabled. Excludes tables whose
+/// definition disables compaction, and tables whose compactions an operator has disabled on an
+/// attached node.
 fn kicks_of<'a>(
     cluster: &Cluster,
     nodes: &[Node<'a>],
@@ -225,7 +226,8 @@ fn summary(samples: &[CompactionSample]) -> String {
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
         (done + sample.progress.0, all + sample.progress.1)
     });
-    // Rounds to tens, so that a long compaction does not print a line for each sample.
+    // The number is rounded to tens, so that a long compaction does not print a line for each
+    // sample.
     let progress = match all {
         0 => String::new(),
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
@@ -240,16 +242,16 @@ enum State {
     Open,
     /// Trigger compactions again.
     Stuck,
-    /// Waiting has ended.
+    /// The wait has ended.
     Over(SettleOutcome),
 }
 
-/// State derived from the samples up to now.
+/// State that is derived from the samples up to now.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
     last: Vec<CompactionSample>,
-    /// Time since which the samples have not changed, ns.
+    /// Time since which the samples have not changed, in ns.
     unchanged_since_ns: u64,
     /// True if compactions were triggered again because nothing changed.
     kicked_again: bool,
@@ -289,7 +291,7 @@ impl Watch {
     }
 }
 
-/// Describes the outcome, and the last sample of each node.
+/// Describes how the wait ended, and the last sample of each node.
 fn describe_all(
     cluster: &Cluster,
     outcome: SettleOutcome,

@@ -1,10 +1,10 @@
 //! Measures the ceiling of the client: the same program at full speed against a null target on this
 //! machine.
 //!
-//! The engine measures the ceiling repeatedly, because a single second gave 132,000 op/s in the
-//! morning and 970,000 at noon. There are three short measurements before a program's first trial,
-//! and one before each of its other trials. The measurements around a trial judge it, and their
-//! spread shows how reliable they are.
+//! The engine measures the ceiling repeatedly, because a single measurement of one second gave
+//! 132,000 op/s in the morning and 970,000 op/s at noon. There are three short measurements before
+//! a program's first trial, and one before each later trial of the program. The rules judge a trial
+//! by the measurements around it. Their spread shows how reliable they are.
 
 use super::load_run::{self, Offer};
 use super::running_target::Running;
@@ -19,29 +19,30 @@ use study::settings::Settings;
 use target_spec::{NullSpec, Target};
 use workload::{Program, Stage};
 
-/// Number of operations in flight during the measurement: enough to keep both sides busy, as in the
-/// runs of comparable tools.
+/// Number of operations in flight during the measurement. It is high enough to keep client and
+/// target busy, as in the runs of comparable tools.
 const IN_FLIGHT: u32 = 128;
-/// Length of a slice. The first slice is the warm-up, and the others count. A slice has about
-/// 10,000 operations.
+/// Length of a slice. The first slice is the warm-up, and only the other slices count. A slice has
+/// about 10,000 operations.
 const SLICE: Duration = Duration::from_millis(100);
 /// Number of whole slices that count.
 const SLICES: u32 = 3;
-/// Maximum time of a measurement. If it takes longer, the client or the null target lacked CPU
-/// throughout.
+/// Maximum time of a measurement. If a measurement takes longer, the client or the null target
+/// lacked CPU throughout.
 const AT_MOST: Duration = Duration::from_secs(5);
-/// Number of measurements before the first trial of a program: fewer show no spread.
+/// Number of measurements before the first trial of a program. Fewer measurements would not show
+/// the spread.
 const FIRST_COUNT: usize = 3;
-/// Number of latest measurements that judge a trial: older measurements describe another state of
-/// the machine.
+/// Number of the latest measurements that judge a trial. Older measurements describe another state
+/// of the machine.
 const LATEST_COUNT: usize = 5;
 
-/// One measured ceiling, op/s.
+/// One measured ceiling, in op/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ceiling {
-    /// Throughput of all clients together, op/s.
+    /// Throughput of all clients together, in op/s.
     pub ops_per_s: f64,
-    /// Throughput of each client, op/s, if there are several.
+    /// Throughput of each client in op/s, if there are several clients.
     pub clients: Vec<f64>,
 }
 
@@ -49,7 +50,7 @@ pub struct Ceiling {
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
     measured: Vec<Ceiling>,
-    /// True once a measurement has failed: the ceiling of this program cannot be measured.
+    /// True once a measurement has failed, because the ceiling of this program cannot be measured.
     is_refused: bool,
 }
 
@@ -65,9 +66,9 @@ impl Ceilings {
         }
     }
 
-    /// Calls `measure` `times` times. It returns op/s, or `None` if there was no time. Returns a
-    /// sentence if the ceiling cannot be measured. The null target supports less CQL than
-    /// Cassandra, so its refusal of a statement shows nothing about the measured target.
+    /// Calls `measure` `times` times. `measure` returns op/s, or `None` if the client had no time.
+    /// Returns a sentence if the ceiling cannot be measured. The null target supports less CQL than
+    /// Cassandra. So if it refuses a statement, that shows nothing about the measured target.
     pub fn measure(
         &mut self,
         times: usize,
@@ -90,7 +91,7 @@ impl Ceilings {
         None
     }
 
-    /// Returns the ceilings that judge a trial.
+    /// Returns the ceilings by which the rules judge a trial.
     pub fn latest(&self) -> Vec<Ceiling> {
         let first = self.measured.len().saturating_sub(LATEST_COUNT);
         self.measured[first..].to_vec()
@@ -98,7 +99,7 @@ impl Ceilings {
 }
 
 /// Counts of one measurement. On a busy machine, the first slice may take the expected time of all
-/// slices, so that no operation ends in another slice. This shows nothing about the client, so the
+/// slices, so that no operation ends in a later slice. This shows nothing about the client, so the
 /// count continues until there are enough usable slices.
 #[derive(Debug, Default)]
 struct SliceCount {
@@ -122,14 +123,14 @@ impl SliceCount {
         }
     }
 
-    /// Returns op/s, or `None` if nothing was measured.
+    /// Returns op/s. Returns `None` if nothing was measured.
     fn ops_per_s(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.ended as f64 / self.seconds)
     }
 }
 
-/// Measures the ceilings of several clients at the same time. `None` if a machine left one client
-/// no time.
+/// Measures the ceilings of several clients at the same time. Returns `None` if one of the clients
+/// had no time on its machine.
 pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
     Ok(each.map(|clients| Ceiling {
@@ -138,8 +139,8 @@ pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     }))
 }
 
-/// Measures op/s of `program` with the client of `settings` on a fresh null target. `None` if the
-/// machine left the client no time.
+/// Measures op/s of `program` with the client of `settings` on a fresh null target. Returns `None`
+/// if the client had no time on this machine.
 pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<Option<f64>> {
     let target = Target::Null(NullSpec::default());
     let running = Running::start(&target, dirs, &mut |_| {})?;
@@ -169,8 +170,8 @@ mod tests {
     use super::*;
     use measure::KindInterval;
 
-    /// Counts the intervals of a measurement with slices of one second. Returns the number of used
-    /// intervals, and op/s.
+    /// Counts the intervals of a measurement with slices of one second. Returns the number of
+    /// intervals that were used, and op/s.
     fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
         let mut counted = SliceCount::default();
         let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;
@@ -193,14 +194,14 @@ mod tests {
             ..second(index, 7)
         };
         assert_eq!(counted(&undisturbed), (3, Some(20.0)));
-        // No operation ended in some slices: other work kept the client waiting.
+        // In some slices, no operation ended, because other programs kept the client waiting.
         let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)]
             .map(|(index, ended)| second(index, ended));
         assert_eq!(counted(&stalled), (5, Some(20.0)));
-        // The first slice lasted as long as all of them should have.
+        // The first slice took as long as all slices together should have taken.
         let late = [second(0, 400), second(5, 10), second(6, 20), second(7, 30)];
         assert_eq!(counted(&late), (3, Some(20.0)));
-        // The client had no time at all.
+        // The client had no time after the first slice.
         assert_eq!(counted(&[second(0, 400), drain(5)]), (2, None));
         assert_eq!(counted(&[second(0, 0), second(1, 0), drain(2)]), (3, None));
     }

@@ -1,15 +1,15 @@
-//! Adds up the part of the measured window that each of several clients performed.
+//! Adds up the counts of each of several clients over the measured window.
 
 use analysis::rules::Window;
 use fleet::{ClientEnd, ClientSecond};
 use measure::{Histogram, Interval, IntervalConsumer, KindInterval, SummedInterval};
 
-/// Clients of a trial during the measurement.
+/// Tallies of the clients of a trial during the measurement.
 #[derive(Debug, Default)]
 pub struct ClientTallies {
-    /// True while the measured load is offered.
+    /// True while the clients offer the measured load.
     pub is_main: bool,
-    /// Tallies, by the client's place in the fleet.
+    /// Tallies of the clients, in the order of the fleet.
     pub each: Vec<ClientTally>,
 }
 
@@ -20,13 +20,13 @@ pub struct ClientTally {
     pub window: Window,
     /// Release lag of this client in the window.
     pub lag: Histogram,
-    /// Facts about the client, which the end of the load completes.
+    /// Facts about the client. They are complete when the load has ended.
     pub end: ClientEnd,
 }
 
 impl ClientTally {
-    /// Adds a second of the measured load, without latencies: the rules judge only the latencies of
-    /// a single client.
+    /// Adds a second of the measured load, without its latencies. The rules judge latencies only
+    /// for trials with a single client.
     pub fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
         let kind = KindInterval {
             outcomes: second.outcomes,

@@ -1,9 +1,9 @@
 //! Estimates the number of client machines for the highest point of a study, before the start.
 //!
-//! The estimate uses the measured ceiling of a client, half of which V3 allows, and the rate of the
-//! network links. It does not contact machines. Ceilings come from the files of earlier runs of the
-//! study, and the link rate of this machine comes from the kernel. The estimate marks assumed
-//! values as assumed.
+//! The estimate uses the measured ceiling of a client and the rate of the network links. Rule V3
+//! allows half of the ceiling. The estimate does not contact machines. Ceilings come from the files
+//! of earlier runs of the study, and the link rate of this machine comes from the kernel. The
+//! estimate marks assumed values as assumed.
 
 mod earlier_runs;
 mod facts;
@@ -28,34 +28,35 @@ use target_spec::Target;
 pub struct ClientsNeeded {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Highest point: `{"rate": 1200000}`.
+    /// Highest point of the variant, such as `{"rate": 1200000}`.
     #[serde(serialize_with = "axis_and_value")]
     pub point: Point,
     /// Throughput at that point, op/s. Absent for a number of threads that no run has measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Number of machines needed. A lower bound if no ceiling is known. Absent if unknown.
+    /// Number of machines needed. If no ceiling is known, this is a lower bound. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<usize>,
-    /// Number of machines that the study names.
+    /// Number of client machines that the study names.
     pub machines_named: usize,
     /// Measured ceiling of a client. Absent if no finished run of the study has measured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<MeasuredClient>,
     /// Maximum share of the ceiling that V3 allows.
     pub ceiling_share_max: f64,
-    /// Bytes of an operation's requests on the wire.
+    /// Number of bytes of an operation's requests on the wire.
     pub request_bytes: f64,
-    /// Approximate bytes of the responses to them.
+    /// Approximate number of bytes of an operation's responses on the wire.
     pub answer_bytes: f64,
-    /// Rate of the slowest link of the machines, bit/s. Absent if the target is on this machine.
+    /// Rate of the slowest link of the machines, in bit/s. Absent if the target is on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
-    /// True if that rate is assumed.
+    /// True if the rate of the link is assumed.
     pub link_is_assumed: bool,
-    /// The estimate as a sentence.
+    /// The estimate as a sentence for the user.
     pub sentence: String,
-    /// Advice if the point needs more machines than the study provides. Absent otherwise.
+    /// Advice to the user if the point needs more machines than the study provides. Absent
+    /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -64,8 +65,8 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
     to.collect_map([(point.axis(), point.value())])
 }
 
-/// Estimates the clients that each variant of a study needs. It omits null targets, because there
-/// the study measures the client itself. It also omits recorded traffic, which one client offers.
+/// Estimates the clients that each variant of a study needs. Omits null targets, because the study
+/// then measures the client itself. Also omits recorded traffic, because a single client offers it.
 /// `results` is the folder of all runs.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
     let known = KnownRuns::read(&study.name, results);
@@ -77,9 +78,9 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
     needed.collect()
 }
 
-/// Returns the sentence for a plan, and its warning. It describes the variant that needs the most
-/// machines, or one whose need is unknown. It names the variant if other variants have another
-/// need.
+/// Returns the sentence for a plan, and its warning. The sentence describes the variant that needs
+/// the most machines, or a variant whose need is unknown. It names the variant if other variants
+/// have another need.
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
@@ -91,7 +92,7 @@ pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> 
 }
 
 /// Returns the first of the variants that need the most machines. Variants whose need is unknown
-/// come before those that need a single machine.
+/// rank above variants that need a single machine.
 fn most_needed(all: &[ClientsNeeded]) -> Option<&ClientsNeeded> {
     let rank = |one: &&ClientsNeeded| match one.machines {
         Some(machines) if machines > 1 => (2, machines),
@@ -112,7 +113,8 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // A machine whose client was measured is assumed to have the same number of workers again.
+    // If the client of a machine was measured in an earlier run, this code assumes the same number
+    // of workers.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))

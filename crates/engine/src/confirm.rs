@@ -7,12 +7,12 @@ use study::confirm;
 use study::resolve::resolve;
 use study::settings::{GrantedPermissions, Overrides, Study};
 
-/// Returns the study of a screening's run with every combination of the chosen factors, in blocks,
-/// in the place of `screen`. Scale and files remain the same.
+/// Returns a study in which every combination of the chosen factors, in blocks, replaces `screen`.
+/// The study of the screening's run is the source. Scale and files remain the same.
 ///
 /// # Errors
 /// The run is not finished, did not screen anything, or did not choose anything. Or the study needs
-/// more than is `granted`, as when a run is resumed.
+/// more permissions than are `granted`, as when a run is resumed.
 pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {

@@ -1,5 +1,5 @@
-//! Handles a target that a trial has left in a state other than its initial one. The next trial
-//! would measure a system that the study does not describe.
+//! Handles a target that a trial has left in a state other than the initial one. Without this, the
+//! next trial would measure a system that the study does not describe.
 
 use super::preflight::NotAllowed;
 use super::schema_check::OtherTypes;
@@ -24,8 +24,8 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Returns true if every later trial of the same variant would fail with the same error: the cause
-/// is the study, not chance.
+/// Returns true if every later trial of the same variant would fail with the same error, because
+/// the study is the cause and not chance.
 pub fn is_of_the_study(error: &anyhow::Error) -> bool {
     let is_config = |error: &LoadError| matches!(error, LoadError::Config(_));
     error.is::<OtherTypes>()
@@ -34,7 +34,7 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 }
 
 impl Engine<'_> {
-    /// Returns the reason why a trial is omitted, if it is.
+    /// Returns the reason why cassay omits a trial, if it does.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variant(turn.variant).settings.target;
         if self.refused.contains(target) {
@@ -44,7 +44,7 @@ impl Engine<'_> {
         is_same.then(|| "this trial would fail like an earlier trial of the same kind".to_owned())
     }
 
-    /// Records a failed trial, with its finding and the reason.
+    /// Records a failed trial, with its finding and the reason for the failure.
     pub(super) fn fail(
         &mut self,
         trial: &Trial,
@@ -64,8 +64,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Stops the nodes if the healing of this trial's faults was not observed, or if the faults
-    /// upgraded the nodes.
+    /// Stops the nodes in two cases: the healing of this trial's faults was not observed, or the
+    /// faults upgraded the nodes.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,
@@ -114,7 +114,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Returns true if the target can no longer be used because a restart has failed.
+    /// Returns true if the target can no longer be used, because a restart has failed.
     pub(super) fn is_broken(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.broken)
     }
@@ -143,7 +143,7 @@ mod tests {
         let sick = "cassay did not observe a healthy target after node-pause of node2";
         assert_eq!(said(fault(Some(1.0), Some(2.0), None)), sick);
         assert_eq!(said(fault(Some(1.0), Some(2.0), Some(3.0))), "");
-        // The fault was never injected, or will not be healed.
+        // The first fault was never injected. The second one is never healed.
         assert_eq!(said(fault(None, None, None)), "");
         assert_eq!(said(fault(Some(1.0), None, None)), "");
     }

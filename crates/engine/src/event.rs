@@ -1,7 +1,8 @@
-//! Events that a run reports to its observer: a closed list, given to one callback.
+//! Events that a run reports to its observer. The list of events is closed, and a single callback
+//! receives them.
 //!
 //! The engine calls the callback on the run's own thread, so it must not block. A slow terminal
-//! would delay the end of a phase, but never the load, which has its own threads.
+//! would delay the end of a phase, but never the load, which has separate threads.
 
 use fleet::{ClientNow, Population};
 use measure::{Interval, IntervalConsumer, SummedInterval};
@@ -12,11 +13,11 @@ use store::record::TrialFinding;
 /// Event of a run.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The run has its folder, but no processes have been started.
+    /// The folder of the run exists, but no processes have been started.
     RunStarted {
         /// Folder of the run.
         path: PathBuf,
-        /// Number of trials left, at least and at most. A procedure, or a study that ends at its
+        /// Minimum and maximum number of trials left. A procedure, or a study that ends at its
         /// answer, may not need the whole plan.
         left: (usize, usize),
         /// Name of the study.
@@ -25,26 +26,27 @@ pub enum Event {
         names: Vec<String>,
         /// Numbers of the trials that an earlier attempt finished.
         finished: Vec<usize>,
-        /// Minimum and maximum expected length of the remaining run, seconds.
+        /// Minimum and maximum expected length of the remaining run, in seconds.
         seconds: (f64, f64),
     },
-    /// Message from a part of the run about its work.
+    /// Message from a component of the run about its work.
     Said(String),
-    /// The target is ready: the names of its nodes.
+    /// The target is ready. Contains the names of its nodes.
     TargetReady(Vec<String>),
     /// The target is stopped.
     TargetStopped,
-    /// Nodes have ended that no fault took down: their names.
+    /// Nodes have ended although no fault took them down. Contains their names.
     NodesDied(Vec<String>),
     /// CPU use of this machine in the last second.
     CpuUsed(CpuShares),
-    /// State of each of several clients while they offer load, in their order, once a second. Empty
-    /// when the load has ended.
+    /// State of each client, in the order of the clients, once a second while several clients offer
+    /// load. Empty when the load has ended.
     ClientsNow(Vec<ClientNow>),
-    /// Latest use of the nodes' hosts, once a second while clients offer load. Empty when the load
-    /// has ended, or where no probe reads the hosts.
+    /// Latest resource use of the nodes' hosts, once a second while clients offer load. Empty when
+    /// the load has ended, or if no probe reads the hosts.
     HostsNow(Vec<HostNow>),
-    /// Faults that the study plans for the measured phase, by number. Empty in most phases.
+    /// Faults that the study plans for the measured phase. The position in the list is the number
+    /// of the fault. Empty in most phases.
     FaultsPlanned(Vec<PlannedFault>),
     /// The fault with this number has reached this stage.
     FaultReached(usize, FaultStage),
@@ -56,33 +58,33 @@ pub enum Event {
         trials: usize,
         /// Name of the trial: `writes, 28 threads, block 2`.
         name: String,
-        /// Expected total length of the later trials, seconds.
+        /// Expected total length of the later trials, in seconds.
         seconds_after: f64,
     },
     /// A phase begins.
     PhaseStarted {
-        /// Phase of a plan, including `target` and `restart`, or `ceiling`.
+        /// Phase that begins: a phase of the plan, or `target`, `restart` or `ceiling`.
         phase: &'static str,
         /// Description of the phase.
         what: String,
-        /// Expected length, seconds.
+        /// Expected length of the phase, in seconds.
         seconds: f64,
-        /// Expected total length of the trial's later phases, seconds.
+        /// Expected total length of the trial's later phases, in seconds.
         seconds_after: f64,
     },
     /// An interval has ended.
     Interval {
-        /// Progress, for people.
+        /// Progress of the phase, for display to the user.
         progress: Progress,
         /// Phase of the interval, as in the records: `warmup`, `measure`, `drain`, ….
         phase: &'static str,
         /// All counts of the interval.
         interval: Arc<Interval>,
     },
-    /// The measured load of a trial with several clients has ended. Holds the latencies of each
-    /// client, in their order.
+    /// The measured load of a trial with several clients has ended. Contains the latencies of each
+    /// client, in the order of the clients.
     ClientsMeasured(Arc<[ClientTimes]>),
-    /// A trial has its finding.
+    /// The finding of a trial is complete.
     TrialFinished {
         /// Number of the trial, starting at 0.
         index: usize,
@@ -97,7 +99,7 @@ pub enum Event {
         index: usize,
         /// Name of the trial.
         name: String,
-        /// Reason, with a hint.
+        /// Reason for the failure, with a hint.
         reason: String,
     },
     /// A trial is omitted.
@@ -106,7 +108,7 @@ pub enum Event {
         index: usize,
         /// Name of the trial.
         name: String,
-        /// Reason for leaving it out.
+        /// Reason why the trial is omitted.
         reason: String,
     },
 }
@@ -114,13 +116,13 @@ pub enum Event {
 /// Latencies that one of several clients measured.
 #[derive(Clone, Debug)]
 pub struct ClientTimes {
-    /// Name of the client: `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
-    /// Latencies of this client, by kind.
+    /// Latencies of this client, by kind of operation.
     pub population: Population,
 }
 
-/// Shares of all CPUs that the client may use, in percent.
+/// CPU use, as shares in percent of all CPUs that the client may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuShares {
     /// Share used by the nodes.
@@ -131,40 +133,40 @@ pub struct CpuShares {
     pub others: f64,
 }
 
-/// Host of the cluster, according to its latest readings.
+/// A host of the cluster, with its latest readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostNow {
     /// Name of the host: `host1`, or the address of an attached one.
     pub name: String,
-    /// Nodes on the host.
+    /// Names of the nodes on the host.
     pub nodes: Vec<String>,
     /// CPU use of the host. `None` if no probe has read it.
     pub cpu: Option<HostCpu>,
     /// Bytes per second that the host's disks read and wrote.
     pub disk_bytes_per_s: Option<f64>,
-    /// Busy time of the host's busiest disk, percent.
+    /// Busy time of the host's busiest disk, in percent.
     pub disk_busy: Option<f64>,
 }
 
 /// CPU use of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostCpu {
-    /// Percentage of all CPUs of a machine.
+    /// Percentage of all CPUs of the machine, for a host that is a machine.
     OfMachine(f64),
-    /// Number of cores, for a host that is a part of this machine.
+    /// Number of cores that the host uses, for a host that is a part of this machine.
     Cores(f64),
 }
 
-/// A planned fault.
+/// A fault that the study plans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFault {
-    /// Kind of the fault, as a study names it.
+    /// Kind of the fault, by its name in studies.
     pub kind: String,
     /// Description of the fault's target.
     pub place: String,
-    /// Start, seconds after the start of the measured window.
+    /// Start of the fault, in seconds after the start of the measured window.
     pub at_s: f64,
-    /// Duration, seconds.
+    /// Duration of the fault, in seconds.
     pub for_s: f64,
     /// Nodes that are down during the fault.
     pub takes_away: Vec<String>,
@@ -179,14 +181,14 @@ measure::word_enum! {
         Holding = "broken",
         /// The fault is being healed.
         Healing = "being healed",
-        /// The fault has ended: healed, or never to be healed.
+        /// The fault has ended. It was healed, or it will never be healed.
         Over = "over",
         /// The fault was omitted, because the window left no time for it.
         Omitted = "left out",
     }
 }
 
-/// Progress of a phase, for people.
+/// Progress of a phase, for display to the user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Seconds since the start of the phase.
@@ -195,18 +197,18 @@ pub struct Progress {
     pub operations: u64,
     /// Successful operations per second in the interval.
     pub ops_per_s: f64,
-    /// p99 of latency in the interval, ms.
+    /// p99 latency of the interval, in ms.
     pub p99_ms: f64,
-    /// Failed operations since the start of the phase.
+    /// Number of failed operations since the start of the phase.
     pub errors: u64,
-    /// Number of operations after which the phase ends, if it does not end by time.
+    /// Number of operations after which the phase ends. `None` if the phase ends after a time.
     pub of: Option<u64>,
 }
 
 impl Progress {
-    /// Returns the remaining time of a phase that ends after a number of operations, in seconds. It
-    /// assumes the average rate so far, because a plan cannot know the speed of a node in its first
-    /// minutes.
+    /// Returns the remaining time in seconds of a phase that ends after a number of operations.
+    /// Assumes the average rate so far. The plan cannot know the rate, because it cannot know the
+    /// speed of a node in its first minutes.
     #[must_use]
     pub fn left_s(&self) -> Option<f64> {
         let left = self.of?.saturating_sub(self.operations);

@@ -1,12 +1,12 @@
 //! Decides the actions during a load and their times, in one loop on any clock.
 //!
-//! [`Conduct`] makes the decisions: it receives the events and the time, and returns the actions.
-//! It neither waits nor acts itself. A [`World`] has the clock and the load, and performs the
+//! [`Conduct`] makes the decisions. It receives the events and the time, and returns the actions.
+//! It neither waits nor acts itself. A [`World`] provides the clock and the load, and performs the
 //! actions.
 //!
 //! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], regardless of the load.
-//! Scheduled actions run on time. So no call to the world may take longer than a tick: a longer
-//! action has a thread of its own, and its result comes back as an event.
+//! Scheduled actions run on time. So no call to the world may take longer than a tick. A longer
+//! action has a separate thread, and its result comes back as an event.
 
 use super::event::Progress;
 use super::load_guard::Watch;
@@ -20,14 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use study::plan::PhaseKind;
 
-/// Time between two checks of the nodes and of Ctrl-C: short enough to seem immediate to a person,
-/// and long enough to cost almost nothing.
+/// Time between two checks of the nodes and of Ctrl-C. It is so short that a user does not notice
+/// it, and so long that the checks cost almost nothing.
 pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
 /// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
 
-/// Time between the decision to end the load and its end, so that all clients receive the decision
-/// in time.
+/// Time between the decision to end the load and the end itself, so that all clients receive the
+/// decision in time.
 const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop receives.
@@ -39,16 +39,16 @@ pub enum LoopEvent {
     Interval(Box<SummedInterval>),
     /// The load has ended.
     Over,
-    /// One of several clients is lost. Holds the reason.
+    /// One of several clients is lost. Contains the reason.
     ClientLost(String),
-    /// Nodes are down.
+    /// Nodes are down. Contains these nodes.
     Died(Vec<DeadNode>),
-    /// The fault with this number has been in force since this time of the monotonic clock. It is
-    /// the time of the injection, or of its completion if the injection takes a while.
+    /// The fault with this number is in force since the given time of the monotonic clock. This is
+    /// the time of the injection, or of the end of the injection if it takes a while.
     FaultHolds(usize, u64),
     /// The fault with this number has ended, healed or not.
     FaultOver(usize),
-    /// The user pressed Ctrl-C.
+    /// The user has pressed Ctrl-C.
     Interrupted,
 }
 
@@ -57,25 +57,25 @@ pub enum LoopEvent {
 pub struct DeadNode {
     /// Name of the node.
     pub node: String,
-    /// Name of the node, the way in which it ended, and its last log lines.
+    /// Sentence with the name of the node, how it ended, and its last log lines.
     pub how: String,
 }
 
 /// Action for the world to perform.
 #[derive(Debug)]
 pub enum Act {
-    /// Write an interval to disk, and show it.
+    /// Write an interval to disk, and display it.
     Keep {
         /// Phase of the interval, as in the records.
         phase: &'static str,
-        /// Progress, for people.
+        /// Progress of the phase, for display to the user.
         progress: Progress,
         /// All counts of the interval.
         interval: Arc<Interval>,
     },
-    /// Begin a phase at this time of the monotonic clock.
+    /// Begin a phase at the given time of the monotonic clock.
     Begin(PhaseKind, u64),
-    /// Tell the load how to continue.
+    /// Tell the load whether and how to continue.
     Steer(Flow),
     /// Check that all nodes are up.
     LookAtNodes,
@@ -83,7 +83,7 @@ pub enum Act {
     LookAtFaults,
     /// Write the probes' readings to disk.
     KeepReadings,
-    /// Inject the fault with this number, as soon as its target is whole.
+    /// Inject the fault with this number, as soon as the target of the fault is whole.
     Inject(usize),
     /// Record that the window has no time left for the fault with this number.
     Omit(usize),
@@ -91,12 +91,12 @@ pub enum Act {
     Heal(usize),
 }
 
-/// Performs the actions, and has the clock.
+/// Performs the actions, and provides the clock.
 pub trait World {
     /// Returns the time of the monotonic clock.
     fn now_ns(&self) -> u64;
 
-    /// Waits for the next interval of the load, until `until_ns` at most.
+    /// Waits for the next interval of the load, at most until `until_ns`.
     fn wait(&mut self, until_ns: u64) -> Next;
 
     /// Returns true if Ctrl-C was pressed.
@@ -105,11 +105,11 @@ pub trait World {
     /// Performs an action, and returns the resulting event.
     ///
     /// # Errors
-    /// The action failed, and the load is meaningless without it.
+    /// The action failed, and the load is meaningless without this action.
     fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
-/// Scheduled action.
+/// A scheduled action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     LookAtNodes,
@@ -120,7 +120,7 @@ enum Due {
 }
 
 impl Due {
-    /// Returns the period of an action that repeats, ns.
+    /// Returns the period of a repeated action, in ns.
     fn every_ns(self) -> Option<u64> {
         match self {
             Due::LookAtNodes | Due::LookAtFaults => Some(TICK_NS),
@@ -149,8 +149,8 @@ impl Agenda {
         self.0.first().map_or(u64::MAX, |(at_ns, _)| *at_ns)
     }
 
-    /// Removes and returns the actions that are due. An action that was due several times is
-    /// returned once.
+    /// Removes and returns the actions that are due. If an action was due several times, returns it
+    /// once.
     fn take(&mut self, now_ns: u64) -> Vec<Due> {
         let later = self.0.split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
         let due = std::mem::replace(&mut self.0, later);
@@ -167,28 +167,28 @@ impl Agenda {
 /// A fault that the study plans during the measured load.
 #[derive(Clone, Debug)]
 pub struct Breaking {
-    /// Start of the fault, ns after the start of the measured window.
+    /// Start of the fault, in ns after the start of the measured window.
     pub at_ns: u64,
-    /// Duration of the fault, ns.
+    /// Duration of the fault, in ns.
     pub for_ns: u64,
-    /// Number of the fault that must be over before this one begins.
+    /// Number of an earlier fault that must be over before this fault begins.
     pub after: Option<usize>,
     /// Nodes that are down until the fault is healed.
     pub takes_away: Vec<String>,
 }
 
-/// Decision about an interval.
+/// Decision after an interval.
 pub struct Decision {
     /// Phase of the interval, as in the records.
     pub phase: &'static str,
-    /// Instruction to the load.
+    /// How the load continues.
     pub flow: Flow,
     /// Phase that begins with the next interval, if any.
     pub next: Option<PhaseKind>,
 }
 
 impl Decision {
-    /// Continue the load; the interval belongs to `phase`.
+    /// Returns the decision to continue the load. The interval belongs to `phase`.
     pub fn in_phase(phase: &'static str) -> Decision {
         Decision {
             phase,
@@ -197,7 +197,8 @@ impl Decision {
         }
     }
 
-    /// Continue the load in `phase`; the drain is a separate phase.
+    /// Returns the decision to continue the load in `phase`. Intervals of the drain belong to a
+    /// separate phase.
     pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
         Decision::in_phase(if interval.draining { "drain" } else { phase })
     }
@@ -208,15 +209,15 @@ impl Decision {
 pub enum EarlyEnd {
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// A node has died. Holds its name, the way in which it ended, and its last log lines.
+    /// A node has died. Contains its name, how it ended, and its last log lines.
     NodeDied(String),
     /// The load was too high for other users of the target.
     Guarded(String),
-    /// One of several clients was lost. Holds its name, the reason and the time.
+    /// One of several clients was lost. Contains the name of the client, the reason and the time.
     ClientLost(String),
 }
 
-/// State of the loop in one phase under load: its results up to now, and the scheduled actions.
+/// State of the loop in one phase under load: the results up to now, and the scheduled actions.
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
@@ -225,13 +226,14 @@ pub struct Conduct<'c> {
     open: BTreeSet<usize>,
     /// Numbers of the faults that are over.
     over: BTreeSet<usize>,
-    /// Length of the measured window, ns, if known.
+    /// Length of the measured window in ns, if known.
     measured_ns: Option<u64>,
-    /// Time to measure after the last fault, ns. It then ends the load.
+    /// Time to measure after the last fault, in ns. If set, the load ends when this time has
+    /// passed.
     after_faults_ns: Option<u64>,
-    /// Start of the measured window, monotonic clock.
+    /// Start of the measured window, as a time of the monotonic clock.
     measured_from_ns: Option<u64>,
-    /// End of the load, if known, ns.
+    /// Time at which the load ends, in ns, if known.
     ends_ns: Option<u64>,
     progress: Progress,
     /// Readers of the intervals, in the order in which they take each interval.
@@ -243,8 +245,9 @@ pub struct Conduct<'c> {
 }
 
 impl<'c> Conduct<'c> {
-    /// Begins at the start line, `start_ns`. For each interval, `decide` names its phase and
-    /// decides if the load continues. `faults` begin with the measured window.
+    /// Begins the loop at the start line, `start_ns`. For each interval, `decide` names its phase
+    /// and decides whether the load continues. `faults` count from the start of the measured
+    /// window.
     pub fn new(
         start_ns: u64,
         consumers: Vec<&'c mut dyn IntervalConsumer>,
@@ -270,29 +273,29 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Ends the load after this many operations.
+    /// Ends the load after this number of operations.
     pub fn ends_after(&mut self, operations: u64) {
         self.progress.of = Some(operations);
     }
 
     /// Ends the load at `at_ns`, unless another event ends the load earlier. The load has known
-    /// this time since its start line.
+    /// this time from the start line on.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
     }
 
-    /// Ends the load when it has measured for `length`.
+    /// Ends the load when the measured window has lasted for `length`.
     pub fn measures_for(&mut self, length: Duration) {
         self.measured_ns = Some(length.as_nanos() as u64);
     }
 
-    /// Ends the load `length` after its last fault has ended, in whole intervals, unless another
-    /// event ends it earlier.
+    /// Ends the load at the end of an interval when `length` has passed since its last fault has
+    /// ended, unless another event ends it earlier.
     pub fn ends_after_faults(&mut self, length: Duration) {
         self.after_faults_ns = Some(length.as_nanos() as u64);
     }
 
-    /// Begins the measured window at `at_ns`: the times of faults count from there.
+    /// Begins the measured window at `at_ns`. The times of faults count from this time.
     pub fn measures_from(&mut self, at_ns: u64) {
         let ends_ns = self.measured_ns.map(|measured_ns| at_ns + measured_ns);
         self.ends_ns = self.ends_ns.or(ends_ns);
@@ -323,7 +326,7 @@ impl<'c> Conduct<'c> {
                     happened.push_back(LoopEvent::Over);
                 }
             }
-            // Once the load is to end, the loop begins nothing new.
+            // Once a decision to end the load was made, the loop begins no new action.
             if world.is_interrupted() {
                 happened.push_back(LoopEvent::Interrupted);
             }
@@ -345,7 +348,7 @@ impl<'c> Conduct<'c> {
                 due.filter_map(|due| self.due(now_ns, due)).collect()
             }
             LoopEvent::Interval(summed) => self.interval(&summed),
-            // Checks again, because a node may have died since the last check.
+            // The loop checks the nodes again, because one may have died since the last check.
             LoopEvent::Over => {
                 let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
                 acts.extend(self.left_out());
@@ -356,14 +359,14 @@ impl<'c> Conduct<'c> {
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
                 Vec::new()
             }
-            // From now on the fault's node counts as missing if it is down.
+            // From now on, the node of this fault counts as missing if it is down.
             LoopEvent::FaultOver(number) => {
                 self.open.remove(&number);
                 self.over.insert(number);
                 let end = self.end_after_faults(now_ns);
                 [Act::LookAtNodes].into_iter().chain(end).collect()
             }
-            // An expected failure of one node does not hide an unexpected one.
+            // If several nodes died, an expected death must not hide an unexpected one.
             LoopEvent::Died(died) => {
                 let mut died = died.into_iter();
                 let missed = died.find(|died| !self.is_away(&died.node));
@@ -375,7 +378,8 @@ impl<'c> Conduct<'c> {
     }
 
     /// Ends a load that lasts until its last fault, once all faults are over. The end is at a whole
-    /// interval, after the time in the study, and late enough for all clients to receive it.
+    /// interval, at least the time in the study after the last fault, and late enough for all
+    /// clients to receive it.
     fn end_after_faults(&mut self, now_ns: u64) -> Option<Act> {
         let (after_ns, from_ns) = self.after_faults_ns.zip(self.measured_from_ns)?;
         if self.cut.is_some() || self.over.len() < self.faults.len() {
@@ -391,7 +395,7 @@ impl<'c> Conduct<'c> {
     }
 
     /// Returns the action that is due, unless it is obsolete. Once the load is ending, the loop no
-    /// longer checks nodes or injects faults. A fault that is not in force needs no healing.
+    /// longer checks nodes or injects faults. It does not heal a fault that is not in force.
     fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
         let wanted = match due {
             Due::LookAtNodes => self.cut.is_none(),
@@ -402,8 +406,8 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// Begins a fault after the end of the previous one. Omits it if less than half of its time is
-    /// left until the load ends.
+    /// Begins a fault if the previous fault is over. Omits it if less than half of the fault's
+    /// duration is left until the load ends.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;
@@ -461,7 +465,7 @@ impl<'c> Conduct<'c> {
         acts
     }
 
-    /// Ends the load early. The first reason is kept.
+    /// Ends the load early. If there are several reasons, the first one is kept.
     fn end(&mut self, cut: EarlyEnd) -> Vec<Act> {
         if self.cut.is_some() {
             return Vec::new();

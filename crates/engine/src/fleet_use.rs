@@ -1,9 +1,9 @@
 //! Sets up clients on several machines for a study's load: the choice of clients, the messages to
 //! them, and the construction of the load from these messages.
 //!
-//! A client resolves the study again, from the recorded text and files, and compiles the variant's
-//! program. The run adds information that only it has: the loaded rows, the reads that cannot be
-//! judged, and the access to the cluster.
+//! A client resolves the study again from the recorded text and files, and compiles the program of
+//! the variant. The run adds information that only the run has: the loaded rows, the reads that
+//! cannot be judged, and the access to the cluster.
 
 use crate::ceiling;
 use crate::load_run::Offer;
@@ -32,22 +32,23 @@ use study::settings::{
 use target_spec::SecretSource;
 use workload::{Program, Stage};
 
-/// Clients of a run. They remain connected as long as its trials need the same clients.
+/// Clients of a run. They remain connected as long as the trials of the run need the same clients.
 #[derive(Debug)]
 pub struct FleetUse {
-    /// Connected clients.
+    /// Clients that are connected.
     pub clients: Clients,
-    /// Requested client settings.
+    /// Client settings that the study requests.
     asked: Client,
-    /// Pods of the clients, if they run in pods. They are removed after the clients.
+    /// Pods of the clients, if the clients run in pods. The pods are removed after the clients have
+    /// ended.
     _pods: Option<ClientJob>,
     /// True once the run has reported its clients.
     pub is_told: bool,
 }
 
 impl FleetUse {
-    /// Connects in parallel to all clients that a trial needs. `None` if this process applies the
-    /// load.
+    /// Connects in parallel to all clients that a trial needs. Returns `None` if this process
+    /// applies the load.
     ///
     /// # Errors
     /// All clients that are not available, each with the reason.
@@ -99,7 +100,8 @@ impl FleetUse {
         Ok(first)
     }
 
-    /// Returns true if another trial needs the same clients, and all are still connected.
+    /// Returns true if a trial with these client settings needs the same clients, and all of them
+    /// are still connected.
     pub fn serves(&self, client: &Client) -> bool {
         are_seated_alike(&self.asked, client) && self.clients.lost().is_none()
     }
@@ -116,7 +118,7 @@ impl FleetUse {
         clients.map(record).collect()
     }
 
-    /// Names the clients in a sentence.
+    /// Names the clients in a sentence for the user.
     pub fn words(&self) -> String {
         let all = self.clients.all();
         let names: Vec<String> = all.iter().map(fleet::Client::words).collect();
@@ -127,7 +129,8 @@ impl FleetUse {
         )
     }
 
-    /// Returns true if some clients run on other machines, which have their own wall clocks.
+    /// Returns true if some clients run on other machines, whose wall clocks differ from this
+    /// machine's.
     pub fn has_others(&self) -> bool {
         self.clients.all().iter().any(|one| one.seat.far.is_some())
     }
@@ -139,7 +142,8 @@ impl FleetUse {
     }
 }
 
-/// Returns true if the clients of one variant's load can also serve the other's.
+/// Returns true if the clients for the load of one variant can also apply the load of the other
+/// variant.
 fn are_seated_alike(one: &Client, other: &Client) -> bool {
     let seated = |client: &Client| {
         (
@@ -165,8 +169,8 @@ fn seat(machine: &ClientMachine, client: &Client) -> Result<Seat> {
     })
 }
 
-/// Starts clients in pods, and connects to each as soon as its pod runs. A client without a
-/// connection ends itself.
+/// Starts clients in pods, and connects to each client as soon as its pod runs. A client to which
+/// no connection is made ends by itself.
 fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, ClientJob)> {
     let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
     let mut job = ClientJob::begin(&kubectl, &pods(wanted))?;
@@ -195,33 +199,34 @@ fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
     }
 }
 
-/// Returns true if a fleet applies this load. This process always reads rows back itself.
+/// Returns true if the clients of a fleet apply this load. Rows are always read back by this
+/// process.
 pub fn is_shared(offer: &Offer<'_>) -> bool {
     matches!(offer.stage, Stage::Load | Stage::Main)
 }
 
-/// Inputs for a client, as text.
+/// Inputs from which a client builds its load, as text.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sources {
     /// Name of the study in messages.
     source: String,
     study: String,
     overrides: OverridesRecord,
-    /// Names of the secrets in the study. Their values come with the access below.
+    /// Names of the secrets in the study. Their values are part of the access to the cluster.
     secrets: Vec<String>,
-    /// Number of the variant.
+    /// Number of the variant in the study.
     variant: usize,
-    /// Number of rows, if only the load phase could determine it.
+    /// Number of rows, if it was not known before the load phase.
     rows: u64,
-    /// For each statement, true if its rows are judged.
+    /// For each statement, true if the rows that it returns are judged.
     judged: Vec<bool>,
     credentials: Option<(String, String)>,
     tls: Option<TlsMaterial>,
-    /// Version of the protocol that the nodes speak.
+    /// Version of the native protocol that the nodes use.
     version: u8,
 }
 
-/// Sends the clients of a trial the inputs for their load, if they do not have them.
+/// Sends the clients of a trial the inputs for their load, unless they already have these inputs.
 ///
 /// # Errors
 /// A client cannot build the load, or has ended.
@@ -262,33 +267,35 @@ fn sources(
     serde_json::to_string(&sources).context("encode the sources of the clients' load")
 }
 
-/// Builds a client's load from a study's sources.
+/// Builds a client's load from the sources of a study.
 #[derive(Default)]
 pub struct StudyMaker {
-    /// Recorded traffic, which is too large to be part of the sources.
+    /// Recorded traffic. It is too large to be part of the sources.
     recordings: Mutex<Recordings>,
 }
 
 impl StudyMaker {
-    /// Returns a maker without recordings.
+    /// Returns a builder without recordings.
     pub const fn new() -> StudyMaker {
         StudyMaker {
             recordings: Mutex::new(Recordings::new()),
         }
     }
 
-    /// Locks the recordings. A poisoned lock is fine: each recording is added whole.
+    /// Locks the recordings, even if the lock is poisoned. Each recording is added as a whole, so
+    /// none can be incomplete.
     fn recordings(&self) -> MutexGuard<'_, Recordings> {
         self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sources {
-    /// Builds the client's settings and the program.
+    /// Builds the settings of the client and the program.
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
-            // The start of the run has checked trust. This client does nothing that needs it.
+            // The run has checked the permissions at its start. This client does nothing that needs
+            // permissions.
             granted: GrantedPermissions {
                 trust: true,
                 secrets: self.secrets.iter().map(named).collect(),
@@ -356,7 +363,7 @@ impl Maker for StudyMaker {
         let (mut settings, program) = read(sources)?.made(self.recordings().clone())?;
         settings.client.workers = Some(workers);
         cpus.clone_into(&mut settings.client.cpus);
-        // A null target has no files.
+        // A null target does not read files.
         let dirs = Dirs {
             cache: PathBuf::new(),
             data: PathBuf::new(),

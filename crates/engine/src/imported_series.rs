@@ -1,8 +1,8 @@
-//! Imports series that other tools recorded during a run. The engine reads them when the run ends,
-//! and adds them to the trials.
+//! Imports series that other tools recorded during a run. The engine reads the files of these tools
+//! when the run ends, and adds the series to the trials.
 //!
-//! A file that cannot be read does not invalidate the run: the engine reports it, records it in the
-//! journal, and continues.
+//! A file that cannot be read does not invalidate the run. The engine reports the file, records it
+//! in the journal, and continues.
 
 pub mod import;
 
@@ -18,8 +18,8 @@ use store::{Run, RunWriter};
 use study::inputs::located;
 use study::settings::{Import, Study};
 
-/// Adds the study's imports to the trials. Returns a sentence for each import: the added series, or
-/// the reason why there are none.
+/// Adds the imports of the study to the trials. Returns a sentence for each import that names the
+/// added series, or the reason why there are none.
 pub fn lay_beside(
     study: &Study,
     trials: &[(String, &TrialFinding)],
@@ -70,15 +70,15 @@ fn add(
     )
 }
 
-/// First text of a file of `esxtop -b`. A byte order mark and a quote may precede it.
+/// Text at the beginning of a file of `esxtop -b`. A byte order mark and a quote may precede it.
 const ESXTOP: &[u8] = b"(PDH-CSV";
 
-/// Number of bytes that identify a file of `esxtop -b`.
+/// Number of bytes to read for identifying a file of `esxtop -b`.
 const HEAD_BYTES: u64 = 16;
 
 /// Adds a file of another tool to the trials of a finished run. The first bytes of the file
-/// identify the tool. `columns` selects the columns; if it is empty, the usual columns are
-/// selected. Returns a sentence about the result.
+/// identify the tool. `columns` selects the columns. If `columns` is empty, selects the default
+/// columns of the tool. Returns a sentence about the result.
 ///
 /// # Errors
 /// No known tool wrote the file, it has no time in common with the run, or it was already added. Or
@@ -149,7 +149,7 @@ fn is_esxtop(head: &[u8]) -> bool {
     head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
 }
 
-/// Series to be added to trials.
+/// Series that are ready to be added to trials.
 struct Laid<'l> {
     probe: &'static str,
     file: &'l str,
@@ -157,7 +157,7 @@ struct Laid<'l> {
     series: Vec<Series>,
 }
 
-/// Returns a name for the probe. Two files of one kind must have different names.
+/// Returns a name for the probe. Two files of the same tool must have different names.
 fn probe_name(probe: &str, file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy());
     format!("{probe}-{}", plain(&stem.unwrap_or_default()))
@@ -179,10 +179,11 @@ fn lay(
     let to_ns = spans.iter().map(|span| span.to_ns).max();
     let (from_ns, to_ns) = from_ns.zip(to_ns).context("the run has no finished trial")?;
     let whole = TimeSpan { from_ns, to_ns };
-    // The whole run is compared first, for the message if no point fits.
+    // The series are compared with the whole run first, because its error message explains the case
+    // in which no point fits.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
-        // A trial between two points has none.
+        // A trial that lies between two points has no points.
         if let Ok(samples) = line_up(probe, series, span) {
             writer.write_imported(slug, name, &samples)?;
         }
@@ -193,7 +194,7 @@ fn lay(
     ))
 }
 
-/// Returns the time of a trial, ns since 1970.
+/// Returns the time span of a trial, in ns since 1970.
 fn span(trial: &TrialFinding) -> TimeSpan {
     let seconds = trial.phases.last().map_or(trial.seconds, |phase| phase.to_s);
     let from_ns = trial.started_unix_ns;
@@ -203,7 +204,7 @@ fn span(trial: &TrialFinding) -> TimeSpan {
     }
 }
 
-/// Returns the text in a form that can be part of a file name.
+/// Converts the text to a form that can be part of a file name.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let plain: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();

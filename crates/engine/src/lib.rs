@@ -76,35 +76,35 @@ use trial::{TrialEnd, TrialRun};
 
 /// Inputs of a run in addition to its plan.
 pub struct Options<'a> {
-    /// Folder of all results.
+    /// Folder that contains the results of all runs.
     pub results: PathBuf,
-    /// Folders of the target: cache and data.
+    /// Folders that the target uses: cache and data.
     pub dirs: Dirs,
-    /// Ctrl-C sets this flag. It ends the current phase and stops everything.
+    /// Flag that Ctrl-C sets. Setting it ends the current phase and stops everything.
     pub interrupt: &'a AtomicBool,
-    /// Version of cassay, with the commit from which it was built, as records contain it.
+    /// Version of cassay, with the commit from which it was built. Records contain this text.
     pub version: &'a str,
-    /// True if the user declared the machine as shared: use by other programs then only causes a
-    /// warning.
+    /// True if the user declared the machine as shared. If other programs use the machine, that
+    /// then only causes a warning.
     pub shared_machine: bool,
 }
 
-/// End of a run.
+/// How a run ended.
 #[derive(Clone, Debug)]
 pub struct RunEnd {
     /// Folder of the run.
     pub path: PathBuf,
-    /// Findings. `None` if the run was interrupted.
+    /// Findings of the run. `None` if the run was interrupted.
     pub findings: Option<FindingsRecord>,
     /// Tables that the run has left on clusters that cassay did not start.
     pub remains: Vec<RemainsRecord>,
 }
 
-/// Runs a plan from its start.
+/// Runs a plan from the beginning.
 ///
 /// # Errors
-/// The run needs something that is not available, or its files cannot be written. Failures of the
-/// target are in the findings.
+/// The run needs something that is not available, or its files cannot be written. The findings
+/// contain failures of the target.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -139,22 +139,23 @@ struct Engine<'a> {
     findings: BTreeMap<usize, TrialFinding>,
     /// Number of starts of the run, including this one.
     start: u64,
-    /// Failed trials. The run shows them, and a resume repeats them.
+    /// Failed trials. The run shows them, and a resumed run repeats them.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
     /// Clients on other machines, if a trial needs them.
     fleet: Option<FleetUse>,
     /// Folder name of the last trial on the running target, for the target's logs.
     logs: Option<String>,
-    /// Ceilings, by the first variant with the same program. They are measured when first needed.
+    /// Ceilings by the first variant with the same program. A ceiling is measured when it is first
+    /// needed.
     ceilings: Vec<Ceilings>,
-    /// Trials that the procedures have already used.
+    /// Earlier trials on which the procedures base their decisions.
     histories: Histories<'a>,
     /// True if the load of the last trial was too high for the running target.
     too_much: bool,
-    /// Targets that could not be started. The run does not try them again for every trial.
+    /// Targets that could not be started. The run does not try to start them again for every trial.
     refused: Vec<Target>,
-    /// Variants of which every trial would fail in the same way.
+    /// Variants for which every trial would fail with the same error.
     hopeless: Vec<VariantIndex>,
     /// Tables that remain on clusters that cassay did not start, by cluster.
     remains: BTreeMap<String, BTreeSet<String>>,
@@ -190,12 +191,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// 1. Journal the start. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
+    /// The steps are: 1. Journal the start. 2. Run trial by trial. 3. Stop the target, and collect
+    /// its logs. 4. Write the findings.
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
-        // The target is stopped even after a failure, and a failure to stop it hides no other
-        // error.
+        // The target is stopped even after a failure. A failure to stop it hides no other error.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {
@@ -258,8 +259,8 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Returns the number of unfinished turns that procedures may still request, and their expected
-    /// length in seconds.
+    /// Returns the number of unfinished turns that procedures may still request, and the expected
+    /// length of these turns in seconds.
     fn left_of<'t>(&self, turns: impl IntoIterator<Item = &'t Turn>) -> (usize, f64) {
         let left = turns
             .into_iter()
@@ -309,7 +310,8 @@ impl<'a> Engine<'a> {
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            // The procedure would not request the point of the earlier finding now.
+            // With the current history, the procedure would not choose the point of the earlier
+            // finding, so that finding is dropped.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
                 (Ok(ask), None) => turn.trial_for(ask, &self.study.variant(turn.variant).settings),
@@ -325,7 +327,8 @@ impl<'a> Engine<'a> {
         Ok(End::Done)
     }
 
-    /// Runs a trial and records its outcome. Returns the end of the run, if it ends here.
+    /// Runs a trial and records its outcome. Returns the end of the run, if the run ends after this
+    /// trial.
     fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
         let name = trial_name(self.study, trial);
         let record = plan_record::trial_record(self.study, trial);
@@ -349,7 +352,7 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Other targets may still start. Only this configuration is not tried again.
+                    // Other targets may still start, so only this configuration is not tried again.
                     let target = &self.study.variant(trial.variant).settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

@@ -1,7 +1,8 @@
 //! Ends the load if it is too high for a target with other users.
 //!
-//! Invariant: a second that exceeds a limit ends the load at the end of that second. A single slow
-//! or failed operation never ends the load, since one of few operations is not a meaningful share.
+//! Invariant: if the values of a second exceed a limit, the load ends at the end of that second. A
+//! single slow or failed operation never ends the load, because one of few operations is not a
+//! meaningful share.
 
 use super::running_target::Running;
 use anyhow::Result;
@@ -11,25 +12,25 @@ use measure::{ClientCount, Outcome, SummedInterval, clock};
 use std::time::Duration;
 use study::settings::{Guard, GuardLimits, GuardedClusters, Settings};
 
-/// Time for counting the requests of other clients: one second suffices to distinguish no requests
-/// from many.
+/// Time for which cassay counts the requests of other clients. One second suffices to distinguish
+/// no requests from many.
 const LOOKED_FOR: Duration = Duration::from_secs(1);
 
-/// Checks each second of the load.
+/// Checks each second of the load against the limits.
 #[derive(Clone, Debug)]
 pub struct Watch {
     limits: GuardLimits,
-    /// Operations in flight at the end of the previous second.
+    /// Number of operations in flight at the end of the previous second.
     awaited: u64,
 }
 
 impl Watch {
-    /// Begins at the start line.
+    /// Begins the checks at the start line.
     pub fn new(limits: GuardLimits) -> Watch {
         Watch { limits, awaited: 0 }
     }
 
-    /// Returns the reason why the load must end, if it must.
+    /// Returns the reason why the load must end, if a limit is exceeded.
     pub fn see(&mut self, summed: &SummedInterval) -> Option<String> {
         let awaited_before = std::mem::replace(
             &mut self.awaited,
@@ -59,7 +60,8 @@ impl Watch {
                 limits.p99_ms
             ));
         }
-        // By Little's law, operations in flight have waited for this time on average.
+        // By Little's law, the number of operations in flight divided by the throughput is their
+        // average waiting time.
         let seconds = summed.interval.seconds();
         let in_limit = ended as f64 / seconds * limits.p99_ms / 1e3;
         let awaited = self.awaited;
@@ -76,12 +78,12 @@ impl Watch {
     }
 }
 
-/// Use of a target by other clients, if the guard depends on it.
+/// State of a target's other clients, if the guard depends on them.
 #[derive(Clone, Debug)]
 pub enum GuardState {
-    /// Other clients have no effect, because the guard is on or off regardless of them.
+    /// The guard is on or off regardless of other clients, so cassay has not looked for them.
     Unasked,
-    /// Connections of other clients; the list may be empty.
+    /// Connections of other clients. The list may be empty.
     Others(OtherClients),
     /// The target does not show its other clients.
     Hidden,
@@ -108,7 +110,8 @@ impl GuardState {
         })
     }
 
-    /// Returns true if there is a guard. Hidden clients are assumed to exist.
+    /// Returns true if there is a guard. If the target hides its clients, cassay assumes that there
+    /// are some.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
             GuardState::Unasked => guard.when == GuardedClusters::Always,
@@ -118,7 +121,7 @@ impl GuardState {
     }
 }
 
-/// Returns the guard of a trial on its target. `None` if the load is never cut.
+/// Returns the guard for a trial on its target. Returns `None` if no limit ever ends the load.
 ///
 /// # Errors
 /// A node does not report its other clients.
@@ -128,13 +131,13 @@ pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>
     Ok(seen.is_guarded(&guard).then_some(guard))
 }
 
-/// Returns the time that the load takes to rise.
+/// Returns the time in which the load rises to its full rate.
 pub fn rise(guard: Option<&Guard>) -> Duration {
     guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
 }
 
 /// Describes which other clients use a target, the load that they send now, and the effect of the
-/// guard. `None` if there are no such clients.
+/// guard. Returns `None` if there are no such clients.
 ///
 /// # Errors
 /// A node does not answer.
@@ -182,8 +185,9 @@ mod tests {
         error_rate: 0.01,
     };
 
-    /// Builds a second. `answered` lists counts with their latency in ms; then come failures, and
-    /// operations in flight at its end.
+    /// Builds a second of load. `answered` lists pairs of a count and the latency of these
+    /// operations in ms. The other arguments are the failures, and the operations in flight at the
+    /// end of the second.
     fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> SummedInterval {
         let mut kind = KindInterval::default();
         for (count, ms) in answered {
@@ -208,14 +212,14 @@ mod tests {
         let calm = [
             second(&[(1000, 1)], 0, 3),
             second(&[(990, 1), (10, 900)], 10, 3),
-            // One slow or failed operation among few.
+            // There is one slow or failed operation among few.
             second(&[(1, 900)], 0, 1),
             second(&[(1, 1)], 1, 1),
             second(&[], 1, 0),
-            // An operation that has just been sent, in a load of one every two seconds.
+            // In a load of one operation every two seconds, an operation has just been sent.
             second(&[], 0, 1),
             second(&[(1, 1)], 0, 0),
-            // A closed loop with 100 operations in flight, each with a response time of 400 ms.
+            // A closed loop has 100 operations in flight, each with a response time of 400 ms.
             second(&[(250, 400)], 0, 100),
         ];
         assert_eq!(why(&calm), None);
@@ -242,7 +246,7 @@ mod tests {
         );
     }
 
-    /// No recorded operation is slow yet, because the server answers no requests at all.
+    /// No recorded operation is slow yet, because the server does not answer any request.
     #[test]
     fn silence_ends_it_before_anything_has_timed_out() {
         let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);

@@ -1,4 +1,4 @@
-//! Describes the load of one run of the load generator, and its result.
+//! Describes the load of one run of the load generator, and the result of that run.
 
 use super::event_loop::EarlyEnd;
 use super::running_target::Running;
@@ -12,19 +12,19 @@ use std::time::Duration;
 use study::settings::{Client, Settings, StudyFault};
 use workload::{Program, Stage};
 
-/// Length of an interval; all records and rules assume it.
+/// Length of an interval. All records and rules assume this length.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Number of retries for each row in the load phase. In that phase, the row is important and not
-/// its latency, and one timeout in a million rows must not fail the trial. A server that refuses
-/// five times in a row, each time after its own timeout, has a lasting problem.
+/// Number of retries for each row in the load phase. In that phase, the row is important, not its
+/// latency. One timeout in a million rows must not fail the trial. If a server refuses a row five
+/// times in a row, each time after its own timeout, the problem is permanent.
 pub const LOAD_RETRIES: u8 = 4;
 
 /// Load of one phase.
 pub struct Offer<'o> {
-    /// Part of the program to run.
+    /// Stage of the program to run.
     pub stage: Stage,
-    /// Minimum number of retries of any operation.
+    /// Minimum number of retries for each operation.
     pub retries_min: u8,
     /// Times at which operations are due.
     pub schedule: Schedule,
@@ -34,35 +34,35 @@ pub struct Offer<'o> {
     pub window: Window,
     /// Length of the measured window, if the study gives it as a time.
     pub measures_for: Option<Duration>,
-    /// Time to measure after the last fault, which then ends the load.
+    /// Time to measure after the last fault. If set, the load ends when this time has passed.
     pub ends_after_faults: Option<Duration>,
-    /// Number of the first operation.
+    /// Number of the first operation of the load.
     pub first_operation: u64,
-    /// Reads whose rows are compared.
+    /// Which reads have their rows compared.
     pub verify: VerifyReads,
-    /// Writes that are recorded.
+    /// Which writes are recorded.
     pub keeps: LedgerMode,
     /// Earlier writes, if they were recorded.
     pub written: Option<Arc<EarlierWrites>>,
     /// Faults during the measured load.
     pub faults: &'o [StudyFault],
-    /// True if the load may rise slowly: no window contains the rise.
+    /// True if the load may rise slowly, because no measured window contains the rise.
     pub may_rise: bool,
 }
 
-/// Result of a phase.
+/// Result of a phase under load.
 pub struct PhaseResult {
     /// Summary of the load generator.
     pub summary: Summary,
-    /// Reason why the phase ended early.
+    /// Reason why the phase ended early. `None` if it ended as planned.
     pub cut: Option<EarlyEnd>,
-    /// Counts over the phase's intervals.
+    /// Counts of all intervals of the phase.
     pub tally: Tally,
 }
 
 impl PhaseResult {
-    /// Describes the failed operations, with the first message of each kind. `None` if all
-    /// succeeded.
+    /// Describes the failed operations, with the first message of each kind. Returns `None` if all
+    /// operations succeeded.
     pub fn errors_words(&self) -> Option<String> {
         let errors = self.tally.outcomes.errors_by_name();
         let words = errors
@@ -87,7 +87,7 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
-/// Returns the schedule of a point, with the arrivals in a variant's settings.
+/// Returns the schedule of a point, with the arrival process in the settings of a variant.
 pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
         Some(speed) => Schedule::Recorded { speed },
@@ -109,8 +109,8 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 }
 
 impl Offer<'_> {
-    /// Returns an offer of all operations, starting at number 0. It measures all of them, and
-    /// compares no read.
+    /// Returns an offer that starts at operation number 0 and measures all operations. It compares
+    /// no read.
     pub fn measured(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
@@ -170,14 +170,15 @@ pub fn config(
     }
 }
 
-/// Returns the number of event loops for `in_flight` operations. A worker without an operation
-/// would have nothing to do.
+/// Returns the number of event loops for `in_flight` operations. There are at most as many workers
+/// as operations, because a worker without an operation would have nothing to do.
 pub fn workers(client: &Client, in_flight: usize) -> usize {
     let asked = client.workers.unwrap_or_else(workers_auto);
     asked.clamp(1, in_flight.max(1))
 }
 
-/// Returns the number of event loops on these CPUs: one for each, unless the study gives a number.
+/// Returns the number of event loops on these CPUs. This is one per CPU, unless the study gives a
+/// number.
 pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     let workers = workers(client, in_flight);
     match (client.workers, cpus.len()) {
@@ -186,8 +187,8 @@ pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     }
 }
 
-/// Returns half of the CPUs. The other half is for the measured target, or for the kernel's network
-/// code.
+/// Returns half of the CPUs. The measured target, or the kernel's network code, uses the other
+/// half.
 pub fn workers_auto() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
 }

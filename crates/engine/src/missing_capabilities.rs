@@ -1,5 +1,5 @@
-//! Finds the needs of a study that this machine or the access to a cluster does not meet, before
-//! the run starts.
+//! Finds needs of a study that this machine or the access to a cluster does not meet, before the
+//! run starts.
 
 use crate::load_run::workers;
 use analysis::procedure::Point;
@@ -18,16 +18,16 @@ use target_spec::{Capability, CapabilityStatus, LocalSpec, Target};
 /// A need that is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmetNeed {
-    /// The need, and the part of the study that has it.
+    /// The need, and the section of the study that causes it.
     pub need: Need,
-    /// Reason why it is not met, and the way to meet it.
+    /// Reason why the need is not met, and how to meet it.
     pub detail: String,
-    /// True if the run is refused because of it.
+    /// True if cassay refuses the run because of this need.
     pub refuses: bool,
 }
 
-/// Returns the unmet needs of a study on this machine, without duplicates. It probes this machine,
-/// starts nothing, and contacts no attached cluster.
+/// Returns the unmet needs of a study on this machine, without duplicates. Probes this machine, but
+/// starts nothing and contacts no attached cluster.
 pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     let mut all: Vec<UnmetNeed> = Vec::new();
     let mut probed: Vec<(&Target, Vec<CapabilityStatus>)> = Vec::new();
@@ -70,25 +70,25 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
     needs.into_iter().filter_map(missing).collect()
 }
 
-/// Refuses a study with unmet needs, all of them at once. Nothing is started.
+/// Refuses a study with unmet needs. Reports all of them at once, and starts nothing.
 ///
 /// # Errors
-/// The unmet needs, each with its reason and with the part of the study that has it.
+/// The unmet needs, each with its reason and with the section of the study that causes it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
 
-/// Like [`check`], and also connects to the study's machines to check their needs.
+/// Like [`check`], and also connects to the machines of the study to check their needs.
 ///
 /// # Errors
-/// As [`check`]; or all machines that cannot be reached.
+/// As [`check`], or all machines that cannot be reached.
 pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));
     refuse(study, others)
 }
 
-/// Returns a sentence for each machine that cannot host the nodes of a variant. It connects to the
+/// Returns a sentence for each machine that cannot host the nodes of a variant. Connects to the
 /// machines, and leaves nothing on them.
 fn unready(study: &Study) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
@@ -116,7 +116,7 @@ fn unready(study: &Study) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Refuses a study with unmet needs, or for other reasons that are already known.
+/// Refuses a study with unmet needs, or for other reasons that the caller already knows.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let refusing: Vec<UnmetNeed> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());
@@ -126,7 +126,8 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     if refusing.is_empty() && crowded.is_empty() {
         return Ok(());
     }
-    // One reason, such as the lack of root, often explains several needs.
+    // One reason, such as missing root permissions, often explains several needs. So needs are
+    // grouped by reason.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for UnmetNeed { need, detail, .. } in &refusing {
         let what = format!("no {} (`{}`)", need.capability.name(), need.why);
@@ -141,14 +142,14 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     bail!("the study requires features that this machine or target lacks:{lines}{crowded}");
 }
 
-/// Returns the reasons why this machine cannot start the nodes now, or cannot hold the loaded rows.
-/// It contains no sentence twice.
+/// Returns the reasons why this machine cannot start the nodes now, or does not have enough disk
+/// space for the loaded rows. No sentence occurs twice.
 fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
-        // Other machines report this themselves, when cassay connects to them.
+        // Other machines report missing space themselves, when cassay connects to them.
         let is_here = |local: &&LocalSpec| local.machines().is_empty();
         let locals = [settings.load_target().local(), settings.target.local()];
         for local in locals.into_iter().flatten().filter(is_here) {
@@ -172,12 +173,12 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Smallest size after compression that is assumed for loaded rows, as a share; most random rows
-/// compress less.
+/// Smallest size after compression that cassay assumes for loaded rows, as a share. Most random
+/// rows compress less.
 const COMPRESSED_SHARE: f64 = 0.5;
 
-/// Returns a sentence if the loaded rows do not fit on this machine's disk. `None` if they fit, or
-/// if this is unknown.
+/// Returns a sentence if the loaded rows do not fit on this machine's disk. Returns `None` if they
+/// fit, or if this is unknown.
 fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<String> {
     let loaded = estimate::loaded_bytes(settings, &work.program)?;
     let free = cluster::free_disk_bytes(dirs)?;
@@ -194,8 +195,7 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     })
 }
 
-/// Returns a sentence for each variant whose nodes this machine cannot place as the variant
-/// requires.
+/// Returns a sentence for each variant whose placement of nodes is not possible on this machine.
 fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
@@ -216,7 +216,8 @@ fn unplaceable(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns a sentence for each variant with more connections than the limits allow.
+/// Returns a sentence for each variant that needs more connections than the limits of this machine
+/// allow.
 fn crowded(study: &Study, room: &Room) -> Vec<String> {
     let settings = study.variants.iter().map(|variant| &variant.settings);
     let mut all: Vec<String> = settings.filter_map(|s| connections(s).refusal(room)).collect();
@@ -225,8 +226,8 @@ fn crowded(study: &Study, room: &Room) -> Vec<String> {
     all
 }
 
-/// Returns sentences about operations in flight that the workers on this machine cannot hold.
-/// Another machine with more CPUs may have more workers.
+/// Returns sentences about points with more operations in flight than the workers on this machine
+/// can have. Another machine with more CPUs may have more workers.
 fn overfull(study: &Study) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for variant in &study.variants {
@@ -241,7 +242,8 @@ fn overfull(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns the known numbers of operations in flight, for each point of one variant.
+/// Returns the numbers of operations in flight at the points of one variant, as far as they are
+/// known.
 fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);
@@ -258,7 +260,8 @@ fn connections(settings: &Settings) -> Connections {
     let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
     let (nodes, files_each) = match &settings.target {
         Target::Local(local) => (local.nodes, 1),
-        // The cluster may have more nodes. The engine checks again when it has the list of nodes.
+        // The cluster may have more nodes than contact points. The engine checks again when it has
+        // the list of nodes.
         Target::Attach(attach) => (attach.contact_points.len(), 1),
         Target::Null(_) => (1, 2),
     };
@@ -270,8 +273,8 @@ fn connections(settings: &Settings) -> Connections {
     }
 }
 
-/// Returns a sentence if other programs keep this machine's CPUs busy now, according to the kernel
-/// (V18).
+/// Returns a sentence if the kernel reports that other programs keep this machine's CPUs busy now
+/// (rule V18).
 pub fn busy_neighbours() -> Option<String> {
     let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
     let share = waited_share(&text)?;
@@ -286,19 +289,20 @@ pub fn busy_neighbours() -> Option<String> {
     })
 }
 
-/// Returns the share of the last 10 s in which some task waited, in the format of `/proc/pressure`.
+/// Parses the format of `/proc/pressure`. Returns the share of the last 10 s in which some task
+/// waited.
 fn waited_share(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let avg10 = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
     Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
-/// Returns a note for each measurement that the run of a study will lack.
+/// Returns a note for each measurement that will be missing from the run of a study.
 pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
     let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();
     if let Some(own) = wishes.iter().find(|one| one.need.capability == Capability::Hosts) {
-        // One reason covers all limits, so a list of each limit's needs would add nothing.
+        // One reason covers all limits, so a list of the needs of each limit would add nothing.
         let limits: String = wishes
             .iter()
             .filter(|one| one.need.strength == Strength::MustIfApart)
@@ -313,7 +317,8 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
         wishes.iter().filter(|one| one.need.why.starts_with(PROBES)).collect();
     if !unseen.is_empty() {
         let names: Vec<String> = unseen.iter().map(|one| format!("`{}`", one.need.why)).collect();
-        // The remedy follows the cause, and most causes share it.
+        // The last clause of a detail is the remedy. Most causes share one remedy, so each is shown
+        // once.
         let ways = unseen.iter().filter_map(|one| one.detail.rsplit("; ").next());
         let mut shown: Vec<&str> = Vec::new();
         for way in ways {

@@ -1,7 +1,7 @@
-//! Determines the trials that the procedures of a run still request, from the trials up to now.
+//! Determines the trials that the procedures of a run still request, based on the trials up to now.
 //!
-//! Invariant: the decision depends only on the findings, in the plan's order. So a resumed run
-//! requests the trials that it would have requested without the interruption.
+//! Invariant: the decision depends only on the findings, in the order of the plan. So a resumed run
+//! requests the same trials as an uninterrupted run.
 
 use analysis::procedure::{Ask, Next, Point, SeenTrial};
 use findings::StopReason;
@@ -17,13 +17,13 @@ pub struct Histories<'a> {
     seen: BTreeMap<(VariantIndex, BlockIndex), Vec<SeenTrial>>,
     /// Findings up to now. They are kept only if the study ends at its answer.
     found: Vec<TrialFinding>,
-    /// Last block before which the engine looked for the answer, and the reason why the study has
-    /// ended, if it has.
+    /// Last block before which the engine looked for the answer of the study. If the study has
+    /// ended, also the reason.
     looked: (usize, Option<StopReason>),
 }
 
 impl<'a> Histories<'a> {
-    /// Returns histories without any trial.
+    /// Returns histories that contain no trials.
     pub fn new(study: &'a Study) -> Histories<'a> {
         Histories {
             study,
@@ -33,9 +33,9 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Adds a trial. `finding` is `None` if the trial failed. Returns true if it was a search's
-    /// trial with more load than the target can do: the target may still be working off the
-    /// backlog.
+    /// Adds a trial. `finding` is `None` if the trial failed. Returns true if this was a trial of a
+    /// search, and its load was more than the target can do. In that case the target may still be
+    /// working off the backlog.
     pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
         let settings = self.settings(trial.variant);
         let seen = SeenTrial {
@@ -52,8 +52,8 @@ impl<'a> Histories<'a> {
         step.is_some_and(|step| step.is_too_much())
     }
 
-    /// Decides about a turn. `found` is the turn's earlier finding, if any; the history includes it
-    /// if it still counts.
+    /// Decides about a turn. `found` is the earlier finding of the turn, if any. If that finding
+    /// still counts, the history includes it.
     pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
@@ -69,8 +69,8 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Returns the reason why the run measures no further blocks from this one on: earlier blocks
-    /// have answered the study. `None` if it measures this block.
+    /// Returns the reason why the run does not measure this block and later ones, if earlier blocks
+    /// have answered the study. Returns `None` if the run measures this block.
     fn ended_before(&mut self, block: BlockIndex) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
             return None;
@@ -92,7 +92,7 @@ impl<'a> Histories<'a> {
         !is_over && matches!(self.next(turn), Next::Measure(_))
     }
 
-    /// Returns true if the study has its answer, or can no longer get it.
+    /// Returns true if the study has its answer, or can no longer get one.
     pub fn is_answered(&self) -> bool {
         self.looked.1.is_some()
     }
@@ -120,12 +120,12 @@ pub enum NextStep {
     Here(Ask),
     /// The procedure currently requests other points.
     Elsewhere,
-    /// The procedure requests nothing more. Holds the reason.
+    /// The procedure requests no further trials. Contains the reason.
     Nowhere(String),
 }
 
 impl NextStep {
-    /// Returns the load of the trial, or the reason why it does not run.
+    /// Returns the load of the trial, or the reason why the trial does not run.
     pub fn here(self) -> Result<Ask, String> {
         match self {
             NextStep::Here(ask) => Ok(ask),
@@ -136,7 +136,7 @@ impl NextStep {
     }
 }
 
-/// Decides about a turn, whose point may be planned or still open.
+/// Decides about a turn whose point may be planned or not yet chosen.
 fn decide(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
         (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
@@ -151,9 +151,9 @@ fn decide(planned: Option<Point>, next: Next) -> NextStep {
     }
 }
 
-/// Returns the finding of a turn and its purpose, if it still counts. A finding at a planned point
-/// always counts. A finding at a point that was chosen during the run counts only if the procedure
-/// would choose that point again.
+/// Returns the finding of a turn and its purpose, if the finding still counts. A finding at a
+/// planned point always counts. A finding at a point that was chosen during the run counts only if
+/// the procedure would choose that point again.
 fn still_counts<'f>(
     finding: &'f TrialFinding,
     turn: &Turn,
@@ -171,7 +171,7 @@ fn still_counts<'f>(
     is_asked.then_some((finding, ask))
 }
 
-/// Returns the number of trials that remain after the `finished` trials. It counts every trial that
+/// Returns the number of trials that remain after the `finished` trials. Counts every trial that
 /// may depend on later results.
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);
@@ -201,7 +201,7 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// Finding of a trial in which requests time out above `limit` threads.
+    /// Returns the finding of a trial in which requests time out above `limit` threads.
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
             point: Some(trial.point),
@@ -217,8 +217,8 @@ mod tests {
         finding
     }
 
-    /// Runs the engine's loop over the plan, and kills it after each number of further trials in
-    /// `kills`. Returns the slugs of the trials that began.
+    /// Runs the engine's loop over the plan. Kills the loop after each number of further trials in
+    /// `kills`, and resumes it. Returns the slugs of the trials that began.
     fn run(study: &Study, kills: &[usize]) -> (Vec<String>, usize) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -235,7 +235,7 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.slug.clone());
-                // Variant b fails one step earlier.
+                // Variant b fails one step of the search earlier.
                 let limit = [4.0, 2.0][turn.variant.0];
                 let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                 let found = finding(&trial, limit);
@@ -270,7 +270,8 @@ mod tests {
         }
     }
 
-    /// Finding whose throughput depends on variant and block alone; `b` is faster by `effect`.
+    /// Returns a finding whose throughput depends only on variant and block. Variant `b` is faster
+    /// by `effect`.
     fn finding_with_effect(trial: &Trial, effect: f64) -> TrialFinding {
         let seed = (trial.block.0 * 2 + trial.variant.0) as u64;
         let mut chance = workload::random::Draws::sequence(seed);
@@ -288,8 +289,9 @@ mod tests {
         found
     }
 
-    /// Runs the engine's loop over a study that ends at its answer, and kills it after each number
-    /// of further trials in `kills`. Returns the trials that began, and the reason why it ended.
+    /// Runs the engine's loop over a study that ends at its answer. Kills the loop after each
+    /// number of further trials in `kills`, and resumes it. Returns the trials that began, and the
+    /// reason why the study ended.
     fn run_until_answered(study: &Study, effect: f64, kills: &[usize]) -> (Vec<usize>, String) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -370,7 +372,7 @@ mod tests {
                     ran.push(turn.block.0);
                     let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                     let mut found = finding_with_effect(&trial, 0.05);
-                    // One of three pairs is left.
+                    // Two of three pairs are invalid, so one pair is left.
                     if turn.block.0 < 2 && turn.variant.0 == 1 {
                         found.verdict = store::record::Verdict::Invalid;
                     }
@@ -381,8 +383,8 @@ mod tests {
             }
         }
         ran.dedup();
-        // Two of six may be lost: the study continues until it has the pairs that it needs, and its
-        // answer.
+        // Two of six pairs may be lost. The study continues until it has the pairs that it needs,
+        // and its answer.
         assert_eq!(ran, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(why, "");
         let lost: Vec<TrialFinding> = plan.trials[..6]

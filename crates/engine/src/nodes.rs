@@ -1,8 +1,8 @@
-//! Reads hosts and nodes of a trial, as they describe themselves.
+//! Reads how the hosts and nodes of a trial describe themselves.
 //!
-//! The engine reads them when the configuration of the measured window is in effect. It records a
-//! value that it cannot read as unseen, with the reason: a number without its configuration is
-//! still a number.
+//! The engine reads these descriptions when the configuration of the measured window is in effect.
+//! If it cannot read a value, it records the value as unseen, with the reason. A measurement
+//! without its configuration is still a measurement.
 
 mod limit_facts;
 mod machines;
@@ -27,8 +27,8 @@ use study::settings::{Keyspace, Settings};
 use target_spec::Target;
 use workload::Program;
 
-/// Returns `nodes.json` of a trial whose keyspace exists. `asked` contains the study's options of
-/// its tables. `None` if an import's own statements define them.
+/// Returns `nodes.json` of a trial whose keyspace exists. `asked` contains the options that the
+/// study requests for its tables. It is `None` if the statements of an import define them.
 pub fn record(
     running: &Running,
     settings: &Settings,
@@ -82,7 +82,7 @@ pub fn record(
     note("ownership", ownership(running, keyspace, &mut record.nodes));
     let of_nodes = observed.or_else(|error| {
         unseen.push(format!("configuration: {error:#}"));
-        // The study requests no settings of nodes that cassay did not start.
+        // The study does not request settings of nodes that cassay did not start.
         match running.settings {
             Target::Local(_) => Err(error),
             _ => Ok(Vec::new()),
@@ -99,13 +99,13 @@ pub fn record(
     record
 }
 
-/// Examines the hosts of a cluster. `told` contains the nodes' reports on their JVMs.
+/// Examines the hosts of a cluster. `told` contains the reports of the nodes about their JVMs.
 fn examine_hosts(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
     let hosts = cluster.host_settings(&doctor::question())?;
     doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// Returns the nodes in their state when the target is ready, with all settings that can be read.
+/// Returns the nodes in the state in which the target is ready, with all settings that can be read.
 pub fn at_start(running: &Running) -> Vec<NodeRecord> {
     let mut nodes = nodes(running);
     for (name, settings) in &running.node_settings {
@@ -130,8 +130,8 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Returns a sentence for each requested setting that no node shows. Nodes with the same gap share
-/// a sentence.
+/// Returns a sentence for each requested setting that no node shows. Nodes that lack the same
+/// setting share a sentence.
 pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
     let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for proof in proofs.iter().filter(|proof| proof.outcome() == ProofOutcome::NotShown) {
@@ -173,8 +173,8 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
     Ok(())
 }
 
-/// Converts a host's settings to records. Only settings that are not good have a reason and a
-/// remedy.
+/// Converts the settings of a host to records. A record has a reason and a remedy only if the
+/// setting is not good.
 fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Severity::Ok;
@@ -285,8 +285,8 @@ fn proof_record(proof: Proof) -> ProofRecord {
     }
 }
 
-/// Replaces all proofs if none could be read. Without it, the trial would look as if the study had
-/// requested no setting.
+/// Returns a proof that replaces all others if none could be read. Otherwise the trial would look
+/// as if the study had requested no setting.
 fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
     proof_record(Proof {
         node: "the nodes".to_owned(),
@@ -338,7 +338,7 @@ mod tests {
         );
     }
 
-    /// Older records have two words for three outcomes.
+    /// Older records have only two words for the three outcomes.
     #[test]
     fn an_older_record_has_its_third_outcome_back() {
         let old = |effective: &str, holds| ProofRecord {

@@ -1,8 +1,8 @@
 //! Reads an existing table of a user: its columns from the schema, and keys and a few rows from all
 //! parts of its token ring. Builds a workload from them.
 //!
-//! Invariants: the reader sends only SELECT. It remains within the requested number of partitions
-//! per second, and reads only a few rows of each partition, regardless of its size.
+//! Invariants: the reader sends only SELECT. It stays below the requested number of partitions per
+//! second, and reads only a few rows of each partition, whatever the partition's size.
 
 mod keys;
 mod schema;
@@ -21,11 +21,11 @@ use workload::{KeySource, TableSample, csv_columns};
 
 /// Reader of a table.
 pub struct TableReader<'a> {
-    /// Folders of the target.
+    /// Folders that the target uses.
     pub dirs: &'a Dirs,
-    /// Seed that chooses the places in the ring.
+    /// Seed that determines the tokens to read.
     pub seed: u64,
-    /// Ends the reading after the current partition.
+    /// Flag that ends the reading after the current partition.
     pub stop: &'a AtomicBool,
 }
 
@@ -33,7 +33,7 @@ impl TableReader<'_> {
     /// Reads the schema of a table and a sample of its partitions.
     ///
     /// # Errors
-    /// The target is not available, has no such table, or the table is empty.
+    /// The target is not available or has no such table, or the table is empty.
     pub fn read(
         &self,
         target: &Target,
@@ -53,11 +53,11 @@ impl TableReader<'_> {
         Ok(sample)
     }
 
-    /// Returns the workload files, by name, of those tables of a study that have not been read yet.
-    /// It takes at most `keys_max` keys of each table.
+    /// Returns the workload files, by name, for those tables of a study that have not been read
+    /// yet. Takes at most `keys_max` keys of each table.
     ///
     /// # Errors
-    /// As [`TableReader::read`]; or a CSV file of the study lacks a required column.
+    /// As [`TableReader::read`], or a CSV file of the study lacks a required column.
     pub fn files(
         &self,
         study: &Study,
@@ -85,8 +85,8 @@ impl TableReader<'_> {
         Ok(files)
     }
 
-    /// Builds the workload of a table whose keys are in a CSV file. It reads only the table's
-    /// schema.
+    /// Builds the workload of a table whose keys are in a CSV file. Reads only the schema of the
+    /// table.
     fn build_from_csv(
         &self,
         study: &Study,

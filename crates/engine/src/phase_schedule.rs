@@ -1,5 +1,5 @@
-//! Warm-up and measured window: decides when the warm-up ends, when the window begins, and when it
-//! is full.
+//! Warm-up and measured window: decides when the warm-up ends, when the window begins, and when the
+//! window is complete.
 
 use super::event_loop::Decision;
 use analysis::warmup_end::{Steady, SteadyLimits, SteadyState};
@@ -15,29 +15,32 @@ use study::settings::{Settings, Warmup};
 
 /// Warm-up and measured window as a sequence of intervals.
 pub struct PhaseSchedule {
-    /// Number of intervals of a fixed warm-up. `None` if a steady state ends the warm-up.
+    /// Number of intervals of a fixed warm-up. `None` if the warm-up ends when the target is in a
+    /// steady state.
     pub warmup_count: Option<u64>,
-    /// Length of the measured window, ns: whole seconds, except for recorded traffic.
+    /// Length of the measured window, in ns. It is in whole seconds, except for recorded traffic.
     pub measure_ns: u64,
     steady: Steady,
-    /// Number of intervals in which the load still rises. None of them can be steady.
+    /// Number of intervals in which the load still rises. Such an interval does not count as
+    /// steady.
     rising: u64,
     /// True once the measured window has begun.
     pub measuring: bool,
-    /// End of an automatic warm-up.
+    /// How an automatic warm-up ended.
     pub ended: Option<SteadyState>,
     warmup_s: f64,
 }
 
 impl PhaseSchedule {
-    /// Begins at the start line of a load that takes the time `rise` to reach its rate. The rise is
-    /// part of the warm-up. `is_first` is true for the first load measured on these node processes.
+    /// Begins at the start line of a load that takes the time `rise` to reach its full rate. The
+    /// rise is part of the warm-up. `is_first` is true for the first load that is measured on these
+    /// node processes.
     pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> PhaseSchedule {
         let window = settings.window;
         let warmup = window.warmup_of(is_first);
         let rising = (rise.as_nanos() as u64).div_ceil(SECOND_NS);
         let warmup_count = match warmup {
-            // The time is in whole seconds: the study refuses other values.
+            // The time is in whole seconds, because the study refuses other values.
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS).max(rising)),
             Warmup::Auto(_) => None,
         };
@@ -52,7 +55,7 @@ impl PhaseSchedule {
         }
     }
 
-    /// Returns the time at which the engine's window begins.
+    /// Returns which operations of the load belong to the window.
     pub fn window(&self) -> Window {
         match self.warmup_count {
             Some(count) => Window::After(Duration::from_secs(count)),
@@ -65,7 +68,7 @@ impl PhaseSchedule {
         Duration::from_nanos(self.measure_ns)
     }
 
-    /// Returns the limit at which the load stops by itself.
+    /// Returns the limit at which the load stops without a decision of this type.
     pub fn limit(&self) -> Limit {
         match self.warmup_count {
             Some(count) => Limit::Duration(Duration::from_secs(count) + self.measured()),
@@ -73,9 +76,9 @@ impl PhaseSchedule {
         }
     }
 
-    /// Takes the next interval, names its phase, and decides if the load continues. The start of
-    /// the window is known in advance: the window begins with the interval after the report of a
-    /// steady state.
+    /// Takes the next interval, names its phase, and decides whether the load continues. The start
+    /// of the window is known in advance, because the window begins with the interval after the
+    /// report of a steady state.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
@@ -116,8 +119,9 @@ impl PhaseSchedule {
     }
 }
 
-/// Step of an imported command, as a sequence of intervals. The load generator ends it by
-/// operations or time. This type ends it once its rate is known accurately enough.
+/// Step of an imported command, as a sequence of intervals. If the step has a limit on operations
+/// or time, the load generator ends it. Otherwise this type ends the step once its rate is known
+/// accurately enough.
 pub struct RecordedArrivals {
     limit: StepLimit,
     /// Standard error of the mean of operations per second, over whole intervals.
@@ -125,7 +129,7 @@ pub struct RecordedArrivals {
 }
 
 impl RecordedArrivals {
-    /// Begins at the start line.
+    /// Begins the step at the start line.
     pub fn new(limit: StepLimit) -> RecordedArrivals {
         RecordedArrivals {
             limit,
@@ -133,7 +137,7 @@ impl RecordedArrivals {
         }
     }
 
-    /// Returns the limit at which the load must stop by itself.
+    /// Returns the limit at which the load must stop without a decision of this type.
     pub fn limit(&self) -> Limit {
         match self.limit {
             StepLimit::Operations(count) => Limit::Operations(count),
@@ -143,7 +147,7 @@ impl RecordedArrivals {
         }
     }
 
-    /// Takes the next interval, and decides if the load continues.
+    /// Takes the next interval, and decides whether the load continues.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let mut decision = Decision::go_on("measure", &summed.interval);
         if let StepLimit::Uncertainty { target, min, max } = self.limit
@@ -158,9 +162,9 @@ impl RecordedArrivals {
     }
 }
 
-/// Limits of the steady-state detector. The second in which the detector reports still belongs to
-/// the warm-up, and to its limit. If the limit comes before the detector can report, it forces the
-/// end of every warm-up.
+/// Returns the limits of the steady-state detector. The second in which the detector reports still
+/// belongs to the warm-up, and counts towards the warm-up's limit. If the limit is too short for a
+/// report, every warm-up ends by force.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
@@ -199,8 +203,8 @@ mod tests {
         Interval::second(index, vec![kind])
     }
 
-    /// Returns the phases of intervals with these numbers of operations, and the time at which the
-    /// measurement begins.
+    /// Returns the phases of intervals with these numbers of operations, and when the measurement
+    /// begins.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = PhaseSchedule::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {
@@ -311,8 +315,8 @@ mod tests {
         );
     }
 
-    /// The number that the tool prints ends the step. cassay's number was larger by √(n / (n - 1)):
-    /// the printed number fell below the target, but the step did not end.
+    /// The step must end by the number that the tool prints. cassay's number was larger by √(n / (n
+    /// - 1)). So the printed number fell below the target, but the step did not end.
     #[test]
     fn a_step_ends_by_the_standard_error_that_is_printed() {
         let limit = StepLimit::Uncertainty {
@@ -321,7 +325,8 @@ mod tests {
             max: 200,
         };
         let mut course = RecordedArrivals::new(limit);
-        // Mean 100, deviation 10: 0.1 / sqrt(4) is 0.050, and 0.058 by the other formula.
+        // With mean 100 and deviation 10, 0.1 / sqrt(4) is 0.050. The other formula would give
+        // 0.058.
         let rates = [90, 110, 90, 110, 90, 110].into_iter().enumerate();
         let mut flows =
             rates.map(|(index, ok)| course.see(&summed(interval(index as u64, ok))).flow);
@@ -329,8 +334,8 @@ mod tests {
         assert_eq!(stops_at, Some(3));
     }
 
-    /// The statements of a read-modify-write are parts of an operation. If they counted separately,
-    /// a steady rate would look unsteady, and would be a different rate.
+    /// The statements of a read-modify-write are parts of one operation. If they counted
+    /// separately, a steady rate would look unsteady, and would be a different rate.
     #[test]
     fn the_rate_of_a_step_leaves_parts_out() {
         let limit = StepLimit::Uncertainty {
@@ -352,7 +357,8 @@ mod tests {
         assert_eq!(course.uncertainty, steady);
     }
 
-    /// Four equal seconds counted as a "steady state", although the limit was five.
+    /// An earlier version reported a steady state after four equal seconds if the limit of the
+    /// warm-up was five seconds.
     #[test]
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
         for (limit, ended_after, how) in [(5, 4, WarmupEnd::Forced), (30, 10, WarmupEnd::Detected)]
@@ -379,8 +385,8 @@ mod tests {
             interval.window_from_ns = u64::MAX;
             flows.push(course.see(&summed(interval)).flow);
         }
-        // The window cannot begin before the report of the third second, which is the last
-        // permitted one.
+        // The window cannot begin before the report of the third second, which is the last second
+        // that the limit permits.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
         assert_eq!(course.warmup_record().steady, WarmupEnd::Forced);
     }

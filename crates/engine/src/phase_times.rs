@@ -1,10 +1,11 @@
-//! Tracks the phases of a trial: which phases of the plan have begun, and their real times.
+//! Tracks the phases of a trial: which phases of the plan have begun, and when each began and
+//! ended.
 
 use measure::clock;
 use store::record::PhaseTimeRecord;
 use study::plan::{Phase, PhaseKind};
 
-/// Phases up to now, on the monotonic clock.
+/// Phases of a trial up to now, with times of the monotonic clock.
 #[derive(Debug)]
 pub struct Timeline {
     start_ns: u64,
@@ -13,17 +14,17 @@ pub struct Timeline {
     next: usize,
 }
 
-/// A span of time, on the clock that its user names.
+/// A span of time. The clock depends on the use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// Start, ns.
+    /// Start of the span, in ns.
     pub from_ns: u64,
-    /// End, ns.
+    /// End of the span, in ns.
     pub to_ns: u64,
 }
 
 impl Timeline {
-    /// Returns a timeline without phases; `start_ns` is the trial's start line.
+    /// Returns a timeline without phases. `start_ns` is the start line of the trial.
     pub fn new(start_ns: u64) -> Timeline {
         Timeline {
             start_ns,
@@ -32,9 +33,9 @@ impl Timeline {
         }
     }
 
-    /// Returns the next of the `planned` phases with this `kind`, and those after it. If a kind
-    /// occurs more often than planned (a round of loading), the phase has the description of the
-    /// previous one. An unplanned phase has none.
+    /// Returns the next of the `planned` phases with this `kind`, and the phases after it. If a
+    /// kind occurs more often than planned (for example a further round of loading), returns the
+    /// description of the previous phase of this kind. An unplanned phase has no description.
     pub fn advance<'p>(
         &mut self,
         kind: PhaseKind,
@@ -54,8 +55,8 @@ impl Timeline {
         self.phases.push((name, at_ns, None));
     }
 
-    /// Ends the measured window, if it was active. The client follows operations that were due in
-    /// it to their ends.
+    /// Ends the measured window, if it was active. The client waits for the end of operations that
+    /// were due in the window.
     pub fn begin_drain(&mut self, at_ns: u64) {
         if let Some(("measure", _, None)) = self.phases.last() {
             self.begin("drain", at_ns);
@@ -73,7 +74,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the time of the last phase with that name.
+    /// Returns the time span of the last phase with this name.
     pub fn last(&self, name: &str) -> Option<TimeSpan> {
         let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| TimeSpan {
@@ -82,7 +83,7 @@ impl Timeline {
         })
     }
 
-    /// Returns the records for the finding.
+    /// Returns the records of the phases for the finding.
     pub fn records(&self) -> Vec<PhaseTimeRecord> {
         let since_start_s = |ns: u64| ns.saturating_sub(self.start_ns) as f64 / 1e9;
         let record = |(name, from, to): &(&'static str, u64, Option<u64>)| PhaseTimeRecord {
@@ -119,8 +120,8 @@ mod tests {
         assert_eq!(timeline.last("verify"), None);
     }
 
-    /// The second restart of a trial had the description of the first one, whose time counted
-    /// twice.
+    /// An earlier version gave the second restart of a trial the description of the first restart,
+    /// whose time then counted twice.
     #[test]
     fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
         let phase = |kind, what: &str, seconds| Phase {

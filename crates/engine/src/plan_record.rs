@@ -1,4 +1,4 @@
-//! Converts the plan to its form on disk, and back. Only this module contains both forms.
+//! Converts the plan to its form on disk, and back. Only this module contains both conversions.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -21,7 +21,7 @@ use study::settings::{
 use study::units;
 use workload::{Program, Statement};
 
-/// Returns `plan.json` of a plan, made by this version `cassay`.
+/// Returns `plan.json` of a plan. `cassay` is the version that made it.
 pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     PlanRecord {
         format: FORMAT,
@@ -79,7 +79,8 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     }
 }
 
-/// Returns the variants of a matrix as combinations. Steps of imports are not combinations.
+/// Returns the variants of a matrix as combinations. Steps of imports are not combinations, so the
+/// result is then `None`.
 fn combinations(study: &Study) -> Option<CombinationsRecord> {
     let has_steps = study.variants.iter().any(|variant| variant.step.is_some());
     if study.axes.is_empty() || study.screen.is_some() || has_steps {
@@ -122,7 +123,8 @@ fn without_faults(study: &Study) -> BTreeMap<VariantName, VariantName> {
     pairs.collect()
 }
 
-/// Returns number and length of the certain trials. `None` if all trials are certain.
+/// Returns the number and the length of the certain trials. Returns `None` if all trials are
+/// certain.
 fn least(plan: &Plan) -> Option<MinimumPlanRecord> {
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
     let least = MinimumPlanRecord {
@@ -132,14 +134,15 @@ fn least(plan: &Plan) -> Option<MinimumPlanRecord> {
     (certain < plan.trials.len()).then_some(least)
 }
 
-/// Returns the settings for a record: without the values of secrets.
+/// Returns the settings for a record, without the values of secrets.
 pub(crate) fn settings_json(tree: &Tree) -> Value {
     let mut settings = tree.to_json();
     target_spec::redact::hide_all(&mut settings);
     settings
 }
 
-/// Returns all statements of each variant, with all settings for sending and judging them.
+/// Returns all statements of each variant, with all settings that determine how they are sent and
+/// judged.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;
@@ -163,7 +166,8 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     };
     let compression = client.compression.map_or("none", cql::Compression::name);
     let serial = statement.serial_consistency;
-    // Whatever the statement declares, reading twice is the same as reading once.
+    // A second execution of a read has the same effect as the first, whatever the statement
+    // declares.
     let reads = statement.returns_rows && !statement.conditional;
     RequestRecord {
         kind: kind.name.clone(),
@@ -185,7 +189,8 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     }
 }
 
-/// Returns `trial.json` of a trial, or its entry in `plan.json`, which may lack a point.
+/// Returns `trial.json` of a trial, or the entry of the trial in `plan.json`, which may lack a
+/// point.
 pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,
@@ -218,7 +223,7 @@ where
     }
 }
 
-/// Returns what the command line has changed, and the files that the study names.
+/// Returns the changes made on the command line, and the files that the study names.
 pub fn overrides_record(
     overrides: &Overrides,
     inputs: &BTreeMap<String, String>,
@@ -234,20 +239,20 @@ pub fn overrides_record(
     }
 }
 
-/// Returns the absolute path of a study's folder. The study of a command line has no folder.
+/// Returns the absolute path of a study's folder. A study from a command line has no folder.
 fn folder_of(folder: &Folder) -> Option<PathBuf> {
     let path = std::path::absolute(&folder.path);
     path.ok().filter(|_| !folder.open)
 }
 
-/// Returns the overrides of a recorded plan, for resolving its study again. Like a study, the
-/// record may come from an untrusted source. Neither it nor its folder of files is trusted, unless
-/// `granted` permits it.
+/// Returns the overrides of a recorded plan, so that its study can be resolved again. Like a study,
+/// the record may come from an untrusted source. Neither the record nor its folder of files is
+/// trusted, unless `granted` permits it.
 pub fn overrides_of(plan: &PlanRecord, granted: GrantedPermissions) -> Overrides {
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
-/// Does the same with only the recorded overrides.
+/// Like [`overrides_of`], but takes only the recorded overrides.
 pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {
@@ -259,7 +264,7 @@ pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions
         recordings: Recordings::default(),
         command: None,
         files: folder.map(|path| Folder { path, open: false }),
-        // The kinds of the finished run are recorded.
+        // The record of the finished run already contains its kinds.
         registry: Registry::default(),
         granted,
         recorded: true,
@@ -295,7 +300,8 @@ mod tests {
                 "{}",
                 record.rerun
             );
-            // The record itself grants no trust: only the command line can grant it again.
+            // The record itself does not grant permissions. Only the command line can grant them
+            // again.
             assert!(!overrides_of(&record, GrantedPermissions::default()).granted.trust);
         }
     }

@@ -1,5 +1,5 @@
-//! Finds the changes that a run would make to an attached cluster, before it makes any. So a
-//! mistake costs nothing, and an unreachable cluster leaves no folder.
+//! Finds the changes that a run would make to an attached cluster, before the run makes any. So a
+//! mistake costs nothing, and for an unreachable cluster no folder is created.
 //!
 //! Invariant: the check sends only queries. Every statement of a trial passes the same permission
 //! check as later in the run.
@@ -22,24 +22,24 @@ use study::units;
 use target_spec::Target;
 use workload::{Program, Stage};
 
-/// State of an attached cluster, and the effects of the run on it.
+/// State of an attached cluster, and the effects that the run would have on it.
 #[derive(Clone, Debug, Default)]
 pub struct Preflight {
-    /// Sentences on existing objects, and on the statements that the run would send.
+    /// Sentences about existing objects, and about the statements that the run would send.
     pub says: Vec<String>,
     /// Actions that are not permitted, without duplicates, each with the option that would permit
     /// it.
     pub refusals: Vec<String>,
 }
 
-/// Actions on an attached cluster that are not permitted.
+/// Error that lists the actions on an attached cluster that are not permitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct NotAllowed(pub Vec<String>);
 
-/// Returns the runs whose tables a run of `study` treats as its own: the runs in `results`, and the
-/// runs with the study's name. The name does not count if the study is a command line of another
-/// tool. `stamp` is the stamp of this run, once it has one.
+/// Returns the runs whose tables a run of `study` may treat as its own. These are the runs in
+/// `results`, and the runs with the name of the study. The name does not count if the study is a
+/// command line of another tool. `stamp` is the stamp of this run, once it has one.
 ///
 /// # Errors
 /// The results folder cannot be read.
@@ -57,7 +57,8 @@ pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     let overrides = &study.overrides;
     running.cluster.permit(Permit {
         allow: overrides.granted.allow.clone(),
-        // The command line comes from the user and not from a record, and its tool creates tables.
+        // The command line comes from the user and not from a record, and the tool that it imitates
+        // creates tables.
         makes: overrides.command.is_some() && !overrides.recorded,
         own,
     });
@@ -77,7 +78,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
         let target = &variant.settings.target;
         if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
             seen.push(target);
-            // The run itself reports that it attaches.
+            // This message is dropped here, because the run itself reports that it attaches.
             let says = &mut found.says;
             let running = Running::start(target, dirs, &mut |text| {
                 if !text.starts_with("attached to ") {
@@ -106,7 +107,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 }
 
 /// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
-/// that is not allowed.
+/// that is not permitted.
 ///
 /// # Errors
 /// All actions that are not permitted, or the reason why the cluster does not answer.
@@ -125,7 +126,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
     }
 }
 
-/// Reports that the run takes over a table of an earlier run.
+/// Returns a message that the run takes over a table of an earlier run.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
         "{} comes from the run {}, with the rows of that run. This run uses the table as its own \
@@ -134,7 +135,7 @@ fn rewritten(earlier: &MarkedTable) -> String {
     )
 }
 
-/// Name of a snapshot that exists only in the rehearsal.
+/// Name of a snapshot that is never taken, because this is a rehearsal.
 const REHEARSED: &str = "rehearsed";
 
 struct Rehearsal<'a> {
@@ -143,7 +144,7 @@ struct Rehearsal<'a> {
     target: &'a Target,
     cluster: &'a Cluster,
     session: &'a mut Session,
-    /// Statements that have been checked.
+    /// Statements that have already been checked.
     sent: BTreeSet<String>,
     found: &'a mut Preflight,
 }
@@ -210,7 +211,7 @@ impl Rehearsal<'_> {
         self.writes(program, Stage::Main)
     }
 
-    /// Checks the actions on the nodes themselves.
+    /// Checks the actions that the run performs on the nodes themselves.
     fn breaks(&mut self, settings: &Settings) {
         for fault in &settings.faults {
             for one in self.cluster.capabilities() {
@@ -246,7 +247,7 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    /// Checks statements in order. Those that drop and create are checked each time.
+    /// Checks statements in order. Statements that drop and create objects are checked each time.
     fn all<'s>(&mut self, statements: impl IntoIterator<Item = &'s String>) -> Result<()> {
         for cql in statements {
             match self.session.rehearse(cql) {
@@ -254,7 +255,8 @@ impl Rehearsal<'_> {
                     self.found.says.push(format!("would send: {cql}"));
                 }
                 Ok(_) => {}
-                // An existing table is no problem for a statement that creates it.
+                // If a table already exists, that is not a problem for the statement that creates
+                // it.
                 Err(why) if says_that_it_exists(&why) => {}
                 Err(why) => {
                     self.refuse(format!("{why:#}"));
@@ -277,7 +279,7 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cassandra::ServerError::says_that_it_exists)
 }
 
-/// Describes the content of a keyspace.
+/// Returns a description of the content of a keyspace.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::tokens::literal(keyspace);
@@ -307,7 +309,7 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     })
 }
 
-/// Describes the size of a table, if the server has an estimate.
+/// Returns a description of the size of a table, if the server has an estimate.
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
@@ -320,7 +322,7 @@ fn estimated(estimate: Option<&Estimate>) -> String {
     }
 }
 
-/// Checks that the load of a stage may be offered to an attached cluster.
+/// Checks that an attached cluster may receive the load of a stage.
 ///
 /// # Errors
 /// The load would write to existing data, which is not permitted.
@@ -335,7 +337,7 @@ pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<(
     Ok(())
 }
 
-/// Checks the rows that a study declares as present: each table of the workload must exist and have
+/// Checks the rows that a study declares as present. Each table of the workload must exist and have
 /// at least one row.
 ///
 /// # Errors
@@ -365,8 +367,8 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the tables of recorded traffic exist. They may be empty: writes before the recording
-/// are not part of it.
+/// Checks that the tables of recorded traffic exist. They may be empty, because the recording does
+/// not contain the writes before it.
 fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
     let mut known = BTreeSet::new();
     for statement in program.statements() {

@@ -1,7 +1,7 @@
-//! Collects the readings of a trial's probes: writes them to disk as they come, and keeps those
+//! Collects the readings of a trial's probes: writes them to disk as they arrive, and keeps those
 //! that the rules need.
 //!
-//! A probe watches processes, so it ends before they restart, and begins again afterwards. Its
+//! A probe watches processes, so it must end before they restart, and begins again afterwards. Its
 //! files continue.
 
 mod hosts_now;
@@ -29,34 +29,33 @@ use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
-/// Period of the probe: even a window of a few seconds must contain several readings.
+/// Period of the probe. Even a window of a few seconds must contain several readings.
 const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Probes of one trial.
 #[derive(Default)]
 pub struct ProbeCollector {
-    /// Running probes.
+    /// Probes that are running.
     probes: Vec<Probes>,
-    /// Reason why the load of other users of the machine cannot be measured.
+    /// Reason why the CPU use of the machine's other users cannot be measured.
     others_unseen: Option<String>,
-    /// Time at which the current probes began.
+    /// Time at which the current probes began, in ns.
     began_ns: u64,
-    /// Total running time of the probes that have ended, ns.
+    /// Total running time of the probes that have ended, in ns.
     ran_ns: u64,
     costs: Vec<ProbeCost>,
     kept: KeptReadings,
-    /// Readings in the window of an endurance trial.
+    /// Readings in the measured window of an endurance trial.
     watched: Option<WindowReadings>,
-    /// Latest CPU use of the machine.
+    /// Latest CPU use of this machine.
     cpu_shares: Option<CpuShares>,
-    /// Latest use of the hosts.
+    /// Latest resource use of the hosts.
     pub hosts: HostReadings,
 }
 
 impl ProbeCollector {
-    /// Starts the probes that `settings` request, and the probe that watches the machine for
-    /// processes other than the nodes and those of cassay. `clients` are some of cassay's
-    /// processes.
+    /// Starts the probes that `settings` request. Also starts the probe that watches all processes
+    /// of the machine except the nodes and those of cassay. `clients` are processes of cassay.
     ///
     /// # Errors
     /// A thread could not be started. Data that cannot be read is not an error: see
@@ -79,12 +78,13 @@ impl ProbeCollector {
         };
         match host::probe::others(&ours, OTHERS_PERIOD) {
             Ok(others) => self.probes.push(others),
-            // If a machine does not report this, a rule is unknown, but the trial is possible.
+            // If the machine does not report this use, the result of a rule is unknown, but the
+            // trial can run.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
         let start = || -> Result<Vec<Probes>> {
             let mut started = vec![Probes::start(scrapers::all(settings, &running.cluster)?)?];
-            // The null target has nothing to read.
+            // The probes cannot read anything from a null target.
             if let Some(spec) = spec(settings).filter(|_| !running.is_null()) {
                 let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
                 started.push(running.cluster.probe(&spec, &what.keyspace, &tables)?);
@@ -95,13 +95,13 @@ impl ProbeCollector {
         Ok(())
     }
 
-    /// Writes the readings since the last call.
+    /// Writes the readings that arrived since the last call.
     pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
         let readings = self.probes.iter().flat_map(Probes::take).collect();
         self.keep(files, readings)
     }
 
-    /// Ends the probes before the end of the processes that they watch.
+    /// Ends the probes. This must happen before the processes end that they watch.
     pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
         if self.probes.is_empty() {
             return Ok(());
@@ -126,12 +126,12 @@ impl ProbeCollector {
         self.watched.iter_mut().for_each(|watched| watched.begin(at_ns));
     }
 
-    /// Marks the end of the measured window: later readings are not part of it.
+    /// Marks the end of the measured window. Later readings are not part of the window.
     pub fn window_ends(&mut self, at_ns: u64) {
         self.watched.iter_mut().for_each(|watched| watched.end(at_ns));
     }
 
-    /// Returns the latest CPU use of the machine.
+    /// Returns the latest CPU use of this machine.
     pub fn cpu_shares(&self) -> Option<CpuShares> {
         self.cpu_shares
     }
@@ -172,7 +172,7 @@ impl ProbeCollector {
         Ok(())
     }
 
-    /// Adds the evidence that the rules judge, for the window between two times of the monotonic
+    /// Adds the evidence that the rules judge for the window between two times of the monotonic
     /// clock.
     pub fn tell(&self, evidence: &mut Evidence, window: TimeSpan) {
         let kept = self.kept.within(window);
@@ -197,7 +197,8 @@ impl ProbeCollector {
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
 
-    /// Returns the description and cost of each probe, merged by name and place.
+    /// Returns the description and the cost of each probe. Probes with the same name and place are
+    /// merged.
     pub fn records(&self) -> Vec<ProbeRecord> {
         let mut records: Vec<ProbeRecord> = Vec::new();
         for cost in &self.costs {
@@ -235,7 +236,7 @@ impl ProbeCollector {
     }
 }
 
-/// Converts a reading to its record, with its time since `start_ns`.
+/// Converts a reading to its record. The time in the record counts from `start_ns`.
 fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     let since_ns = i128::from(reading.at_ns) - i128::from(start_ns);
     SampleRecord {
@@ -268,7 +269,7 @@ fn with_name<'a>(
     series.iter().copied().filter(move |one| one.name == name)
 }
 
-/// Returns the period in which a series has readings, in seconds since `window_ns`, the start of
+/// Returns the time span in which a series has readings, in seconds since `window_ns`, the start of
 /// the window.
 fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStatePeriod {
     let began_s = kept.since_s(window_ns);
@@ -280,7 +281,7 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
     }
 }
 
-/// Summarizes the readings of the probe [`OTHERS`] in the window.
+/// Summarizes the readings of the probe [`OTHERS`] within the window.
 fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
     let of = |name: &str| share(with_name(series, name));
     let cpu = || {
@@ -313,7 +314,8 @@ pub struct DatabaseProbes {
     pub tables: Vec<String>,
 }
 
-/// Converts the probe settings to the target's form. `None` if there is nothing to read.
+/// Converts the probe settings to the form that the target needs. Returns `None` if there is
+/// nothing to read.
 pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     let probes = settings.probes.as_ref()?;
     let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
@@ -370,7 +372,7 @@ mod tests {
             ..ProbeCollector::default()
         };
         let seen = evidence(&gather, [43_200_000_000_000, 86_400_000_000_000]);
-        // A period of 32 s, half of it within the window, is at its edge.
+        // At the edge of the window there is a bin of 32 s, half of which is within the window.
         let pending = seen.pending_compactions.unwrap();
         assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
         let others = seen.machine.unwrap().cpu.unwrap().others;
@@ -404,8 +406,8 @@ mod tests {
                 others(1.5, "cpu.count", 2.0),
                 others(1.5, "cpu.stolen", 4.0),
                 others(1.5, "psi.cpu.some", 50.0),
-                // This comes from the probe of the hosts, and does not describe the machine as a
-                // whole.
+                // This reading comes from the probe of the hosts, and does not describe the machine
+                // as a whole.
                 reading(1.5, "psi.io.some", "host1", 99.0),
             ]),
             ..ProbeCollector::default()

@@ -18,33 +18,34 @@ use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
 use study::settings::{GrantedPermissions, Study};
 
-/// An interrupted run, with its study resolved in the same way as before.
+/// An interrupted run. Its study was resolved again in the same way as at the start.
 #[derive(Clone, Debug)]
 pub struct InterruptedRun {
     /// Study of the run.
     pub study: Study,
-    /// Plan of the run, made again and found to be equal.
+    /// Plan of the run. It was made again, and is equal to the recorded plan.
     pub plan: Plan,
     path: PathBuf,
     finished: BTreeMap<usize, TrialFinding>,
     has_findings: bool,
-    /// Number of earlier starts.
+    /// Number of earlier starts of the run.
     starts: u64,
     damages: Vec<Damage>,
-    /// Findings of a finished run. `None` if it has not finished.
+    /// Findings of the run. `None` if the run has not finished.
     findings: Option<FindingsRecord>,
     /// Blocks to add to the run.
     adding: Option<AddedRecord>,
 }
 
 impl InterruptedRun {
-    /// Reads a run, and makes its plan again from the copy of the study. If another version makes
-    /// another plan, the rest of the run would not match its beginning, so the run is refused.
-    /// Trials with damaged files count as unfinished, and are repeated.
+    /// Reads a run, and makes its plan again from the copy of the study. If this version of cassay
+    /// makes another plan, the rest of the run would not match its beginning, so cassay refuses the
+    /// run. Trials with damaged files count as unfinished, and are repeated.
     ///
     /// # Errors
-    /// As above, or the study needs more than is `granted`. Permissions from the start of the run
-    /// do not count here, because its folder may come from anywhere.
+    /// The run is refused as described, or the study needs more permissions than are `granted`.
+    /// Permissions from the start of the run do not count, because the folder of the run may come
+    /// from anywhere.
     pub fn read(
         salvaged: &SalvagedRun,
         version: &str,
@@ -76,7 +77,8 @@ impl InterruptedRun {
             plan,
             path: run.path.clone(),
             finished: salvaged.whole.clone(),
-            // The journal is written again if its lines are damaged, and then records that.
+            // If lines of the journal are damaged, the journal is rewritten, with a record of the
+            // damage.
             has_findings: run.findings.is_some() && !run.is_journal_damaged,
             starts: {
                 let lines = run.journal.iter();
@@ -89,12 +91,12 @@ impl InterruptedRun {
         })
     }
 
-    /// Adds `blocks` blocks to a finished run. From then on its comparisons use intervals that hold
-    /// at any time of looking.
+    /// Adds `blocks` blocks to a finished run. From then on, the comparisons of the run use
+    /// intervals that are valid at any time of looking.
     ///
     /// # Errors
-    /// The run is not finished, it was answered before its last block, or its variants do not take
-    /// turns.
+    /// The run is not finished, its study was answered before the last block, or its variants do
+    /// not take turns.
     pub fn add_blocks(&mut self, blocks: usize, version: &str) -> Result<()> {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
@@ -133,8 +135,8 @@ impl InterruptedRun {
         Ok(())
     }
 
-    /// Returns true if every trial is finished and the findings are written. The report may still
-    /// be missing.
+    /// Returns true if every trial is finished and the findings have been written. The report may
+    /// still be missing.
     pub fn is_done(&self) -> bool {
         self.trials_left() == 0 && self.has_findings
     }
@@ -153,7 +155,7 @@ impl InterruptedRun {
     /// Runs the remaining trials.
     ///
     /// # Errors
-    /// As [`super::run`]; or another process still writes the run.
+    /// As [`super::run`], or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();

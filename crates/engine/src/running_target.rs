@@ -1,7 +1,7 @@
 //! A running target of any kind: starts it, queries it and stops it.
 //!
-//! The null target is a CQL server inside cassay. The engine attaches to it like to any other
-//! cluster, so a run without Java takes the same path as a run with Java.
+//! The null target is a CQL server inside cassay. The engine attaches to it as it does to any other
+//! cluster, so a run without Java uses the same code as a run with Java.
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, RestoreResult};
@@ -16,11 +16,11 @@ use study::settings::Client;
 use target_spec::{Capability, HostKind, NodeIndex, Restarts, Target};
 use versions::Release;
 
-/// A running target. Dropping it stops its processes.
+/// A running target. Dropping this value stops the target's processes.
 pub struct Running {
-    /// Requested target.
+    /// Target as the study requests it.
     pub settings: Target,
-    /// Nodes of the target, and access to them.
+    /// Nodes of the target, and the connections to them.
     pub cluster: Cluster,
     /// State of the target's data.
     pub standing: DataState,
@@ -28,20 +28,21 @@ pub struct Running {
     pub written: Option<EarlierWrites>,
     /// Names of the existing snapshots.
     pub snapshots: Vec<String>,
-    /// Result of settling before the snapshots.
+    /// How the nodes settled before the snapshots were taken.
     pub settled: Option<analysis::rules::Settle>,
-    /// Release to which nodes were upgraded, if any.
+    /// Release to which a fault upgraded nodes, if any.
     pub upgraded: Option<Release>,
-    /// True if a restart has failed: the target can no longer be used.
+    /// True if a restart has failed, so that the target can no longer be used.
     pub broken: bool,
-    /// Settings of each node when it was ready. Empty if they cannot be read.
+    /// Settings of each node when the node was ready. Empty if the settings cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
-    /// Node processes under the last measured load: name, and PID if known. `None` before the first
-    /// trial.
+    /// Processes of the nodes under the last measured load: the name of each node, and the PID if
+    /// known. `None` before the first trial.
     pub warmed: Option<Vec<(String, Option<u32>)>>,
-    /// Position up to which the logs of its nodes were copied.
+    /// Position up to which the logs of the nodes have been copied.
     pub logs: LogsTaken,
-    /// Topology of its machines. It is read once, because a large machine has thousands of files.
+    /// Topology of the target's machines. It is read once, because it consists of thousands of
+    /// files on a large machine.
     pub machines: OnceLock<Vec<MachineTopologyRecord>>,
 }
 
@@ -69,7 +70,7 @@ impl Running {
     /// Gives the nodes another configuration, and keeps the data.
     ///
     /// # Errors
-    /// A node is not up afterwards. The target then cannot be used.
+    /// A node is not up afterwards. In that case the target cannot be used.
     pub fn reconfigure(
         &mut self,
         target: &Target,
@@ -84,18 +85,19 @@ impl Running {
             .reconfigure(local, restarts, say)
             .context("restart the nodes with another configuration")?;
         self.node_settings = node_settings(&self.cluster)?;
-        // The hosts may now use another part of the machines.
+        // The hosts may now use other CPUs or memory of the machines, so the topology must be read
+        // again.
         self.machines = OnceLock::new();
         self.settings = target.clone();
         self.broken = false;
         Ok(())
     }
 
-    /// Records the releases that the nodes run now. If they differ from those at the start, the
-    /// target cannot be used for another trial, since files cannot be downgraded.
+    /// Records the releases that the nodes run now. If they differ from the releases at the start,
+    /// the target cannot be used for another trial, because data files cannot be downgraded.
     ///
     /// # Errors
-    /// Cassay did not start the nodes.
+    /// cassay did not start the nodes.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
         let Target::Local(local) = &self.settings else {
             return Ok(());
@@ -108,7 +110,7 @@ impl Running {
     /// Restores the data of a snapshot.
     ///
     /// # Errors
-    /// The restore failed, or a node's files differ from the snapshot's afterwards.
+    /// The restore failed, or the files of a node differ from those of the snapshot afterwards.
     pub fn restore(
         &mut self,
         name: &str,
@@ -119,18 +121,18 @@ impl Running {
         restored.with_context(|| format!("restore the snapshot {name}"))
     }
 
-    /// Returns the process of each node.
+    /// Returns the name and the process id of each node.
     pub fn pids(&self) -> Vec<(String, Option<u32>)> {
         let nodes = self.cluster.nodes().iter();
         nodes.map(|node| (node.name.clone(), node.pid)).collect()
     }
 
-    /// Returns the process of a node.
+    /// Returns the process id of a node.
     pub fn process_of(&self, node: NodeIndex) -> Option<u32> {
         self.cluster.node_at(node).ok()?.pid
     }
 
-    /// Returns the nodes whose process differs from the one in `before`.
+    /// Returns the nodes whose process id differs from that in `before`.
     pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
         let now = self.pids().into_iter();
         now.filter(|node| !before.contains(node)).map(|(name, _)| name).collect()
@@ -141,8 +143,9 @@ impl Running {
         matches!(self.settings, Target::Null(_))
     }
 
-    /// Returns the CPUs to which the workers are pinned: those of the study, or those that the
-    /// placement of the nodes reserves for them. Empty if the workers are not pinned.
+    /// Returns the CPUs to which the workers are pinned. These are the CPUs in the study, or those
+    /// that the placement of the nodes reserves for the workers. The list is empty if the workers
+    /// are not pinned.
     pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
         if client.cpus.is_empty() {
             self.cluster.client_cpus().unwrap_or_default()
@@ -152,7 +155,7 @@ impl Running {
     }
 
     /// Returns true if nodes run on this machine, on cores that the client also uses. If hosts or
-    /// nodes have their own CPUs, the client has the CPUs to which it is pinned.
+    /// nodes have separate CPUs, the client is pinned to other CPUs.
     pub fn shares_cores(&self, client: &Client) -> bool {
         let client_cpus = self.client_cpus(client);
         let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
@@ -179,18 +182,19 @@ impl Running {
 
     fn is_on_this_machine(&self) -> bool {
         let mut nodes = self.cluster.nodes().iter();
-        // An address can be bound only on the machine that has it.
+        // An address can be bound only on the machine to which it belongs.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
         nodes.any(|node| is_own(node.address.ip()))
     }
 
-    /// Returns the memory that each local node has on its machine or host, bytes. `None` for remote
-    /// nodes.
+    /// Returns the memory that each local node has on its machine or host, in bytes. Returns `None`
+    /// for remote nodes.
     pub fn memory_bytes(&self) -> Option<u64> {
         let Target::Local(local) = &self.settings else {
             return None;
         };
-        // If hosts are isolated, a host's limit also covers its nodes' page cache.
+        // If hosts are isolated, the memory limit of a host also covers the page cache of its
+        // nodes.
         let is_apart = self.cluster.hosts_are().are_apart();
         let limit = local.hosts.as_ref().filter(|_| is_apart);
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
@@ -210,11 +214,11 @@ impl Running {
         Some(kib * 1024 / local.nodes.max(1) as u64)
     }
 
-    /// Returns the settings that differ from those at the start: `node1 concurrent_reads`. It omits
-    /// settings of how a node enters its ring, which differ if it was replaced without data. It
-    /// also omits addresses of a node that has moved.
+    /// Returns the settings that differ from those at the start, such as `node1 concurrent_reads`.
+    /// Omits settings that describe how a node enters its ring, because they differ if the node was
+    /// replaced without data. Also omits the addresses of a node that has moved.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
-        // Another release has other settings.
+        // Another release has other settings, so a comparison would show nothing.
         if self.node_settings.is_empty() || self.upgraded.is_some() {
             return Ok(Vec::new());
         }
@@ -255,7 +259,7 @@ impl Running {
             .collect()
     }
 
-    /// Returns the access to the nodes for the load generator.
+    /// Returns the access to the nodes that the load generator needs.
     pub fn access(&self, compression: Option<load::Compression>) -> load::Access {
         let access = self.cluster.access();
         load::Access {
@@ -269,8 +273,8 @@ impl Running {
         }
     }
 
-    /// Removes snapshots that this run left on an attached cluster when it was killed earlier.
-    /// `stamp` is the prefix of their names.
+    /// Removes snapshots that an earlier, killed start of this run left on an attached cluster.
+    /// `stamp` is the prefix of the names of these snapshots.
     pub fn remove_strays(&self, stamp: &str) -> Result<()> {
         if !self.cluster.is_attached() {
             return Ok(());
@@ -294,7 +298,7 @@ impl Running {
         Ok(())
     }
 
-    /// Copies the new part of the nodes' logs. Returns the nodes whose logs could not be read.
+    /// Copies the new lines of the nodes' logs. Returns the nodes whose logs could not be read.
     pub fn collect_logs(&mut self, into: &Path, until: LogsUntil) -> Vec<Gap> {
         if self.cluster.can(Capability::Logs) {
             self.cluster.collect_logs(&mut self.logs, into, until)
@@ -303,15 +307,16 @@ impl Running {
         }
     }
 
-    /// Collects the nodes' logs, then stops the started processes. Returns the nodes whose logs
-    /// could not be read, and the result of stopping. Missing logs do not prevent it.
+    /// Collects the logs of the nodes, then stops the started processes. Returns the nodes whose
+    /// logs could not be read, and whether the processes have stopped. Missing logs do not prevent
+    /// the stop.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) => self.collect_logs(into, LogsUntil::Now),
             None => Vec::new(),
         };
-        // Snapshots of local nodes disappear with the nodes. An attached cluster gets its original
-        // state back.
+        // Snapshots of local nodes disappear with the nodes. On an attached cluster, they are
+        // removed here.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),
             Target::Local(_) | Target::Null(_) => Ok(()),
@@ -320,7 +325,7 @@ impl Running {
     }
 }
 
-/// Returns the effective settings of every node. Empty if they cannot be read.
+/// Returns the effective settings of every node. The list is empty if they cannot be read.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
     if cluster.can(Capability::Settings) {
         cluster.settings()

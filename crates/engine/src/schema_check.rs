@@ -1,9 +1,9 @@
-//! Checks that the tables have the types that the statements expect. It prepares every statement on
-//! the server before the load executes any.
+//! Checks that the tables have the types that the statements expect. Prepares every statement on
+//! the server before the load executes any of them.
 //!
-//! Invariants: the check executes nothing. It refuses a value whose type differs from the column's,
-//! because a server may misread its bytes. Reads whose rows the workload cannot know are not
-//! compared, and the check reports this.
+//! Invariants: the check executes nothing. It refuses a value whose type differs from that of the
+//! column, because a server may misread the bytes of the value. Reads whose rows the workload
+//! cannot know are not compared, and the check reports these reads.
 
 use anyhow::{Context, Result};
 use cassandra::Session;
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{Definitions, Expectation, Program, Statement, is_taken, table_of};
 
-/// Maximum number of statements to prepare. A workload may have one for each of thousands of
-/// fields.
+/// Maximum number of statements to prepare. A workload may have thousands of fields, and a
+/// statement for each of them.
 const STATEMENTS_MAX: usize = 500;
 
-/// Sentences on columns whose types differ from those that the workload expects.
+/// Error with sentences about columns whose types differ from those that the workload expects.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{}\nhint: another definition created the table: use another keyspace or table, or use the \
@@ -26,7 +26,7 @@ const STATEMENTS_MAX: usize = 500;
 )]
 pub struct OtherTypes(Vec<String>);
 
-/// Returns the program without the judgement of reads that cannot be judged on these tables. Also
+/// Returns the program, but does not judge reads that cannot be judged on these tables. Also
 /// returns a sentence for each kind of read that is not compared.
 ///
 /// # Errors
@@ -67,7 +67,7 @@ pub fn checked(
 }
 
 /// Returns the program without the judgement of some statements, and the reason for each kind of
-/// them.
+/// operation with such statements.
 fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Program>, Vec<String>) {
     if strange.is_empty() {
         return (Arc::clone(program), Vec::new());
@@ -85,7 +85,8 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
     (Arc::new(program.without_judging(&statements)), why)
 }
 
-/// Returns the seconds after which rows expire, by name of table, for tables whose rows expire.
+/// For each table whose rows expire, returns its name and the number of seconds after which the
+/// rows expire.
 fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
@@ -126,7 +127,7 @@ fn other_types(
 }
 
 /// Returns true if a marker for a column of type `made` may have the type `takes`. `IN ?` takes a
-/// list; `CONTAINS ?` and `m[?]` take an element.
+/// list. `CONTAINS ?` and `m[?]` take an element.
 fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     let is_element = match made {
         CqlType::List(element) | CqlType::Set(element) => is_taken(takes, element),
@@ -137,7 +138,7 @@ fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     is_element || is_list || is_taken(takes, made)
 }
 
-/// Returns the reason why the workload does not know the rows of a read.
+/// Returns the reason why the workload cannot know the rows of a read.
 fn other_columns(expected: &Expectation, found: &PreparedStatement) -> Option<String> {
     let known = expected.all_columns.as_ref()?;
     let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();

@@ -1,5 +1,4 @@
-//! Reads the definition of a table from a cluster, for workloads that do not contain the
-//! definition.
+//! Reads the definition of a table from a cluster, for workloads that do not contain it.
 
 use super::running_target::Running;
 use anyhow::{Context, Result};
@@ -7,26 +6,27 @@ use cassandra::ServerError;
 use cluster::Dirs;
 use target_spec::Target;
 
-/// Table as its cluster describes it.
+/// A table as its cluster describes it.
 #[derive(Clone, Debug)]
 pub struct TableDescription {
-    /// The `CREATE TABLE …` statement.
+    /// The `CREATE TABLE …` statement of the table.
     pub table: String,
-    /// The `CREATE TYPE …` statements of its keyspace, in an order in which they can be created.
+    /// The `CREATE TYPE …` statements of the table's keyspace. A type comes after the types that it
+    /// uses.
     pub types: Vec<String>,
     /// Node that answered.
     pub from: String,
 }
 
-/// Result of a request to a cluster for a table's definition.
+/// Result of a request for the definition of a table.
 #[derive(Clone, Debug)]
 pub enum Definition {
     /// The cluster has the table.
     Found(TableDescription),
-    /// The cluster does not have the table, or cannot describe any table (before 4.0). The text
-    /// names the node and the request.
+    /// The cluster does not have the table, or cannot describe any table (before Cassandra 4.0).
+    /// The text names the node and the request.
     Absent(String),
-    /// The cluster has not started yet, so it was not asked.
+    /// The cluster has not started yet, so cassay could not ask it.
     Unasked,
 }
 

@@ -60,8 +60,8 @@ pub struct TrialRun<'a> {
     pub record: TrialRecord,
     /// Settings of the trial.
     pub settings: &'a Settings,
-    /// Program of the trial. If the data is loaded up to a size, the program changes once the
-    /// number of rows is known.
+    /// Program of the trial. If the data is loaded up to a size, the program is compiled again once
+    /// the number of rows is known.
     pub program: Arc<Program>,
     /// Seed of the study.
     pub seed: u64,
@@ -79,17 +79,17 @@ pub struct TrialRun<'a> {
     pub ceilings: Vec<Ceiling>,
     /// Clients on several machines. `None` if this process offers the load.
     pub fleet: Option<&'a FleetUse>,
-    /// Study of the trial.
+    /// Study to which the trial belongs.
     pub study: &'a Study,
     /// True if the user declared the machine as shared.
     pub shared_machine: bool,
     /// Files of the run.
     pub writer: &'a mut RunWriter,
-    /// Callback for events.
+    /// Callback that receives events.
     pub events: &'a mut dyn FnMut(Event),
-    /// Set by Ctrl-C.
+    /// Flag that Ctrl-C sets.
     pub interrupt: &'a AtomicBool,
-    /// Guard that ends the load if it is too high for other users. `None` without a guard.
+    /// Guard that ends the load if the load is too high for other users. `None` without a guard.
     pub guard: Option<Guard>,
 }
 
@@ -97,14 +97,15 @@ pub struct TrialRun<'a> {
 pub enum TrialEnd {
     /// The trial ended as planned.
     Finished(Box<TrialFinding>),
-    /// The user pressed Ctrl-C: the trial counts as not done.
+    /// The user has pressed Ctrl-C. The trial counts as not done.
     Interrupted,
-    /// A node died, or the load was too high for other users of the target. Holds the description.
-    /// The finding is invalid, and the run does not continue with this target.
+    /// A node died, or the load was too high for other users of the target. Contains the
+    /// description. The finding is invalid, and the run does not continue with this target.
     Stopped(Box<TrialFinding>, String),
 }
 
-/// State of a running trial: its evidence and finding up to now, and the data to complete them.
+/// State of a running trial: its evidence and finding up to now, and the data needed to complete
+/// them.
 struct State {
     writer: TrialWriter,
     answered: AnsweredCounts,
@@ -114,41 +115,41 @@ struct State {
     /// Series of the long trial of an endurance study. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
-    /// The measured window.
+    /// Sums over the measured window.
     tally: Tally,
-    /// Each client's part of the window.
+    /// Counts of each client within the window.
     clients: ClientTallies,
     evidence: Evidence,
     finding: TrialFinding,
-    /// Outcomes of the writes of the main stage, if they are recorded.
+    /// Outcomes of the writes of the main stage, if the client records them.
     outcomes: Outcomes,
-    /// Number of operations on registers, except the recorded operations.
+    /// Number of operations on registers that were not recorded.
     beyond: u64,
     /// Processes of the nodes at the start of the measured part.
     pids: Vec<(String, Option<u32>)>,
     /// Facts about the nodes, with which their readings are compared.
     node_facts: Vec<NodeFacts>,
-    /// Ends of the nodes' logs at that time.
+    /// Ends of the nodes' logs at the start of the measured part.
     log_marks: LogMarks,
-    /// Self-reports of the nodes before the measurement.
+    /// Reports of the nodes about themselves before the measurement.
     told: SelfReport,
 }
 
-/// Size of the tables on disk, before the load and after it.
+/// Size of the tables on disk before and after the load.
 #[derive(Debug, Default)]
 struct Storage {
     before: Option<TableStorage>,
     after: Option<TableStorage>,
     /// Number of answered writes before the load.
     writes_before: u64,
-    /// Size of the values that a write binds, bytes.
+    /// Size of the values that a write binds, in bytes.
     bytes_per_write: Option<f64>,
 }
 
 /// Adds the nodes' own reports to an error, because clients of a full or killed node see only
 /// refused connections.
 fn explained(error: Error, running: &Running, state: &State) -> Error {
-    // Without marks, the nodes' logs would also report earlier trials.
+    // If there are no log marks, the logs of the nodes would also contain earlier trials.
     if state.pids.is_empty() {
         return error;
     }
@@ -160,8 +161,8 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     behind(error, &causes)
 }
 
-/// Copies the nodes' logs up to now, before the trial is judged and counts as done. Returns the
-/// logs that can no longer be read.
+/// Copies the new lines of the nodes' logs, before the trial is judged and counts as done. Returns
+/// the logs that can no longer be read.
 fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
     let logs = running.collect_logs(&trial.join("logs"), LogsUntil::WholeLine);
     let unheard = running.cluster.unheard();
@@ -170,7 +171,7 @@ fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
         .collect()
 }
 
-/// Puts the causes before an error, if there are any.
+/// Adds the causes in front of an error, if there are any.
 fn behind(error: Error, causes: &[String]) -> Error {
     if causes.is_empty() {
         error
@@ -195,8 +196,8 @@ impl TrialRun<'_> {
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked, &self.own_pids())?;
         let end = self.phases(running, &mut state);
-        // The probes' last readings are kept even after a failure, and a failure to keep them hides
-        // no other error.
+        // The last readings of the probes are kept even after a failure. A failure to keep them
+        // hides no other error.
         let stopped = state.gather.stop(&mut state.writer);
         let gaps = missing(running, state.writer.path());
         state.finding.gaps = gaps.clone();
@@ -210,7 +211,8 @@ impl TrialRun<'_> {
             }
         };
         if let TrialEnd::Finished(finding) | TrialEnd::Stopped(finding, _) = &mut end {
-            // If a trial was cut short, it is judged before the gaps are known.
+            // If a trial was cut short, it was judged before the gaps were known, so they are added
+            // here.
             finding.gaps = gaps;
             self.recovered(finding, state.writer.path())?;
             state.writer.write_overview(finding)?;
@@ -218,7 +220,8 @@ impl TrialRun<'_> {
         Ok(end)
     }
 
-    /// Adds to each fault of the finding its effects. The trial's lines have been written.
+    /// Adds the effects of each fault to the finding. The files of the trial have been written by
+    /// now.
     fn recovered(&self, finding: &mut TrialFinding, path: &Path) -> Result<()> {
         let trial = store::Trial::unverified(path.to_owned(), self.record.clone());
         let offered = match self.trial.point {
@@ -253,7 +256,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Runs all phases. Returns the end of the trial if any phase did not end as planned.
+    /// Runs all phases. Returns the end of the trial if a phase did not end as planned.
     fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         match self.step {
             Some(step) => {
@@ -290,8 +293,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the tables match the statements. A null target needs no check, since it has the
-    /// tables of the program and no rows.
+    /// Checks that the tables match the statements. A null target needs no check, because it has
+    /// the tables of the program and no rows.
     fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
         if running.is_null() || running.cluster.is_null_server()? {
             self.rows.are_said = false;
@@ -309,7 +312,7 @@ impl TrialRun<'_> {
 
     /// Records the nodes with their settings and identities.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
-        // A step of an import has its own tables.
+        // A step of an import has other tables than the program.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
         let record = nodes::record(running, self.settings, &self.program, asked);
         state.evidence.environment = Some(Environment {
@@ -331,7 +334,7 @@ impl TrialRun<'_> {
         state.writer.write_nodes(&record)
     }
 
-    /// Returns the keyspace and tables for the database's probes.
+    /// Returns the keyspace and the tables that the probes of the database read.
     fn looked(&self) -> DatabaseProbes {
         DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
@@ -339,8 +342,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Warms up and measures, in one run of the load generator. No client reconnects between the
-    /// two.
+    /// Warms up and measures, in one run of the load generator. So no client reconnects between the
+    /// two phases.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = PhaseSchedule::new(
             self.settings,
@@ -377,7 +380,7 @@ impl TrialRun<'_> {
         running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
-        // Unrecorded writes may be on any row, so the state of all rows is unknown.
+        // Writes that were not recorded may affect any row, so the state of all rows is unknown.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);
@@ -394,14 +397,14 @@ impl TrialRun<'_> {
         Ok(self.measured(offered, state))
     }
 
-    /// Returns the reads that are compared during the measured load.
+    /// Returns which reads are compared during the measured load.
     fn verified(&self) -> VerifyReads {
         let nth = self.settings.verify.every_nth;
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
-    /// Reports failures under load, and looks for their causes in the nodes' logs and on their
-    /// volumes. It does so once, when the load has ended.
+    /// Reports failures under load, and looks for their causes in the logs and on the volumes of
+    /// the nodes. Does so once, when the load has ended.
     fn note_errors(&mut self, offered: &PhaseResult, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {
             return;

@@ -1,11 +1,11 @@
-//! Names trials for people: variant, point and block.
+//! Names trials for display, by variant, point and block.
 
 use analysis::procedure::{Point, Role};
 use sentences::result_place::point_words;
 use study::plan::{BlockIndex, Trial};
 use study::settings::Study;
 
-/// Names a trial: `writes, 28 threads, block 2`.
+/// Returns the name of a trial, such as `writes, 28 threads, block 2`.
 pub fn trial_name<P>(study: &Study, trial: &Trial<P>) -> String
 where
     P: Copy + Into<Option<Point>>,
@@ -25,8 +25,8 @@ where
     parts.join(", ")
 }
 
-/// Names the block: `block 2`, `block 6 of 4 to 12`, `block 13, added`. `None` if there is only
-/// one.
+/// Returns the name of the block, such as `block 2`, `block 6 of 4 to 12` or `block 13, added`.
+/// Returns `None` if there is only one block.
 fn block_of(study: &Study, block: BlockIndex) -> Option<String> {
     let number = block.number();
     let planned = study.repeat.blocks;

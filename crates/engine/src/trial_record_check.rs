@@ -1,13 +1,14 @@
-//! Checks, by reading the files back, that a trial's record is complete enough to repeat it.
+//! Checks that the record of a trial is complete enough to repeat the trial, by reading the files
+//! back.
 
 use store::Run;
 use store::record::{JournalEvent, MachineFacts, NodesRecord};
 
-/// Describes the missing parts of the record of trial `index` in the run at `path`. Empty if it is
-/// complete.
+/// Describes the missing parts of the record of trial `index` in the run at `path`. The list is
+/// empty if the record is complete.
 pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<String> {
-    // Each trial calls this. A comparison of every byte of all earlier trials would take longer and
-    // longer.
+    // Each trial calls this function. If it compared every byte of all earlier trials, each trial
+    // would take longer than the one before.
     let run = match Run::look(path) {
         Ok(run) => run,
         Err(error) => return vec![format!("the run: {error:#}")],
@@ -37,7 +38,7 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
     missing
 }
 
-/// Returns the facts about the machine that decide its speed, for the report.
+/// Returns the facts about the machine that determine its speed, for the report.
 pub fn machine() -> MachineFacts {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
@@ -60,7 +61,7 @@ fn missing_of_machine(machine: &MachineFacts) -> Vec<String> {
     absent.map(|(name, _)| format!("the machine's {name}")).collect()
 }
 
-/// A null target has no settings except those of the plan.
+/// A null target has no settings other than those of the plan.
 fn missing_of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
     match nodes {
         None => vec!["the description of the nodes".to_owned()],
@@ -86,7 +87,7 @@ mod tests {
             cpu: text("x"),
             memory: text("1 kB"),
             kernel: text("6.1"),
-            // Drivers of virtual machines do not report it.
+            // Drivers of virtual machines do not report this rate.
             link_bits_per_s: None,
         };
         assert_eq!(missing_of_machine(&whole), Vec::<String>::new());
@@ -100,7 +101,8 @@ mod tests {
         assert_eq!(missing_of_machine(&MachineFacts::default()).len(), 4);
     }
 
-    /// Settings from one node were enough for the settings of all nodes to count as recorded.
+    /// In an earlier version, the settings of one node sufficed for the settings of all nodes to
+    /// count as recorded.
     #[test]
     fn each_node_must_have_its_settings() {
         let node = |name: &str, settings: &[(&str, &str)]| NodeRecord {

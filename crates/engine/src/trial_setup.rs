@@ -1,4 +1,4 @@
-//! Prepares a trial's surroundings: its target, its clients, and the clients' ceilings.
+//! Prepares the environment of a trial: its target, its clients, and the clients' ceilings.
 
 use super::{Engine, Event};
 use crate::ceiling::{self, Ceiling};
@@ -14,7 +14,8 @@ use study::plan::{PhaseKind, Trial, VariantIndex};
 use target_spec::{Change, Target};
 
 impl Engine<'_> {
-    /// Starts the trial's target, unless an equal one is running. Restarts make no difference here.
+    /// Starts the target of the trial, unless an equal target is running. Targets that differ only
+    /// in a restart count as equal here.
     pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
         let settings = &self.study.variant(trial.variant).settings;
         let running = self.running.as_ref();
@@ -23,7 +24,7 @@ impl Engine<'_> {
             return Ok(());
         }
         self.stop_target()?;
-        // A new target has no data, so the load phase comes first.
+        // A new target has no data, so it starts with the configuration of the load phase.
         let target = match &self.plan.work(trial.variant).step {
             Some(_) => &settings.target,
             None => settings.load_target(),
@@ -136,8 +137,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Returns the ceilings of the client for the trial's program, and measures those that are due.
-    /// Equal programs share them.
+    /// Returns the ceilings of the client for the program of the trial. Measures those that are
+    /// due. Equal programs share their ceilings.
     pub(super) fn ceilings(&mut self, trial: &Trial) -> Result<Vec<Ceiling>> {
         let settings = &self.study.variant(trial.variant).settings;
         let same = |index: &VariantIndex| {
@@ -156,7 +157,7 @@ impl Engine<'_> {
         }
         let program = &self.plan.work(trial.variant).program;
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
-        // The load also needs this, so that clients build their program only once.
+        // The load needs the same inputs later. So the clients build their program only once.
         if let (Some(fleet), Some(running)) = (fleet, &self.running) {
             fleet_use::prepare(&fleet.clients, self.study, trial.variant, program, running)?;
         }

@@ -13,7 +13,7 @@ use measure::{
 use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
 
-/// Errors that leave it unknown if the server executed the operation.
+/// Errors after which it is unknown whether the server executed the operation.
 const UNCERTAIN: [Outcome; 7] = [
     Outcome::ClientTimeout,
     Outcome::ConnectionLost,
@@ -24,33 +24,33 @@ const UNCERTAIN: [Outcome; 7] = [
     Outcome::Unavailable,
 ];
 
-/// Sums over a run of the load generator. Only this type adds up its intervals. Latencies and
-/// errors are those of the population: every operation that was due in the window, regardless of
-/// when it ended. Throughput and the client's own figures count the operations that ended within
-/// the window's time.
+/// Sums over a run of the load generator. Only this type adds up the intervals of a run. Latencies
+/// and errors are those of the population, which contains every operation that was due in the
+/// window, regardless of when it ended. Throughput and the client's own figures count the
+/// operations that ended within the window.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Window for the rules.
+    /// Window, in the form that the rules need.
     pub window: Window,
-    /// Sums by kind, in the program's order.
+    /// Sums by kind of operation, in the order of the program.
     pub kinds: Vec<Series>,
-    /// Sum of all kinds.
+    /// Sum over all kinds of operations.
     pub all: Series,
-    /// Release lag.
+    /// Release lag of the client in the window.
     pub lag: Histogram,
-    /// Operations that ended in the window, regardless of their outcome.
+    /// Number of operations that ended in the window, regardless of their outcome.
     pub ended: u64,
-    /// Outcomes of all operations of the run, including those before the window.
+    /// Number of operations of the whole run by outcome, including those before the window.
     pub outcomes: OutcomeCounts,
-    /// Operations with an answer to the client, over the whole run.
+    /// Operations that the server answered, over the whole run.
     pub answered: AnsweredCounts,
-    /// For each kind, true if it writes.
+    /// For each kind of operation, true if it writes.
     is_write: Vec<bool>,
-    /// Start of the first interval and end of the last one, monotonic clock.
+    /// Start of the first interval and end of the last one, on the monotonic clock in ns.
     span_ns: Option<(u64, u64)>,
 }
 
-/// One kind of operation, or all kinds, in the window.
+/// Sums for one kind of operation, or for all kinds, in the window.
 #[derive(Debug, Default)]
 pub struct Series {
     latency: Blocks,
@@ -58,12 +58,13 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
-    /// Sum of all counts; its histograms remain empty.
+    /// Sum of the counts of all intervals. The histograms in it remain empty.
     counts: KindInterval,
 }
 
 impl Tally {
-    /// Returns an empty tally of a program. For each kind, `is_write` is true if it writes.
+    /// Returns an empty tally of a program. For each kind of operation, `is_write` is true if it
+    /// writes.
     pub fn new(is_write: &[bool]) -> Tally {
         Tally {
             kinds: is_write.iter().map(|_| Series::default()).collect(),
@@ -77,13 +78,13 @@ impl Tally {
         &self.all.counts.checks
     }
 
-    /// Returns the retries of operations of the population.
+    /// Returns the number of retries of the population's operations.
     pub fn retries(&self) -> u64 {
         self.all.counts.counts[KindCount::Retries]
     }
 
-    /// Returns the number of operations, including failed operations, that ended per second in the
-    /// second half of the window.
+    /// Returns the number of operations, including failed ones, that ended per second in the second
+    /// half of the window.
     pub fn later_ended_per_s(&self) -> f64 {
         let rates = &self.window.ops_per_s;
         let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();
@@ -91,7 +92,8 @@ impl Tally {
             + failed as f64 / self.window.seconds.max(1e-9)
     }
 
-    /// Returns the reads of the kinds selected by `finds`, and those that found no row.
+    /// Returns the number of reads of the kinds that `finds` selects, and the number of these reads
+    /// that found no row.
     pub fn found(&self, finds: &[bool]) -> PresentRows {
         let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
         kinds.fold(PresentRows::default(), |sum, (kind, _)| PresentRows {
@@ -100,7 +102,7 @@ impl Tally {
         })
     }
 
-    /// Returns the length of the whole run, seconds.
+    /// Returns the length of the whole run, in seconds.
     pub fn run_s(&self) -> f64 {
         let (begin_ns, end_ns) = self.span_ns.unwrap_or_default();
         (end_ns - begin_ns) as f64 / 1e9
@@ -156,18 +158,18 @@ impl Series {
         self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
     }
 
-    /// Returns the latencies, block by block.
+    /// Returns the latencies, by block.
     pub fn latency(&self) -> &Blocks {
         &self.latency
     }
 
-    /// Returns the counts that are not times. `None` if all are zero.
+    /// Returns the counts that are not times. Returns `None` if all are zero.
     pub fn counts(&self) -> Option<KindCounts> {
         let counts = self.counts.counts;
         (counts != KindCounts::default()).then_some(counts)
     }
 
-    /// Returns the record for `findings.json`; `seconds` is the length of the window.
+    /// Returns the record for `findings.json`. `seconds` is the length of the window.
     pub fn record(&self, seconds: f64) -> SeriesRecord {
         let latency = convert::times_ms(self.latency.times());
         let rate = autocorrelation::mean_estimate(&self.ops_per_s);
@@ -191,14 +193,14 @@ impl Series {
     }
 }
 
-/// Operations with an answer to the client, over all phases of a trial.
+/// Operations that the server answered, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsweredCounts {
-    /// Reads that succeeded.
+    /// Number of reads that the server answered with success.
     pub reads: u64,
-    /// Writes that succeeded.
+    /// Number of writes that the server answered with success.
     pub writes: u64,
-    /// Operations that the server may or may not have executed.
+    /// Number of operations of which it is unknown whether the server executed them.
     pub uncertain: u64,
 }
 
@@ -260,7 +262,7 @@ mod tests {
         let record = tally.all.record(tally.window.seconds);
         assert_eq!((tally.window.seconds, tally.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
-        // Timeouts are lower bounds of latencies.
+        // Timeouts count as lower bounds of latencies.
         assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
         assert_eq!(
             (record.latency_ms.censored, record.service_ms.censored),
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 
-    /// The only deletion in a recording ended a millisecond after the window, so the findings
+    /// In one recording, the only deletion ended a millisecond after the window, and the findings
     /// contained no deletion.
     #[test]
     fn a_kind_with_one_late_operation_is_counted() {
@@ -292,7 +294,8 @@ mod tests {
         assert!(!tally.kinds[0].is_empty());
     }
 
-    /// Histograms do not grow, and there are 64 blocks: see `analysis::percentile_interval`.
+    /// The memory of a tally does not grow: histograms have a fixed size, and there are 64 blocks.
+    /// See `analysis::percentile_interval`.
     #[test]
     fn of_a_day_a_few_numbers_a_second_are_kept() {
         const DAY_S: usize = 86_400;

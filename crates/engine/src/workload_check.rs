@@ -1,8 +1,8 @@
 //! Checks a workload file against a cluster, which prepares every statement and executes none.
 //!
 //! Invariant: the check changes no existing keyspace. If all tables of the workload exist, it
-//! prepares the statements on them. If one is missing, it creates the schema in a scratch keyspace,
-//! which it always drops at the end.
+//! prepares the statements on them. If a table is missing, it creates the schema in a scratch
+//! keyspace, which it always drops at the end.
 
 use super::running_target::Running;
 use anyhow::{Context, Error, Result, anyhow};
@@ -22,27 +22,28 @@ const SCRATCH: &str = "cassay_check_";
 /// Result of preparing a workload's statements.
 #[derive(Clone, Debug)]
 pub struct PrepareResult {
-    /// Node that prepared them.
+    /// Name of the node that prepared the statements.
     pub node: String,
     /// Cassandra version of the node.
     pub version: String,
-    /// Keyspace in which it prepared them.
+    /// Keyspace in which the node prepared the statements.
     pub keyspace: String,
-    /// True if that was a scratch keyspace, which has been dropped.
+    /// True if the keyspace was a scratch keyspace, which has been dropped.
     pub is_scratch: bool,
-    /// Number of prepared statements.
+    /// Number of statements that the node prepared.
     pub statements_count: usize,
     /// Statements that the server refuses, or interprets differently from cassay.
     pub mistakes: Diagnostics,
-    /// True if the check was ended before the last statement.
+    /// True if the user ended the check before the last statement.
     pub is_interrupted: bool,
 }
 
-/// Prepares every statement of a workload on a target. `stop` ends it after the current statement.
+/// Prepares every statement of a workload on a target. If `stop` becomes true, the check ends after
+/// the current statement.
 ///
 /// # Errors
-/// The target is not available, or a keyspace cannot be created or dropped on it. The server's
-/// complaints about the workload are in [`PrepareResult::mistakes`].
+/// The target is not available, or a keyspace cannot be created or dropped on it.
+/// [`PrepareResult::mistakes`] contains the server's complaints about the workload.
 pub fn prepare(
     target: &Target,
     dirs: &Dirs,
@@ -51,7 +52,7 @@ pub fn prepare(
     say: &mut dyn FnMut(&str),
 ) -> Result<PrepareResult> {
     let running = Running::start(target, dirs, say)?;
-    // The check creates only a scratch keyspace.
+    // This permits only the scratch keyspace.
     running.cluster.permit(Permit {
         makes: true,
         own: OwnRuns {
@@ -115,15 +116,15 @@ impl Ask<'_> {
         Ok(prepared)
     }
 
-    /// Returns true if the check continues. It ends after Ctrl-C, and after a mistake that causes
-    /// others.
+    /// Returns true if the check continues. The check ends after Ctrl-C, and after a mistake that
+    /// causes further mistakes.
     fn goes_on(&self, prepared: &mut PrepareResult) -> bool {
         prepared.is_interrupted = self.stop.load(Ordering::Relaxed);
         !prepared.is_interrupted
     }
 
-    /// Creates the tables. A refusal ends the check, because it would cause the refusal of later
-    /// statements.
+    /// Creates the tables. If the server refuses one, the check ends, because later statements
+    /// would be refused for the same reason.
     fn schema(
         &self,
         session: &mut Session,
@@ -173,7 +174,7 @@ impl Ask<'_> {
     }
 }
 
-/// Returns the server's message, if the server answered.
+/// Returns the message of the server, if the server answered.
 fn refusal(node: &str, error: Error) -> Result<String> {
     match error.downcast::<ServerError>() {
         Ok(ServerError { code, message, .. }) => {
@@ -183,7 +184,7 @@ fn refusal(node: &str, error: Error) -> Result<String> {
     }
 }
 
-/// Returns the tables of a keyspace. Empty if the keyspace does not exist.
+/// Returns the tables of a keyspace. The list is empty if the keyspace does not exist.
 fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     let rows = session
         .query(&format!(
@@ -195,7 +196,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Returns the scratch keyspaces that checks have not yet dropped.
+/// Returns the scratch keyspaces that earlier checks have not dropped.
 fn scratches(session: &mut Session) -> Result<Vec<String>> {
     let rows = session
         .query("SELECT keyspace_name FROM system_schema.keyspaces")
@@ -206,7 +207,7 @@ fn scratches(session: &mut Session) -> Result<Vec<String>> {
     Ok(ours.map(str::to_owned).collect())
 }
 
-/// A keyspace with an unused name, which holds only empty tables.
+/// A keyspace with an unused name, which contains only empty tables.
 struct Scratch<'a> {
     cluster: &'a Cluster,
     name: String,
@@ -221,7 +222,8 @@ impl<'a> Scratch<'a> {
             name: format!("{SCRATCH}{number:016x}"),
             is_there: true,
         };
-        // Without IF NOT EXISTS, because an existing keyspace would belong to another user.
+        // The statement has no IF NOT EXISTS, because an existing keyspace would belong to another
+        // user.
         let create = format!(
             "CREATE KEYSPACE {} WITH replication = \
              {{'class': 'SimpleStrategy', 'replication_factor': '1'}}",
@@ -238,8 +240,8 @@ impl<'a> Scratch<'a> {
             "create a keyspace for the check, because some tables of the workload do not \
              exist\nhint: create them first; or use a user who may CREATE on ALL KEYSPACES",
         );
-        // Without an answer, the keyspace may exist. If it cannot be dropped either, that is the
-        // lesser problem.
+        // If the server did not answer, the keyspace may exist, so this code tries to drop it. The
+        // first error is the more important one.
         let _ = scratch.drop_keyspace();
         Err(error)
     }
@@ -258,7 +260,7 @@ impl<'a> Scratch<'a> {
             return Ok(());
         }
         let drop = format!("DROP KEYSPACE IF EXISTS {}", self.name);
-        // The other session may have failed.
+        // The session of the check may have failed, so this code opens another one.
         let session = self.cluster.session();
         let dropped = session.and_then(|mut session| session.execute_schema(&drop));
         dropped.with_context(|| format!("{drop}; run this statement yourself now"))

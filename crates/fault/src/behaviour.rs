@@ -1,41 +1,41 @@
-//! Interface of every kind of fault: inject, observe, proceed, heal.
+//! Interface that every kind of fault implements: inject, observe, proceed, heal.
 
 use crate::cluster_under_test::{HealResult, World};
 use crate::observation::Observation;
 use anyhow::Result;
 use std::time::Duration;
 
-/// A fault with its state.
+/// A fault, and the state that it needs while it lasts.
 pub(crate) trait Fault {
-    /// Injects the fault. If it is not healed before, agents heal it after `within`.
+    /// Injects the fault. If the fault is not healed before, agents heal it after `within`.
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()>;
 
     /// Observes the target independently of the injector. Waits at most `limit` for an answer.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation;
 
-    /// Returns the time from the injection to a further action, if the fault has one.
+    /// Returns the time from the injection to a further action, if the fault has such an action.
     fn later(&self) -> Option<Duration> {
         None
     }
 
-    /// Describes the healing, for the step that begins it.
+    /// Describes the healing, for the step with which the healing begins.
     fn healing(&self) -> &'static str {
         "the agent undid all changes"
     }
 
-    /// Returns true if the nodes are managed. They are then restarted if they do not start again by
-    /// themselves.
+    /// Returns true if cassay manages the nodes. Nodes that do not start again by themselves are
+    /// then restarted.
     fn is_ours(&self) -> bool {
         true
     }
 
-    /// Returns true if healing makes progress, regardless of its duration.
+    /// Returns true if the healing still makes progress, even if it has taken long.
     fn is_healing(&mut self, _world: &mut dyn World) -> bool {
         false
     }
 
-    /// Continues a fault that takes a while. Between two calls, the caller observes the target and
-    /// checks if the fault is to end.
+    /// Continues a fault whose injection takes a while. Between two calls, the caller observes the
+    /// target and checks whether the fault should end.
     ///
     /// # Errors
     /// The fault has failed.
@@ -43,11 +43,11 @@ pub(crate) trait Fault {
         Ok(Work::Done(String::new()))
     }
 
-    /// Heals the fault, after an operation that it started has ended. `tell` receives the steps of
-    /// a long healing, with their times.
+    /// Heals the fault. If the fault started an operation, waits for the end of the operation
+    /// first. `tell` receives the steps of a long healing, with their times.
     ///
     /// # Errors
-    /// A part cannot be healed. All others are healed.
+    /// A part of the fault cannot be healed. All other parts are healed.
     fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<HealResult> {
         world.heal()
     }
@@ -58,16 +58,16 @@ pub(crate) trait Fault {
     }
 }
 
-/// Receiver of steps with their time, monotonic clock.
+/// Receives a step with its time on the monotonic clock.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 
-/// Progress of a fault that takes a while.
+/// Progress of a fault whose injection takes a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// It continues.
+    /// The fault continues.
     Going,
-    /// The fault continues. Holds the actions since the last call.
+    /// The fault continues. Contains a description of the actions since the last call.
     Did(String),
-    /// The fault has ended. Holds the result.
+    /// The fault has ended. Contains a description of the result.
     Done(String),
 }

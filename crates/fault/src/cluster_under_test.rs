@@ -21,7 +21,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use target_spec::{HostIndex, NodeIndex};
 
-/// Agent for an injection or observation.
+/// Agent that executes an injection or observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutedBy {
     /// Agent of a node's host, or of the machine that nodes share.
@@ -35,11 +35,11 @@ pub enum ExecutedBy {
 /// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HealResult {
-    /// True if agents had already healed by themselves.
+    /// True if agents had already healed the fault by themselves.
     pub by_itself: bool,
-    /// Nodes that were started.
+    /// Nodes that the healing started.
     pub started: Vec<NodeIndex>,
-    /// Remark on the result, if it varies.
+    /// Remark on the result of healing, if it varies.
     pub became: Option<String>,
 }
 
@@ -48,13 +48,14 @@ pub struct HealResult {
 pub struct NodeSeen {
     /// Process of the node. `None` while it is stopped.
     pub process: Option<Identity>,
-    /// Its host. `None` if nodes share the machine.
+    /// Host of the node. `None` if nodes share the machine.
     pub host: Option<HostIndex>,
-    /// CQL address.
+    /// CQL address of the node.
     pub cql: SocketAddr,
-    /// Internode address.
+    /// Internode address of the node.
     pub storage: SocketAddr,
-    /// True if the process is managed. Then an unknown process means that there is none.
+    /// True if cassay manages the process. If the process of such a node is unknown, it does not
+    /// exist.
     pub is_ours: bool,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,
@@ -63,15 +64,16 @@ pub struct NodeSeen {
 /// A host of the target cluster.
 #[derive(Clone, Debug)]
 pub struct HostSeen {
-    /// Name for reports.
+    /// Name of the host in reports.
     pub name: String,
-    /// Number on the switch, if there is one, counted from 1.
+    /// Position of the host on the switch, if there is a switch, counted from 1.
     pub number: usize,
-    /// Address of the host. For an attached machine, the addresses by which its nodes reach others.
+    /// Address of the host. For an attached machine, the addresses from which its nodes reach other
+    /// nodes.
     pub addresses: Vec<Ipv4Addr>,
-    /// Mount point of its volume, or its plain folder if it has no volume.
+    /// Mount point of the host's volume, or a plain folder if the host has no volume.
     pub folder: PathBuf,
-    /// Name of its volume's device. `None` without a volume.
+    /// Device name of the host's volume. `None` if the host has no volume.
     pub device: Option<String>,
 }
 

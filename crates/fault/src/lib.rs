@@ -4,8 +4,8 @@
 //! Each kind of fault has a file with its options, its injection and its observation. [`run`]
 //! performs a fault from the first observation to the last. Invariants: a fault is injected only
 //! into a target that was observed without faults. The host's agent is ready to heal before the
-//! injection. Independent observers decide if the fault is in effect or healed: the host's kernel,
-//! another host, and a client of the node.
+//! injection. Independent observers decide whether the fault is in effect or healed: the host's
+//! kernel, another host, and a client of the node.
 
 mod behaviour;
 mod behaviours;

@@ -15,25 +15,25 @@ use target_spec::fault::{FaultKind, Hit, Length, Options};
 /// a failed node.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of an answer that proves a node whole. It is generous, for a busy machine.
+/// Time limit of an answer that proves a node whole. It is long, for the sake of busy machines.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time without an answer after which a node is silent, if the kernel agrees. A healthy node
+/// Time without an answer after which a node counts as silent, if the kernel agrees. A healthy node
 /// answers within milliseconds.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Delay after the planned end before the host's agent heals by itself.
+/// Delay after the planned end of a fault, before the host's agent heals it by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
 /// Time without renewal after which agents heal a fault that is still being injected. The injector
-/// renews it repeatedly.
+/// renews the deadline repeatedly.
 const RENEWED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Time limit for moved nodes to end on the other host.
+/// Time limit for nodes that were moved to end on the other host.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
-/// Maximum time without any observation of the target. A host in healing mounts its volume again
-/// within seconds.
+/// Maximum time in which no observation of the target is possible. A host that is being healed
+/// mounts its volume again within seconds.
 const UNSEEN_MAX: Duration = Duration::from_secs(30);
 
 /// Time limit for the traces of a finished operation to become visible.
@@ -42,9 +42,9 @@ const LEFT_WITHIN: Duration = Duration::from_secs(10);
 /// A step of a fault's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LifeCycleStep {
-    /// Time of the step, monotonic clock, ns.
+    /// Time of the step on the monotonic clock, in ns.
     pub at_ns: u64,
-    /// Kind of step.
+    /// Kind of the step.
     pub what: FaultStep,
     /// Description of the observation or action.
     pub words: String,
@@ -55,9 +55,9 @@ pub struct LifeCycleStep {
 pub struct FaultResult {
     /// Presence of the fault, as independent observers saw it.
     pub seen: Presence,
-    /// True if the fault was observed as healed at the end.
+    /// True if the observers saw at the end that the fault was healed.
     pub whole: bool,
-    /// Steps in order.
+    /// Steps of the life cycle, in order.
     pub steps: Vec<LifeCycleStep>,
 }
 
@@ -79,7 +79,8 @@ impl FaultResult {
         }
     }
 
-    /// Returns the time of a step, monotonic clock, ns. `None` if it never happened.
+    /// Returns the time of a step on the monotonic clock, in ns. Returns `None` if the step never
+    /// happened.
     pub fn at_ns(&self, what: FaultStep) -> Option<u64> {
         let step = self.steps.iter().find(|step| step.what == what);
         step.map(|step| step.at_ns)
@@ -95,9 +96,9 @@ struct LifeCycle<'w> {
     steps: Vec<LifeCycleStep>,
 }
 
-/// Injects the fault, holds it until healing is ordered, and heals it. `planned` is the expected
-/// duration. A little later, agents heal by themselves. `tell` receives every step immediately.
-/// Heals the fault on every path.
+/// Injects the fault, holds it until healing is ordered, and heals it, also after an error.
+/// `planned` is the expected duration. A little after that, agents heal by themselves. `tell`
+/// receives every step immediately.
 pub fn run(
     kind: &FaultKind,
     hit: &Hit,
@@ -165,10 +166,10 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes until the target is whole; after an earlier fault, it may not be whole yet. Waits
-    /// at most as long as the fault itself may take to heal.
+    /// Observes until the target is whole, because it may still be recovering from an earlier
+    /// fault. Waits at most as long as the fault itself may take to heal.
     fn before(&mut self) -> Observation {
-        // This includes the time for which an agent may hold a fault whose controller has ended.
+        // This includes the time for which an agent may keep a fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -199,8 +200,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Returns an observation if another fault has broken the target's volume. Closer observation
-    /// would be misleading, because the volume does not show its usual behaviour.
+    /// Returns an observation if another fault has broken the target's volume. A closer observation
+    /// would be misleading, because such a volume does not behave normally.
     fn taken(&mut self) -> Option<Observation> {
         let host = match self.hit {
             _ if !self.kind.takes_volume() => None,
@@ -229,10 +230,10 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes until the fault is visible or must end, then holds it.
+    /// Observes until the fault is visible or must end, and then holds it.
     fn effect(&mut self, planned: Duration) -> Presence {
         let injected_ns = self.world.now_ns();
-        // An observation must end before healing is due.
+        // An observation must end before the healing is due.
         let silence = SILENCE.min(planned / 4);
         loop {
             let look = self.fault.look(self.world, silence);
@@ -250,8 +251,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the fault's operation until it ends or a heal is requested. Observes the fault
-    /// meanwhile. Its traces prove afterwards that it was performed.
+    /// Continues the operation of the fault until it ends or healing is ordered, and observes the
+    /// fault meanwhile. The traces of the operation prove afterwards that it was performed.
     fn work(&mut self, planned: Duration) -> Presence {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -286,8 +287,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes until the traces of a finished operation are visible. Then holds them for the
-    /// study's duration, if it has one.
+    /// Observes until the traces of a finished operation are visible. Then keeps the traces for the
+    /// duration in the study, if there is one.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
         loop {
@@ -340,9 +341,9 @@ impl LifeCycle<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals the fault, and observes until the fault is healed. Returns true if it was healed. Like
-    /// an operator, it restarts nodes that do not start again by themselves, because some stop
-    /// permanently after a fault.
+    /// Heals the fault, and observes until it is healed. Returns true if it was healed. Restarts
+    /// nodes that do not start again by themselves, as an operator would do, because some nodes
+    /// stop permanently after a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -361,7 +362,7 @@ impl LifeCycle<'_> {
             if look.target != Health::Unknown {
                 seen_ns = self.world.now_ns();
             }
-            // If an agent has ended, nothing can be observed any more.
+            // If an agent has ended, no further observation is possible.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.is_whole() {
                 let early = "; its agent had already healed it";
@@ -391,25 +392,26 @@ impl LifeCycle<'_> {
     }
 }
 
-/// Returns true if no trace of the fault is visible before its injection.
+/// Returns true if the target is whole and no trace of the fault is visible, as required before the
+/// injection.
 fn is_ready(look: &Observation) -> bool {
     look.target == Health::Whole && look.fault == Presence::Absent
 }
 
 /// Restarts of nodes that do not start again by themselves.
 struct Revival {
-    /// Nodes that are starting, with the time of their last start.
+    /// Nodes that are starting, each with the time of its last start.
     started: Vec<(NodeIndex, u64)>,
     began_ns: u64,
     restarts_count: usize,
 }
 
-/// Time for which a running node that was not restarted may stay silent before a restart.
+/// Time for which a running node that was not restarted may be silent. After that, it is restarted.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
 /// Time for which all other nodes may consider a node down although it answers clients. The node
-/// may have announced a later gossip generation than its current one. The others then ignore it
-/// until it restarts.
+/// may have announced a later gossip generation than its current one. The other nodes then ignore
+/// the node until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 
 /// Minimum interval between two starts of a node that fails to start.
@@ -427,8 +429,8 @@ impl Revival {
         }
     }
 
-    /// Restarts a node that has ended or was silent for too long. Returns the reason, if it has
-    /// restarted the node.
+    /// Restarts a node that has ended, or was silent for too long. If it has restarted the node,
+    /// returns the reason.
     fn revive(&mut self, node: NodeIndex, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
@@ -441,7 +443,7 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // A node that has just started needs some time.
+            // This excludes a node that has just been started, because such a node needs some time.
             "it runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "it answers clients, but all other nodes consider it down"
@@ -454,7 +456,7 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // The next start would fail for the same reason.
+        // If the node has ended again, another normal start would fail for the same reason.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", with the option to skip unreadable parts of its files"

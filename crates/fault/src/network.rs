@@ -1,5 +1,5 @@
 //! Packet loss between hosts: on the switch between simulated hosts, or on remote machines
-//! themselves. Machines drop only packets of the cluster's node ports.
+//! themselves. A remote machine drops only packets to the ports of the cluster's nodes.
 
 use crate::cluster_under_test::{Agents, ExecutedBy, HostSeen};
 use crate::observation;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::Sides;
 
-/// Cuts a host off from all others.
+/// Cuts a host off from all other hosts.
 pub(crate) fn cut_off(world: &mut dyn Agents, host: HostIndex, within: Duration) -> Result<()> {
     let seen = host_of(world, host)?;
     if world.has_switch() {
@@ -85,7 +85,8 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: HostIndex, within: Durat
     world.inject(ExecutedBy::Host(host), losses, &[], within)
 }
 
-/// Cuts some hosts off from others: in both directions, or only the packets that they send.
+/// Cuts some hosts off from other hosts. Drops packets in both directions, or only those that the
+/// first group sends.
 pub(crate) fn cut(
     world: &mut dyn Agents,
     sides: &Sides,
@@ -110,8 +111,8 @@ pub(crate) fn cut(
         };
         return world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within);
     }
-    // Drops packets at both ends, because a host with several addresses may send from an unknown
-    // one.
+    // Both ends drop the packets, because a host with several addresses may send from an unknown
+    // address.
     for (side, others, way) in [
         (&of, &from, PacketDirection::Out),
         (&from, &of, PacketDirection::In),
@@ -136,8 +137,8 @@ pub(crate) fn cut(
     Ok(())
 }
 
-/// Returns the loss of all packets of a machine's nodes: to their ports, and to the ports of other
-/// nodes.
+/// Returns the losses that cover all packets of the nodes on a machine: packets to their ports, and
+/// packets to the ports of other nodes.
 fn to_and_from(world: &dyn Agents, host: HostIndex, share: f64) -> Vec<HostLoss> {
     let others = world.hosts().into_pairs().filter(|(index, _)| *index != host);
     let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();

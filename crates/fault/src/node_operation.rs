@@ -1,4 +1,4 @@
-//! Operations on a node by its MBeans. Several kinds of faults use them.
+//! Operations on a node by its MBeans, for several kinds of faults.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Mbeans, World};
@@ -10,16 +10,16 @@ use target_spec::NodeIndex;
 /// Time limit of short operations and queries.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
 
-/// Time limit for an operation to stop on request.
+/// Time limit for an operation to stop after a request.
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Interval between two requests to stop.
+/// Interval between two requests to stop an operation.
 const POLL: Duration = Duration::from_millis(500);
 
 /// An operation on a node.
 pub(crate) struct Task {
     pub node: NodeIndex,
-    /// Keyspaces of the operation.
+    /// Keyspaces on which the operation runs.
     pub keyspaces: Vec<String>,
     is_at_work: bool,
 }
@@ -59,12 +59,12 @@ impl Task {
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
-    /// Tells the node repeatedly to stop the operation, until it has ended. Does nothing if it has
-    /// already ended.
+    /// Tells the node repeatedly to stop the operation, until it has ended. Does nothing if the
+    /// operation has already ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
         while self.is_at_work {
-            // An error at this point is that of the stopped operation.
+            // An error here is that of the stopped operation, so it is ignored.
             if world.operated(self.node).is_some() {
                 self.is_at_work = false;
                 break;
@@ -82,7 +82,7 @@ impl Task {
     }
 }
 
-/// Formats a count: `1 file`, `2 files`.
+/// Returns a count with its noun: `1 file`, `2 files`.
 pub(crate) fn count(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),

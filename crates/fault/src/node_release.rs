@@ -6,7 +6,7 @@ use cassandra::View;
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Time limit for a node to report them.
+/// Time limit for a node to report its release and schema version.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Release and schema version of a node.
@@ -17,7 +17,7 @@ pub(crate) struct Itself {
 }
 
 impl Itself {
-    /// Queries a node.
+    /// Queries the release and schema version of a node.
     pub fn read(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
         let row = rows.first().context("it does not report its release")?;

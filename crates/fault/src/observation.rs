@@ -11,13 +11,14 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
 ///
-/// A target may be whole although its fault is visible, as after a compaction that left its files.
-/// Or it may show neither, as during a start. So an observation answers both questions.
+/// A target may be whole although the fault is visible, such as when a compaction has left its
+/// traces. Or neither may be the case, such as during a start. So an observation answers both
+/// questions.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// Presence of the fault.
+    /// Presence of the fault, as observed.
     pub fault: Presence,
-    /// Health of the target.
+    /// Health of the target, as observed.
     pub target: Health,
     /// Description of the observation.
     pub words: String,
@@ -30,7 +31,7 @@ pub enum Presence {
     Present,
     /// The fault is not visible.
     Absent,
-    /// No observer could be asked.
+    /// No observer could answer.
     Unknown,
 }
 
@@ -41,7 +42,7 @@ pub(crate) enum Health {
     Whole,
     /// A part of the target does not work.
     Impaired,
-    /// No observer could be asked.
+    /// No observer could answer.
     Unknown,
 }
 
@@ -93,13 +94,13 @@ impl Observation {
         self.fault == Presence::Present
     }
 
-    /// Returns true if the observer sees the target whole.
+    /// Returns true if the observer sees that the target is whole.
     pub fn is_whole(&self) -> bool {
         self.target == Health::Whole
     }
 
-    /// Combines two independent observations: the fault is present, or the target whole, only if
-    /// both agree.
+    /// Combines two independent observations. The fault is present only if both observe it, and the
+    /// target is whole only if both observe this.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             fault: one.fault.and(other.fault),
@@ -108,7 +109,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observer, which must confirm the whole state. It does not judge the fault.
+    /// Adds another observer, which must also confirm that the target is whole. It does not judge
+    /// whether the fault is present.
     pub fn confirm(self, other: Observation) -> Observation {
         Observation {
             fault: self.fault,
@@ -116,7 +118,8 @@ impl Observation {
         }
     }
 
-    /// Like `confirm`, but the other observer is asked only if this one sees the target whole.
+    /// Like `confirm`, but makes the other observation only if this one shows that the target is
+    /// whole.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.is_whole() {
             self.confirm(other())
@@ -126,7 +129,7 @@ impl Observation {
     }
 }
 
-/// Returns a failed observation.
+/// Returns an observation that failed.
 pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         fault: Presence::Unknown,
@@ -135,8 +138,8 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     }
 }
 
-/// Observes a node's process in the kernel. `is_broken` judges its state letter, or `None` without
-/// a process.
+/// Observes a node's process in the kernel. `is_broken` judges the state letter of the process, or
+/// `None` if there is no process.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: NodeIndex,
@@ -168,7 +171,7 @@ pub(crate) fn process(
     }
 }
 
-/// Observes a node as a client: broken if it does not answer.
+/// Observes a node as a client. The node is broken if it does not answer.
 pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
@@ -186,7 +189,7 @@ pub(crate) fn process_of(world: &dyn Agents, node: NodeIndex) -> Option<Identity
     world.nodes().get(node).and_then(|node| node.process)
 }
 
-/// Refuses to wait any longer for a starting node whose process has ended.
+/// Fails if the process of a starting node has ended, because waiting any longer would be useless.
 pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).shows_fault();
     ensure!(
@@ -202,7 +205,7 @@ pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     process.context("the node does not run")
 }
 
-/// Returns the target nodes.
+/// Returns the nodes that the fault affects.
 pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<NodeIndex> {
     match hit {
         Hit::Node(index) => vec![*index],
@@ -234,7 +237,8 @@ pub(crate) fn restartables(
     Ok((indexes, all))
 }
 
-/// Observes all nodes of a host as a client: broken if none answers, whole if all do.
+/// Observes all nodes of a host as a client. The host is broken if no node answers, and whole if
+/// all answer.
 pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
@@ -247,7 +251,8 @@ pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -
     }
 }
 
-/// Observes all nodes as a client: broken if one does not answer, whole if all do.
+/// Observes all nodes as a client. The cluster is broken if a node does not answer, and whole if
+/// all answer.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
     let nodes = world.nodes().indexes();
     let looks: PerNode<Observation> = nodes.map(|node| client(world, node, limit)).collect();
@@ -281,7 +286,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostInde
     Ok((other, node.storage))
 }
 
-/// Observes if another host reaches a host.
+/// Observes whether another host can reach a host.
 pub(crate) fn others_reach(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -291,7 +296,7 @@ pub(crate) fn others_reach(
     or_unseen("another host", looked)
 }
 
-/// Observes if a host can connect to a node of another host.
+/// Observes whether a host can connect to a node of another host.
 fn way(
     world: &mut dyn Agents,
     from: HostIndex,
@@ -318,13 +323,14 @@ fn way(
     })
 }
 
-/// Minimum time limit of one attempt: long for a switch within this machine.
+/// Minimum time limit of one connection attempt. It is long for a switch within this machine.
 const WAY_LIMIT: Duration = Duration::from_millis(200);
 
-/// Maximum number of host pairs to observe, each in both directions.
+/// Maximum number of pairs of hosts to observe, each in both directions.
 const PAIRS_MAX: usize = 6;
 
-/// Observes the connections between two groups of hosts: broken if none works, whole if all do.
+/// Observes the connections between two groups of hosts. They are broken if no connection works,
+/// and whole if all work.
 pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Observation {
     let pairs: Vec<(HostIndex, HostIndex)> = sides
         .of
@@ -332,7 +338,7 @@ pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Ob
         .flat_map(|one| sides.from.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
-    // All attempts together are one observation.
+    // All attempts together form one observation, so they share its time limit.
     let limit = (limit / (2 * pairs.len().max(1) as u32)).max(WAY_LIMIT);
     let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     let looks: Vec<Observation> = both_ways
@@ -364,13 +370,13 @@ impl DiskTest {
         )
     }
 
-    /// Returns the duration of the write if it did not fail. An unfinished write took at least
+    /// Returns the duration of the write, unless it failed. If the write has not finished, returns
     /// `limit`.
     pub fn write_took(self, limit: Duration) -> Option<Duration> {
         took(self.write, limit)
     }
 
-    /// Returns the duration of the read in the same way.
+    /// Returns the duration of the read, in the same way as [`DiskTest::write_took`].
     pub fn read_took(self, limit: Duration) -> Option<Duration> {
         took(self.read, limit)
     }
@@ -418,7 +424,7 @@ pub(crate) fn try_disk(
     }
 }
 
-/// Observes the disk of a host: whole if the test succeeds.
+/// Observes the disk of a host. It is whole if the disk test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -436,7 +442,7 @@ pub(crate) fn disk(
     or_unseen("its disk", tried)
 }
 
-/// Observes like `disk`, but the whole state also requires answers of the host's nodes.
+/// Observes the disk of a host. It is whole only if the host's nodes also answer.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
     host: HostIndex,
@@ -447,17 +453,17 @@ pub(crate) fn disk_and_nodes(
     disk.and(|| clients(world, host, limit))
 }
 
-/// Returns the error for an answer to another question.
+/// Returns the error for an answer that belongs to another query.
 pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
     anyhow::anyhow!("an agent answered a different query: {seen:?}")
 }
 
-/// Converts an error of an observation into an observation without a result.
+/// Converts a failed observation into an observation that shows nothing.
 pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }
 
-/// Shortens an error for a sentence.
+/// Shortens an error so that it fits into a sentence.
 fn short(error: &Error) -> String {
     let text = format!("{error:#}").replace('\n', " ");
     text.chars().take(120).collect()

@@ -22,18 +22,18 @@ use std::time::Duration;
 use target_spec::{HostIndex, NodeIndex, PerNode};
 use versions::Release;
 
-/// Time after which an agent restarts a node by itself, if its controller disappears between
-/// killing and starting it.
+/// Time after which an agent restarts a node by itself, if the controller disappears between
+/// killing and starting the node.
 const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
-/// Order to heal. Dropping it also orders healing.
+/// Order to heal a fault. Dropping this value also orders the healing.
 #[derive(Debug)]
 pub struct Order(Sender<()>);
 
 impl Order {
-    /// Orders healing. Repeated calls have no effect.
+    /// Orders the healing. Repeated calls have no effect.
     pub fn heal(&self) {
-        // A receiver that no longer exists has healed the fault.
+        // If the receiver no longer exists, the fault has already been healed.
         let _ = self.0.send(());
     }
 }
@@ -48,18 +48,18 @@ pub fn orders() -> (Order, Receiver<()>) {
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// Number of the cluster's own nodes. The fault added any further values.
+    /// Number of the cluster's own nodes. Further nodes in the list were added by the fault.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
-    /// Pods that are isolated.
+    /// Pods that are isolated by this fault.
     isolated: Vec<Isolation>,
-    /// Connection to a node for observation.
+    /// Connection to a node that was opened for an observation.
     held: Option<TcpStream>,
-    /// Starts of nodes that have lost their data, by node.
+    /// How to start nodes that have lost their data, by node.
     emptied: BTreeMap<NodeIndex, Restartable>,
-    /// Operations on nodes whose result has not been fetched, by node.
+    /// Operations on nodes whose result has not been fetched yet, by node.
     at_work: BTreeMap<NodeIndex, JoinHandle<Result<String>>>,
 }
 
@@ -68,12 +68,12 @@ pub struct Live {
 struct Entry {
     agent: Arc<Agent>,
     broken: Broken,
-    /// Nodes whose processes it affects.
+    /// Nodes whose processes the fault affects.
     nodes: Vec<NodeIndex>,
 }
 
 impl Live {
-    /// Creates a cluster without faults.
+    /// Creates the value for a cluster without faults.
     pub fn new(handles: Handles, orders: Receiver<()>) -> Live {
         Live {
             members_count: handles.nodes.len(),
@@ -88,13 +88,13 @@ impl Live {
         }
     }
 
-    /// Returns the processes of the cluster's nodes now, in node order.
+    /// Returns the current processes of the cluster's nodes, in the order of the nodes.
     pub fn processes(&self) -> PerNode<Option<Identity>> {
         let nodes = self.nodes().into_iter().take(self.members_count);
         nodes.map(|node| node.process).collect()
     }
 
-    /// Returns the releases of the cluster's nodes now, in node order.
+    /// Returns the current releases of the cluster's nodes, in the order of the nodes.
     pub fn releases(&self) -> Vec<Option<Release>> {
         let members = self.handles.nodes.iter().take(self.members_count);
         members.map(|node| node.release().cloned()).collect()
@@ -117,15 +117,15 @@ impl Live {
         control.with_context(|| format!("{} provides no MBeans for this request", known.name))
     }
 
-    /// Returns the agent on the machine of a node's process.
+    /// Returns the agent on the machine on which a node's process runs.
     fn agent_there(&self, node: NodeIndex) -> Result<Arc<Agent>> {
         let known = self.node_handle(node)?;
         let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
         Ok(Arc::clone(there))
     }
 
-    /// Records the processes of nodes after healing, given in node order. Returns the nodes that
-    /// were started. An attached node may not have shown its process yet.
+    /// Records the processes of nodes after healing, in the order of the nodes. Returns the nodes
+    /// that were started. The process of an attached node may not be visible yet.
     fn note(&mut self, nodes: &[NodeIndex], processes: Vec<Identity>) -> Vec<NodeIndex> {
         let mut processes = processes.into_iter();
         let mut started = Vec::new();

@@ -1,4 +1,5 @@
-//! Renews the agents' auto-heal deadline while a fault is being injected or undone.
+//! Renews the deadline after which agents heal by themselves, while a fault is being injected or
+//! undone.
 
 use crate::cluster_under_test::World;
 use std::time::Duration;
@@ -6,19 +7,20 @@ use std::time::Duration;
 /// Interval between two renewals.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
-/// Renewal of the agents' deadline at intervals.
+/// Renews the deadline of the agents at intervals.
 #[derive(Debug, Default)]
 pub(crate) struct Renewal {
-    /// Time of the next renewal, ns.
+    /// Time of the next renewal, in ns.
     due_ns: u64,
 }
 
 impl Renewal {
-    /// Renews the deadline if due: agents heal `within` from now on, unless renewed again.
+    /// Renews the deadline if a renewal is due. Agents then heal when `within` has passed from now
+    /// on, unless the deadline is renewed again.
     pub fn renew(&mut self, world: &mut dyn World, within: Duration) {
         let now_ns = world.now_ns();
         if now_ns >= self.due_ns {
-            // An agent that has ended has also healed, which the next observation shows.
+            // If an agent has ended, it has also healed the fault. The next observation shows this.
             let _ = world.renew(within);
             self.due_ns = now_ns + RENEWED_EVERY.as_nanos() as u64;
         }

@@ -16,22 +16,23 @@ const POLL: Duration = Duration::from_millis(200);
 /// Time limit for a node to report the ring.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
-/// Time limit for a node to leave a ring, or to remove another one.
+/// Time limit for a node to leave a ring, or to remove another node.
 const LEFT_WITHIN: Duration = Duration::from_secs(600);
 
-/// Returns all nodes except one.
+/// Returns all nodes except the given one.
 pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeIndex> {
     let all = world.nodes().indexes();
     all.filter(|other| Some(*other) != node).collect()
 }
 
-/// Returns another node, for an operation.
+/// Returns another node that can perform an operation.
 pub(crate) fn another(world: &dyn Agents, node: NodeIndex) -> Result<NodeIndex> {
     let others = others(world, Some(node));
     others.first().copied().context("the ring has no other node")
 }
 
-/// Returns the status of a node as another node sees it, if it is a member.
+/// Returns the status of a node as the node `by` sees it. Returns `None` if the node is not a
+/// member.
 pub(crate) fn member(
     world: &mut dyn World,
     by: NodeIndex,
@@ -48,7 +49,7 @@ fn storage(world: &dyn Agents, node: NodeIndex) -> Result<SocketAddr> {
     Ok(seen.context("the node does not exist")?.storage)
 }
 
-/// Returns the status that each of some nodes gives to the node at an address.
+/// Returns the status that each of some nodes reports for the node at an address.
 pub(crate) fn held_at(
     world: &mut dyn Mbeans,
     by: Vec<NodeIndex>,
@@ -62,7 +63,7 @@ pub(crate) fn held_at(
     by.into_iter().map(standing).collect()
 }
 
-/// Describes these statuses.
+/// Returns a description of these statuses.
 pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
@@ -70,7 +71,8 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     format!("the other nodes report it as {}", said.join(", "))
 }
 
-/// Observes a node's status on all other nodes: whole if all see it as up and normal.
+/// Observes the status of a node on all other nodes. The node is whole if all see it as up and
+/// normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: NodeIndex,
@@ -90,7 +92,7 @@ pub(crate) fn held(
     observation::or_unseen("the other nodes", looked)
 }
 
-/// Observes a node's data folders: broken if they are empty.
+/// Observes the data folders of a node. The node is broken if they are empty.
 pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
         fault: Presence::from(is_empty),
@@ -130,13 +132,14 @@ pub(crate) fn and_known(
     }
 }
 
-/// Returns true if a node answers clients but all others consider it down.
+/// Returns true if a node answers clients but all other nodes consider it down.
 pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
     let is_down = |one| one == Some(MemberStatus::Down);
     world.ask(node, TOLD_WITHIN).is_ok() && held(world, node, TOLD_WITHIN, is_down).shows_fault()
 }
 
-/// Adds to the whole state that the node reports no more streams.
+/// Adds a condition to `seen`: the target is whole only if the node also reports that it no longer
+/// streams data.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
     seen: Observation,
@@ -183,7 +186,7 @@ impl PendingOperation {
         Ok(PendingOperation(Some(node)))
     }
 
-    /// Returns its result once it has ended.
+    /// Returns the result of the operation once it has ended.
     pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = self.0.and_then(|node| world.operated(node)) else {
             return Ok(Work::Going);
@@ -192,7 +195,7 @@ impl PendingOperation {
         ended.map(Work::Done)
     }
 
-    /// Heals after it has ended.
+    /// Heals the fault after the operation has ended.
     pub fn heal(&mut self, world: &mut dyn World) -> Result<HealResult> {
         match self.0.take() {
             Some(node) => heal_after(world, node),
@@ -201,14 +204,15 @@ impl PendingOperation {
     }
 }
 
-/// Waits until the node's operation has ended, and then heals. Adds the operation's result.
+/// Waits until the operation of the node has ended, and then heals. Adds the result of the
+/// operation.
 fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
-        // The answer may never come, if the host's network failed with the node.
+        // If the network of the host failed together with the node, the answer may never come.
         if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!(
                 "node {} no longer exists",

@@ -1,4 +1,4 @@
-//! Rolling restarts: nodes restart one after the other, each once the previous one is up. Several
+//! Rolling restarts: nodes restart one after the other, each once the previous node is up. Several
 //! kinds of faults use this module.
 
 use crate::behaviour::Work;
@@ -14,16 +14,17 @@ use target_spec::{NodeIndex, PerNode};
 /// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which an agent restarts a node whose controller has disappeared during its restart.
+/// Time after which an agent restarts a node by itself, if the controller disappears while the node
+/// is being restarted.
 pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 
 /// A rolling restart of some nodes.
 #[derive(Debug)]
 pub(crate) struct Round {
     nodes: Vec<NodeIndex>,
-    /// Number of nodes that have finished.
+    /// Number of nodes whose restart has finished.
     done_count: usize,
-    /// Node that is restarting.
+    /// Node that is being restarted.
     turn: Option<Turn>,
     began_ns: Option<u64>,
 }
@@ -32,7 +33,7 @@ pub(crate) struct Round {
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     node: NodeIndex,
-    /// Process before the restart.
+    /// Process of the node before the restart.
     before: Option<Identity>,
     began_ns: u64,
     started_ns: u64,
@@ -55,14 +56,15 @@ impl Round {
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
 
-    /// Heals the remaining nodes, and reports the affected nodes as possibly starting.
+    /// Heals the remaining nodes. Reports the affected nodes as started, because they may still be
+    /// starting.
     pub fn heal(&self, world: &mut dyn Agents) -> Result<HealResult> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
     }
 
-    /// Continues the restart. `restart` stops and starts the next node if none is restarting.
+    /// Continues the restart. `restart` stops and starts the next node, if no node is restarting.
     /// `holds` checks further conditions of a node that is up.
     pub fn proceed(
         &mut self,
@@ -148,7 +150,8 @@ fn each_other(world: &mut dyn World) -> Result<()> {
     Ok(())
 }
 
-/// Observes all nodes as a client, and their view of each other: whole if all are up.
+/// Observes all nodes as a client, and how they see each other. The cluster is whole if all nodes
+/// are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
     if !clients.is_whole() {
@@ -168,8 +171,8 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     }
 }
 
-/// Observes from the kernels of the hosts which nodes have a process other than `before`: broken if
-/// any node does. Other observers judge the whole state.
+/// Observes from the kernels of the hosts which nodes have a process other than `before`. The fault
+/// is present if any node does. Other observers judge whether the target is whole.
 pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.pairs() {
@@ -200,7 +203,8 @@ pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>)
     }
 }
 
-/// Keeps what an observer sees of the fault. The whole state requires that all nodes are up.
+/// Keeps an observer's answer about the fault, and requires all nodes to be up for the target to be
+/// whole.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     seen.confirm(all_up(world, limit))
 }

@@ -1,5 +1,5 @@
-//! Tests of life cycles on a simulated clock, with nodes that behave as expected, and nodes that do
-//! not.
+//! Tests of life cycles on a simulated clock, with nodes that behave as expected, and with nodes
+//! that do not.
 
 mod named_targets;
 mod sim;
@@ -36,7 +36,8 @@ fn every_fault_is_confirmed_both_ways_and_ends_on_command() {
     }
 }
 
-/// Kinds of faults for remote machines, whose links are not changed.
+/// Returns the kinds of faults that are possible on remote machines, whose links cassay does not
+/// change.
 fn machine_kinds() -> impl Iterator<Item = &'static FaultKind> {
     let is_of_links =
         |one: &Capability| [Capability::LinkRate, Capability::LinkDelay].contains(one);
@@ -63,7 +64,7 @@ fn machines_lose_themselves_what_a_switch_would() {
     }
 }
 
-/// The network has other users, so only packets between node ports may be dropped.
+/// The network of a machine has other users, so only packets between node ports may be dropped.
 #[test]
 fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
     for (name, at, clients) in [
@@ -87,7 +88,7 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
             assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
-            // Packets of any peer may match only if the port is on the side of cassay.
+            // A loss may match packets of any peer only if the port belongs to a node of cassay.
             assert!(
                 !loss.peers.is_empty() || loss.end == PortEnd::Ours,
                 "{loss:?}"
@@ -128,7 +129,7 @@ fn nodes_of_machines_are_not_started_elsewhere() {
     assert!(told, "{outcome:#?}");
 }
 
-/// The injector reported success, but nothing was observed.
+/// The injector reports success, but the observers see no fault.
 #[test]
 fn a_fault_that_does_nothing_is_a_mismatch() {
     for kind in at_once() {
@@ -177,7 +178,7 @@ fn a_fault_that_does_not_heal_is_a_mismatch() {
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
-/// Cassandra does so after it could not open a file, or after a disk failure.
+/// Cassandra stops permanently after it could not open a file, or after a disk failure.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     let kind = FaultKind::find("node-descriptors").unwrap();
@@ -194,7 +195,7 @@ fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     }
 }
 
-/// They answer on another host while their host is off, and are on their own host at the end.
+/// The nodes answer on another host while their host is off, and are on their own host at the end.
 #[test]
 fn nodes_of_a_host_without_power_are_started_elsewhere() {
     let kind = FaultKind::find("host-power-off").unwrap();
@@ -234,7 +235,7 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     assert_eq!(said, "cassay starts its nodes on host2, with their volume");
 }
 
-/// A data folder that should be empty has files, or the ring still has the node that should have
+/// A data folder that should be empty has files, or the ring still contains a node that should have
 /// left.
 #[test]
 fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
@@ -262,7 +263,7 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     }
 }
 
-/// It runs and answers clients, but gets no requests from other nodes.
+/// The node runs and answers clients, but gets no requests from other nodes.
 #[test]
 fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     let sim = Sim {
@@ -276,7 +277,8 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert!(last.words.contains("report it as down"), "{last:?}");
 }
 
-/// The amount of streamed data has no effect, because only an idle node is late.
+/// The node may stream for longer than the limit of healing, because only a node that does not
+/// stream is late.
 #[test]
 fn a_node_that_streams_is_waited_for() {
     for name in ["data-lost", "node-decommission", "node-remove"] {
@@ -292,7 +294,7 @@ fn a_node_that_streams_is_waited_for() {
     }
 }
 
-/// A ring that still contains the node would not let it join.
+/// If a ring still contained the node, the ring would not let it join.
 #[test]
 fn a_node_comes_back_when_it_has_left() {
     let kind = FaultKind::find("node-decommission").unwrap();
@@ -334,8 +336,8 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
-/// A volume can have only one fault at a time. A corrupted block from a killed command would be
-/// mistaken for the original.
+/// A volume can have only one fault at a time. Otherwise, a block that was corrupted by a killed
+/// command would be mistaken for the original.
 #[test]
 fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     for kind in at_once().filter(|kind| kind.takes_volume()) {
@@ -353,7 +355,7 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     assert_eq!(taking.count(), 7, "power off and all disks but a slow one");
 }
 
-/// This is the leftover of a killed command. If it counted as normal, the fault could not be
+/// The slowness was left by a killed command. If it counted as normal, the fault could not be
 /// detected.
 #[test]
 fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
@@ -366,7 +368,7 @@ fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
 }
 
-/// A host's volume is unmounted while it is healed, so its agent cannot observe.
+/// While a host is healed, its volume is unmounted, so its agent cannot make observations.
 #[test]
 fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
     let sim = Sim {

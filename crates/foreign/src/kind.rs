@@ -1,11 +1,12 @@
 //! The kinds of external files that cassay reads, with a size limit for each.
 //!
-//! A limit depends on the reader. A reader that holds a tree of the file needs about ten to fifty
-//! times its size, and may use 256 MiB in total. A file that is read in constant memory may be as
-//! large as any file of its kind. The mutation run (`crates/cassay/tests/mutations/`) covers all
-//! kinds. For each kind that a reader holds in memory, it reads the largest file.
+//! The limit of a kind depends on its reader. A reader that builds a tree in memory needs about ten
+//! to fifty times the size of the file, and may use 256 MiB in total. A file that is read in
+//! constant memory may have any size that occurs in practice. The mutation run
+//! (`crates/cassay/tests/mutations/`) covers all kinds. It also reads a file of the maximum size
+//! for each kind that a reader keeps in memory.
 
-/// Unit of the limits, bytes.
+/// Unit of the limits, in bytes.
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -15,7 +16,8 @@ const GIB: u64 = 1 << 30;
 pub enum FileKind {
     /// A study.
     Study,
-    /// A file that a study or a command line names for its workload, of cassay or another tool.
+    /// A file that describes the workload of a study or a command line, in the format of cassay or
+    /// of another tool.
     Workload,
     /// A file of a query log, which is read in pieces.
     QueryLog,
@@ -25,19 +27,19 @@ pub enum FileKind {
     Samples,
     /// One scrape of a metrics endpoint.
     Scrape,
-    /// A machine, as a description or an archive.
+    /// The description of a machine, as one file or an archive.
     Machine,
-    /// One file of a machine that is a folder.
+    /// One file of a machine description that is a folder.
     MachinePart,
-    /// A list of machines for nodes.
+    /// A list of machines on which nodes run.
     Machines,
     /// A placement in another program's format.
     Placement,
-    /// A list of builds.
+    /// A list of Cassandra builds.
     Builds,
     /// Intermediate results of a bisection.
     Bisection,
-    /// The names of runs.
+    /// The names of the runs in a results folder.
     Tags,
     /// A record of a run: its plan, its findings or a trial.
     Record,
@@ -45,11 +47,11 @@ pub enum FileKind {
     Records,
     /// Histograms of a run, which are read one by one.
     Histograms,
-    /// Any file of a run, whose bytes are counted or copied.
+    /// Any file of a run whose bytes are counted or copied, without being parsed.
     RunFile,
     /// The journal of a run, which a reader holds in memory.
     Journal,
-    /// The list of an exported snapshot.
+    /// The file list of an exported snapshot.
     Export,
     /// A certificate or a key.
     Certificate,
@@ -57,22 +59,22 @@ pub enum FileKind {
     ConnectBundle,
     /// A password.
     Password,
-    /// Self-description of the user's Java or Cassandra.
+    /// The description that the user's Java or Cassandra prints of itself.
     Home,
     /// A jar whose content is read.
     Jar,
-    /// A jar, a packed distribution or a program, whose bytes are counted, copied or unpacked.
+    /// A jar, a packed distribution or a program whose bytes are counted, copied or unpacked.
     Archive,
     /// Settings and file lists for fetching Cassandra.
     Supply,
-    /// cassay's notes on a cluster or a fault on this machine.
+    /// A file in which cassay records a cluster or a fault on this machine.
     Note,
     /// A file of the kernel, or of the system's own settings.
     System,
 }
 
 impl FileKind {
-    /// All kinds.
+    /// All kinds of files.
     pub const ALL: [FileKind; 28] = [
         FileKind::Study,
         FileKind::Workload,
@@ -104,18 +106,18 @@ impl FileKind {
         FileKind::System,
     ];
 
-    /// Returns its name in messages, with an article.
+    /// Returns the name of the kind in messages, with an article.
     pub fn called(self) -> &'static str {
         self.row().0
     }
 
-    /// Returns the maximum size of a file of this kind, bytes.
+    /// Returns the maximum size of a file of this kind, in bytes.
     pub fn bytes_max(self) -> u64 {
         self.row().1
     }
 
-    /// Returns true if its readers hold all of it at the same time. Its size then determines their
-    /// memory.
+    /// Returns true if readers of this kind keep a whole file in memory. The size of the file then
+    /// determines how much memory they need.
     pub fn is_held(self) -> bool {
         self.row().2
     }

@@ -4,8 +4,8 @@
 //! A user, a study, another tool or a shared results folder names these files. Such a file may be a
 //! pipe without data, a device without an end, or larger than memory. [`open`] does not wait for
 //! any of these. It accepts only regular files, and only up to the size that their [`FileKind`]
-//! allows. An opened file reads no more than its kind allows, and fails if a disk does not answer.
-//! `cargo xtask tidy` refuses every other way to open a file.
+//! allows. Reading an opened file fails beyond the maximum size of its kind, and also if a disk
+//! does not answer. `cargo xtask tidy` refuses every other way to open a file.
 
 mod kind;
 
@@ -19,10 +19,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Base time for reads of one file, regardless of its size. A network disk may be unreachable for a
-/// while. If it is unreachable for a minute, it will not return soon.
+/// Base time for reads of one file, regardless of the file's size. A network disk may be
+/// unreachable for a while. If it is unreachable for longer than a minute, waiting is unlikely to
+/// help.
 const WAIT: Duration = Duration::from_secs(60);
-/// Minimum speed of a disk, a sixteenth of that of a bad network.
+/// Minimum speed of a disk, in bytes per second. It is a sixteenth of the speed of a bad network.
 const BYTES_PER_S_MIN: u64 = 64 << 10;
 
 /// A plain file of a kind, open for reading.
@@ -30,15 +31,15 @@ const BYTES_PER_S_MIN: u64 = 64 << 10;
 pub struct OpenFile {
     file: File,
     kind: FileKind,
-    /// Offset of the next byte.
+    /// Offset of the next byte to read.
     at: u64,
     /// Number of bytes read up to now.
     bytes: u64,
-    /// Time that reads have taken up to now, ns.
+    /// Time that reads have taken up to now, in nanoseconds.
     waited_ns: u64,
 }
 
-/// Opens a plain file without waiting. Links are followed.
+/// Opens a plain file without waiting. Follows links.
 ///
 /// # Errors
 /// The file cannot be opened, is not a plain file ([`is_no_file`]), or is larger than its kind
@@ -58,7 +59,7 @@ pub fn open_no_link(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFi
 /// Returns all bytes of a file.
 ///
 /// # Errors
-/// As for [`open`], or it cannot be read.
+/// As for [`open`], or the file cannot be read.
 pub fn read(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(kind, path)?.read_to_end(&mut bytes)?;
@@ -68,7 +69,7 @@ pub fn read(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// Returns the whole content of a text file.
 ///
 /// # Errors
-/// As for [`read`], or it is not UTF-8; the error then names the line.
+/// As for [`read`], or the content is not UTF-8. In that case the error names the line.
 pub fn text(kind: FileKind, path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(kind, path)?).map_err(|error| {
         let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
@@ -150,7 +151,8 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     Err(no_file(what))
 }
 
-/// Name of the object at a path that should be a file.
+/// Error for a path at which there is another object instead of a file. It contains the name of
+/// that object.
 #[derive(Debug)]
 struct NoFile(&'static str);
 
@@ -179,10 +181,10 @@ impl OpenFile {
         &self.file
     }
 
-    /// Returns its current size, bytes.
+    /// Returns the current size of the file, in bytes.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// The kernel does not report the size.
     pub fn bytes_count(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
@@ -208,7 +210,7 @@ impl Read for OpenFile {
         let began_ns = clock::now_ns();
         let read = self.file.read(buffer);
         self.waited_ns += clock::now_ns().saturating_sub(began_ns);
-        // Some files of the kernel are plain, but wait for the next event.
+        // Some kernel files look like plain files, but a read of them waits for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
                 return Err(no_file("an object whose kind is still unknown"));

@@ -1,4 +1,4 @@
-//! Tests objects at the path of a file.
+//! Tests objects other than files at the path of a file.
 
 use super::*;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ fn a_disk_that_does_not_answer_is_given_up() {
     opened.waited_ns = 61_000_000_000;
     let error = opened.read(&mut [0; 4]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    // A read that has delivered many bytes may take longer.
+    // A read that has already delivered many bytes may take longer.
     opened.bytes = 640 << 10;
     assert_eq!(opened.read(&mut [0; 4]).unwrap(), 4);
 }

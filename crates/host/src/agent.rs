@@ -23,50 +23,50 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use target_spec::{CapabilityStatus, RemoteHost};
 
-/// Environment variable that marks an agent and its guard. Its value is the cluster's id.
+/// Environment variable that marks an agent and its guard. The value is the id of the cluster.
 pub const MARK: &str = "CASSAY_AGENT";
 
-/// Variable that marked the processes of kept hosts in versions without agents. With it, clusters
-/// of these versions can still be ended.
+/// Variable that marked the processes of kept hosts in versions without agents. It lets cassay end
+/// clusters of these versions.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
-/// Time without contact to its controller after which an agent ends the nodes that it started, in
+/// Time without contact to the controller after which an agent ends the nodes that it started, in
 /// seconds.
 pub const LEASE_S: u64 = 60;
 
-/// Time limit of a call that only queries the kernel: generous, for overloaded machines.
+/// Time limit of a call that only queries the kernel. It is long, for overloaded machines.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for an agent to end: it kills processes and unmounts a volume.
+/// Time limit for an agent to end, which includes killing processes and unmounting a volume.
 const END_LIMIT: Duration = Duration::from_secs(120);
 
-/// Agent of a host or of this machine. Dropping it ends the processes that it started, unless it is
-/// kept.
+/// Agent of a host or of this machine. Dropping this value ends the processes that the agent
+/// started, unless the agent is kept.
 #[derive(Debug)]
 pub struct Agent {
     link: Link,
-    /// Folder of its files.
+    /// Folder of the agent's files.
     folder: Option<PathBuf>,
     /// Processes that are known to have ended.
     ended: Mutex<HashMap<Identity, ExitStatus>>,
     kept: AtomicBool,
 }
 
-/// End of a process.
+/// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// It ended with this status.
+    /// The process ended with this status.
     Status(ExitStatus),
-    /// It ended with its agent, for this reason.
+    /// The process ended together with its agent, for this reason.
     WithItsAgent(String),
-    /// Its machine is unreachable, for this reason. Without a controller, the agent there ends the
-    /// process within the lease.
+    /// The machine of the process is unreachable, for this reason. Without a controller, the agent
+    /// on that machine ends the process within the lease.
     OutOfReach(String),
 }
 
 impl Agent {
-    /// Starts the agent of this machine, for processes without a simulated host. It creates the
-    /// cluster's `folder`, and removes it with its contents when it ends.
+    /// Starts the agent of this machine, for processes without a simulated host. The agent creates
+    /// the cluster's `folder`, and removes it with its contents when it ends.
     ///
     /// # Errors
     /// The agent cannot be started, or the folder cannot be created.
@@ -74,19 +74,20 @@ impl Agent {
         Agent::begin(cluster, MACHINE, folder)
     }
 
-    /// Starts the agent of the switch between simulated hosts, in a network namespace of its own.
-    /// It treats `folder` as [`Agent::start_on_machine`].
+    /// Starts the agent of the switch between simulated hosts, in a separate network namespace. The
+    /// agent treats `folder` as in [`Agent::start_on_machine`].
     ///
     /// # Errors
-    /// As [`Agent::start_on_machine`], or this machine does not permit it.
+    /// As [`Agent::start_on_machine`], or this machine does not permit a network namespace.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // This happens before this command has a second process, because all of its processes would
-        // have to move.
+        // This must happen before this command has a second process. Otherwise all of its processes
+        // would have to move.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }
 
-    /// Starts an agent on another machine or in a pod, with a folder there that is removed with it.
+    /// Starts an agent on another machine or in a pod. The agent has a folder on that machine or in
+    /// that pod, which it removes when it ends.
     ///
     /// # Errors
     /// As [`Link::to`].
@@ -96,8 +97,8 @@ impl Agent {
         Ok(Agent::new(link, begin, false))
     }
 
-    /// Starts agents in several such places. Returns them in order, or the reason why one could not
-    /// be started.
+    /// Starts agents on several machines or in several pods. Returns each agent, or the reason why
+    /// it could not be started, in the order of the destinations.
     pub fn to_each(wanted: &[Destination]) -> Vec<Result<Agent, Refusal>> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_each(&wanted);
@@ -105,7 +106,8 @@ impl Agent {
         begun.map(|(link, (_, begin))| Ok(Agent::new(link?, begin, false))).collect()
     }
 
-    /// Starts agents in several such places, and returns them in order.
+    /// Starts agents on several machines or in several pods. Returns the agents in the order of the
+    /// destinations.
     ///
     /// # Errors
     /// As [`Link::to_all`].
@@ -120,8 +122,9 @@ impl Agent {
             .collect())
     }
 
-    /// Starts the agents of machines that are hosts of `cluster`, and returns them in order. Each
-    /// manages the cluster's files below the machine's folder, and the jars there.
+    /// Starts the agents of machines that are hosts of `cluster`, and returns the agents in order.
+    /// Each agent manages the cluster's files below the folder of its machine, and the jars in that
+    /// folder.
     ///
     /// # Errors
     /// As [`Link::to_all`].
@@ -129,10 +132,10 @@ impl Agent {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
 
-    /// Connects to the kept agents of such machines.
+    /// Connects to the kept agents of machines that are hosts of `cluster`.
     ///
     /// # Errors
-    /// As [`Agent::start_hosts`]; or one has ended, or is of another build.
+    /// As [`Agent::start_hosts`]. Or an agent has ended, or is of another build.
     pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
@@ -153,13 +156,13 @@ impl Agent {
         Ok(agents.map(|(link, begin)| Agent::new(link, begin, is_kept)).collect())
     }
 
-    /// Returns the address at which its machine's sshd was reached, as the machine sees it. `None`
-    /// for this machine.
+    /// Returns the address at which the sshd of the agent's machine was reached, as that machine
+    /// sees it. Returns `None` for this machine.
     pub fn address(&self) -> Option<IpAddr> {
         self.link.address()
     }
 
-    /// Returns the capabilities of its machine.
+    /// Returns the capabilities of the agent's machine.
     ///
     /// # Errors
     /// The agent has ended.
@@ -167,7 +170,7 @@ impl Agent {
         self.call(&Capabilities)
     }
 
-    /// Returns the capabilities of its machine to break volumes.
+    /// Returns the capabilities of the agent's machine for breaking volumes.
     ///
     /// # Errors
     /// The agent has ended.
@@ -175,7 +178,7 @@ impl Agent {
         self.call(&VolumeCapabilities)
     }
 
-    /// Returns the capabilities of its machine to break the machine's own network.
+    /// Returns the capabilities of the agent's machine for breaking the machine's own network.
     ///
     /// # Errors
     /// The agent has ended.
@@ -192,7 +195,7 @@ impl Agent {
     }
 
     /// Starts the agent of the host `name` for `cluster`. The agent of a simulated host manages the
-    /// folder of its host; other agents remove the cluster's folder.
+    /// folder of its host. Other agents also remove the folder of the cluster.
     pub(crate) fn begin(cluster: &str, name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = Link::open(name, &begin, (MARK, cluster))?;
@@ -220,7 +223,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Fetches the processes that ended while no controller was connected.
+    /// Fetches which processes ended while no controller was connected.
     fn learn_ended(&self) -> Result<()> {
         let ended = self
             .call(&Processes)?
@@ -240,29 +243,29 @@ impl Agent {
         self.link.call(call, limit)
     }
 
-    /// Measures the offset of its clock once.
+    /// Measures the offset of the agent's clock once.
     pub(crate) fn ask_clock(&self, theirs: &mut ClockOffset) -> Result<()> {
         theirs.ask(&self.link, LIMIT)
     }
 
-    /// Returns the name of its host: `host1`, `machine`.
+    /// Returns the name of the agent's host: `host1`, `machine`.
     pub fn name(&self) -> &str {
         self.link.name()
     }
 
-    /// Process of the agent.
+    /// Returns the process of the agent.
     pub fn process(&self) -> Identity {
         self.link.hello().process
     }
 
-    /// Returns the folder of the files that it may access, as a path on its host. `None` for the
-    /// agent of a switch.
+    /// Returns the folder of the files that the agent may access, as a path on its host. Returns
+    /// `None` for the agent of a switch.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Starts `command` on the host, with its output to the file `output`, which the agent must be
-    /// permitted to access. The process ends with the agent.
+    /// Starts `command` on the host, with its output to the file `output`, which must be one that
+    /// the agent may access. The process ends with the agent.
     ///
     /// # Errors
     /// The program cannot be executed, or the agent has ended.
@@ -278,8 +281,8 @@ impl Agent {
         self.call(&start.0)
     }
 
-    /// Returns the way in which a process that the agent started has ended. `None` while it runs.
-    /// It sends no call, because the agent reports ends by itself.
+    /// Returns how a process that the agent started has ended. Returns `None` while the process
+    /// runs. Sends no call, because the agent reports ends by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -292,13 +295,13 @@ impl Agent {
         }
     }
 
-    /// Returns the reason why the agent can no longer be reached. `None` while it can.
+    /// Returns the reason why the agent cannot be reached. Returns `None` while it can be reached.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
 
     /// Tells a process to end, kills it after `grace`, and waits until it has ended. Returns true
-    /// if it ended before it was killed.
+    /// if the process ended before it was killed.
     ///
     /// # Errors
     /// The process still exists.
@@ -311,8 +314,8 @@ impl Agent {
         self.link.call(&call, grace + LIMIT)
     }
 
-    /// Lets the agent and all that it started outlive this process. Another command can connect to
-    /// it.
+    /// Lets the agent and all that it started outlive this process. Another command can then
+    /// connect to the agent.
     ///
     /// # Errors
     /// The agent cannot listen for another command.
@@ -322,7 +325,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Ends the agent and all that it started, kept or not.
+    /// Ends the agent and all that it started, whether the agent is kept or not.
     ///
     /// # Errors
     /// The agent has not ended in time.
@@ -340,13 +343,13 @@ impl Drop for Agent {
         if self.kept.load(Ordering::Relaxed) {
             return self.link.leave();
         }
-        // No caller can receive the error. The next command removes the leftovers.
+        // A destructor cannot return the error. The next command removes the leftovers.
         let _ = self.end();
     }
 }
 
-/// Returns the destinations of the agents of machines that are hosts of `cluster`, with their first
-/// messages.
+/// Returns the destinations of the agents on machines that are hosts of `cluster`. Each comes with
+/// the first message to that agent.
 fn hosts_there(
     role: Role,
     cluster: &str,
@@ -359,7 +362,7 @@ fn hosts_there(
             role,
             folder: folder_of(&tree, &name),
             files: vec![supply_folder(&folder), tree.join(&name)],
-            // A relay must not remove files.
+            // A relay only connects to the kept agent, so it must not remove files.
             tree: (role == Role::Host).then_some(tree),
             lease_s: LEASE_S,
         };
@@ -381,8 +384,8 @@ fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
     })
 }
 
-/// Returns the first message to the agent of another machine. Its folder is unique there, even if
-/// other controllers use the same machine.
+/// Returns the first message to the agent of another machine. The agent's folder is unique on that
+/// machine, even if other controllers use the machine too.
 fn begin_there(wanted: &Destination) -> Begin {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -414,12 +417,12 @@ pub const MACHINE: &str = "machine";
 /// Name of the agent in the network namespace of the switch.
 pub(crate) const SWITCH: &str = "switch";
 
-/// Returns the agent's own folder, below the cluster's.
+/// Returns the agent's own folder, which is below the folder of the cluster.
 pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
     cluster.join("agents").join(name)
 }
 
-/// Creates the socket of a kept agent, in its own folder.
+/// Creates the socket of a kept agent, in the agent's own folder.
 ///
 /// # Errors
 /// Another process listens in the folder, or the kernel does not permit it.
@@ -439,8 +442,8 @@ pub fn knock(folder: &Path) -> Result<UnixStream> {
     })
 }
 
-/// Opens the socket in `folder` by a path that fits into the kernel's 108 bytes, for a folder at
-/// any depth.
+/// Passes `run` a path for the socket in `folder`. The path fits into the kernel's limit of 108
+/// bytes, however long the path of the folder is.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
     let open = foreign::folder(folder).with_context(|| format!("open {}", folder.display()))?;
@@ -449,7 +452,8 @@ fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Re
 }
 
 /// Kills the remaining agents of a cluster and their guards, without asking them to end. The caller
-/// must undo their changes. Call it only when their owner has ended.
+/// must undo the changes of these agents. This function may be called only when the owner of the
+/// agents has ended.
 ///
 /// # Errors
 /// An agent does not end.
@@ -464,8 +468,8 @@ pub fn end_agents(cluster: &str) -> Result<()> {
     end_those(is_marked)
 }
 
-/// Ends agents like [`end_agents`], for the agent of one host of a machine. Such an agent was
-/// started by ssh, and has the cluster's id in its name.
+/// Ends agents like [`end_agents`], but only the agent of one host on a machine. Such an agent was
+/// started by ssh, and its name contains the id of the cluster.
 ///
 /// # Errors
 /// An agent does not end.
@@ -473,7 +477,7 @@ pub fn end_agent_of(host: &str, cluster: &str) -> Result<()> {
     end_those(|pid| is_agent_of(pid, host, cluster))
 }
 
-/// Returns true if a process is the agent of such a host, or its guard.
+/// Returns true if a process is the agent of this host of the cluster, or the guard of that agent.
 pub fn is_agent_of(pid: u32, host: &str, cluster: &str) -> bool {
     let line = process::command_line(pid).unwrap_or_default();
     let name = name_there(host, cluster);
@@ -486,7 +490,7 @@ fn name_there(host: &str, cluster: &str) -> String {
 }
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
-    // The identity is read first: if the process id is reused later, the start time differs.
+    // The identity is read first. If the process id is reused later, the start time differs.
     let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {

@@ -11,7 +11,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time limit for undoing the leftovers of an earlier agent: a server may have to start.
+/// Time limit for undoing the leftovers of an earlier agent. A server may have to start in that
+/// time.
 const MEND_LIMIT: Duration = Duration::from_secs(180);
 
 calls! {
@@ -23,7 +24,7 @@ calls! {
     UndoLeftovers = "undo-what-was-left" -> Vec<String>;
 }
 
-/// Returns those of these addresses that belong to the host.
+/// Returns those of the given addresses that belong to the host.
 #[derive(Serialize, Deserialize)]
 pub struct OwnAddresses(pub Vec<IpAddr>);
 
@@ -35,7 +36,7 @@ pub struct GrantReadOnly(pub PathBuf);
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
 
-/// Starts a server unless it runs. Returns its process if it appears soon.
+/// Starts a server unless it runs. Returns the server's process if it appears soon.
 #[derive(Serialize, Deserialize)]
 pub struct StartService(pub Service);
 
@@ -43,17 +44,17 @@ pub struct StartService(pub Service);
 #[derive(Serialize, Deserialize)]
 pub struct ReadWallClock;
 
-/// Undoes what earlier agents left behind if their guards were killed too, or their machine lost
-/// power. From now on, this agent also writes its undo list there.
+/// Undoes the changes that earlier agents left behind because their guards were killed too, or
+/// their machine lost power. From now on, this agent also writes its undo list to the same folder.
 #[derive(Serialize, Deserialize)]
 pub struct UndoLeftovers {
-    /// Folder of all cassay files. `None` for one of the user's.
+    /// Folder of all cassay files. `None` means a folder in the user's home directory.
     pub folder: Option<PathBuf>,
 }
 
 impl Agent {
-    /// Returns those of these addresses that belong to the host of the agent, so only it can bind
-    /// them.
+    /// Returns those of the given addresses that belong to the host of the agent. Only that host
+    /// can bind them.
     ///
     /// # Errors
     /// The agent has ended.
@@ -69,7 +70,7 @@ impl Agent {
         self.call(&GrantReadOnly(folder.to_owned()))
     }
 
-    /// Returns the process of a server on its host. `None` if it does not run.
+    /// Returns the process of a server on its host. Returns `None` if the server does not run.
     ///
     /// # Errors
     /// As [`Service::process`], or the agent has ended.
@@ -77,7 +78,7 @@ impl Agent {
         self.call(&FindService(service.clone()))
     }
 
-    /// Starts a server on its host unless it runs. Returns its process if it appears soon.
+    /// Starts a server on its host unless it runs. Returns the server's process if it appears soon.
     ///
     /// # Errors
     /// The start fails, or the agent has ended.
@@ -85,8 +86,8 @@ impl Agent {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
 
-    /// Returns the offset of its wall clock (positive if ahead) and the error bound, which is half
-    /// the duration of the call; ns.
+    /// Returns the offset of the agent's wall clock in ns (positive if ahead). Also returns the
+    /// bound on the error in ns, which is half the duration of the call.
     ///
     /// # Errors
     /// The agent has ended.
@@ -101,8 +102,8 @@ impl Agent {
         ))
     }
 
-    /// Makes the agent write its undo list, and undo the changes that were left on the machine.
-    /// Returns one sentence for each action.
+    /// Makes the agent write its undo list to disk, and undo the changes that were left on the
+    /// machine. Returns one sentence for each action.
     ///
     /// # Errors
     /// A change cannot be undone, or the agent cannot write the list.

@@ -1,4 +1,5 @@
-//! Calls of an agent, as both sides know them. The crate of the agents implements them.
+//! Calls of an agent, in the form that controller and agent share. The crate of the agents
+//! implements them.
 
 use crate::process::Identity;
 use anyhow::{Context, Result};
@@ -23,7 +24,7 @@ pub struct Begin {
     pub tree: Option<PathBuf>,
     /// Folders whose files the agent may access.
     pub files: Vec<PathBuf>,
-    /// Time without contact to its controller after which it ends, in seconds.
+    /// Time without contact to the controller after which the agent ends, in seconds.
     pub lease_s: u64,
 }
 
@@ -32,17 +33,17 @@ pub struct Begin {
 pub enum Role {
     /// The machine itself.
     Machine,
-    /// The switch between simulated hosts, in a network namespace of its own.
+    /// The switch between simulated hosts, in a separate network namespace.
     Switch,
-    /// A simulated host, in network and mount namespaces of its own.
+    /// A simulated host, in separate network and mount namespaces.
     StandIn,
-    /// A machine that hosts nodes, with a mount namespace of its own if permitted.
+    /// A machine that hosts nodes, with a separate mount namespace if permitted.
     Host,
     /// A relay to the kept agent that listens in its folder.
     Relay,
 }
 
-/// Declares calls with their names and answer types.
+/// Declares calls with their names and the types of their answers.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident = $word:literal -> $answer:ty;)*) => {
         $(impl remote::Call for $name {
@@ -78,7 +79,7 @@ calls! {
 #[derive(Serialize, Deserialize)]
 pub struct MakeBridge;
 
-/// Makes the switch use the link that leads to the machine.
+/// Makes the switch use the link between the machine and the switch.
 #[derive(Serialize, Deserialize)]
 pub struct RaiseUplink;
 
@@ -113,26 +114,26 @@ pub struct PortLimits {
 pub struct MakeHost {
     /// Control groups of the host.
     pub places: Vec<CgroupDir>,
-    /// Mount point of its volume, or its plain folder.
+    /// Mount point of the host's volume, or the host's folder if it has no volume.
     pub folder: PathBuf,
-    /// Size of its volume. `None` without a volume.
+    /// Size of the host's volume in bytes. `None` if the host has no volume.
     pub volume_bytes: Option<u64>,
 }
 
 /// Result of [`MakeHost`].
 #[derive(Serialize, Deserialize)]
 pub struct NewHost {
-    /// Name of its volume's device. `None` without a volume.
+    /// Device name of the host's volume. `None` if the host has no volume.
     pub device: Option<String>,
-    /// True if writes to its volume bypass the machine's page cache.
+    /// True if writes to the host's volume bypass the page cache of the machine.
     pub is_direct: bool,
 }
 
-/// Gives the link of a simulated host an address, unless it has it, and brings the link up.
+/// Adds an address to the link of a simulated host unless the link has it, and brings the link up.
 #[derive(Serialize, Deserialize)]
 pub struct Address(pub Ipv4Addr);
 
-/// Makes a simulated host limit its control groups and its outgoing link.
+/// Makes a simulated host limit its control groups, and the traffic that it sends.
 #[derive(Serialize, Deserialize)]
 pub struct Limit(pub HostSpec);
 
@@ -140,37 +141,40 @@ pub struct Limit(pub HostSpec);
 #[derive(Serialize, Deserialize)]
 pub struct Limits;
 
-/// Limits of a simulated host.
+/// The limits of a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct HostLimits {
-    /// Descriptions of the limits of its control groups, by name.
+    /// Descriptions of the limits of the host's control groups, by name.
     pub groups: BTreeMap<String, String>,
-    /// Limits of its outgoing link.
+    /// Limits of the traffic that the host sends.
     pub link: LinkSpec,
 }
 
-/// Syncs, and then drops the page cache that is charged to a simulated host.
+/// Makes a simulated host sync, and then drop the page cache that is charged to it.
 #[derive(Serialize, Deserialize)]
 pub struct DropPageCache;
 
 /// Starts a process, which ends with the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StartProcess {
-    /// Program to execute.
+    /// Program that is executed.
     pub program: PathBuf,
     /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// Environment variables to set, or to remove (`None`).
+    /// Environment variables to set. A value of `None` removes the variable.
     pub environment: Vec<(String, Option<String>)>,
-    /// Changes of the environment after a second start has also failed.
+    /// Changes to the environment that apply after a second start has also failed.
     pub forgiving: Vec<(String, Option<String>)>,
-    /// Address on which it accepts connections when up, if the agent must keep it up after healing.
+    /// Address on which the process accepts connections when it is up. `None` if the agent need not
+    /// keep the process up after healing.
     pub serves: Option<SocketAddr>,
-    /// Working directory.
+    /// Working directory of the process.
     pub folder: PathBuf,
-    /// File to which its output is appended. The agent must be permitted to access it.
+    /// File to which the output of the process is appended. The agent must be permitted to access
+    /// it.
     pub output: PathBuf,
-    /// CPUs and memory to which it is confined. `None` means all CPUs and memory of its host.
+    /// CPUs and memory to which the process is confined. `None` means all CPUs and memory of the
+    /// host.
     #[serde(default)]
     pub confinement: Option<Box<Confinement>>,
 }
@@ -198,24 +202,26 @@ impl StartProcess {
     }
 }
 
-/// Tells a process to end, and kills it after a while. Returns true if it ended by itself.
+/// Tells a process to end, and kills it after a while. Returns true if the process ended without
+/// being killed.
 #[derive(Serialize, Deserialize)]
 pub struct EndProcess {
-    /// Process to end.
+    /// Process that is ended.
     pub process: Identity,
-    /// Time that it may take to end by itself, ms.
+    /// Time that the process may take to end, before it is killed, in ms.
     pub grace_ms: u64,
 }
 
-/// Returns the capabilities of the machine, see [`linux::capability::capabilities`].
+/// Returns the capabilities of the machine. See [`linux::capability::capabilities`].
 #[derive(Serialize, Deserialize)]
 pub struct Capabilities;
 
-/// Returns the capabilities to break volumes, see [`linux::capability::volume_capabilities`].
+/// Returns the capabilities for breaking volumes. See [`linux::capability::volume_capabilities`].
 #[derive(Serialize, Deserialize)]
 pub struct VolumeCapabilities;
 
-/// Returns the capabilities to break the network, see [`linux::capability::machine_capabilities`].
+/// Returns the capabilities for breaking the network. See
+/// [`linux::capability::machine_capabilities`].
 #[derive(Serialize, Deserialize)]
 pub struct MachineCapabilities;
 
@@ -227,7 +233,7 @@ pub struct Processes;
 #[derive(Serialize, Deserialize)]
 pub struct Keep;
 
-/// Notification that an agent sends without a request.
+/// Message that an agent sends without a request.
 #[derive(Serialize, Deserialize)]
 pub enum Note {
     /// A process has ended, with its status.

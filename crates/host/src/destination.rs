@@ -1,4 +1,4 @@
-//! Destinations of machines and pods, as a target names them.
+//! Destinations of machines and pods, for the names that a target contains.
 
 use anyhow::{Context, Result};
 use remote::{Destination, Pod};
@@ -8,7 +8,7 @@ use target_spec::{NODE_FOLDER, RemoteHost};
 /// Returns the destination of a machine.
 ///
 /// # Errors
-/// Its name is invalid for ssh, or its folder is not a plain path.
+/// The name of the machine is invalid for ssh, or its folder is not a plain path.
 pub fn destination(machine: &RemoteHost) -> Result<Destination> {
     let folder = match &machine.folder {
         Some(folder) => Some(folder.to_str().context("a folder that is not Unicode")?),

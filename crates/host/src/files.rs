@@ -1,8 +1,8 @@
-//! Files of a host, through its agent.
+//! Files of a host, through the host's agent.
 //!
-//! Invariants: paths are those of the host, and below a folder that its agent received at its
-//! start. The module splits every request into parts that fit into a message, for files of any
-//! number and size.
+//! Invariants: paths are those of the host, and below a folder that the agent received at its
+//! start. The module splits every request into messages of limited size, for files of any number
+//! and size.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -15,14 +15,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Maximum bytes of a file, or of names, in one message: 700 kB as base64, of the 1 MiB limit.
+/// Maximum number of bytes of a file, or of names, in one message. As base64 this is 700 kB, of the
+/// limit of 1 MiB.
 pub const PIECE_BYTES: usize = 512 << 10;
 
-/// Maximum number of bytes that are summed for one answer. Any disk delivers them within a minute,
-/// so an agent without a controller ends at most a minute late.
+/// Maximum number of bytes whose checksum is computed for one answer. Any disk reads this number of
+/// bytes within a minute, so an agent without a controller ends at most a minute late.
 pub const SUM_BYTES: u64 = 64 << 20;
 
-/// Time limit of a change: removing a large tree makes a volume discard its blocks.
+/// Time limit of a change. Removing a large tree makes a volume discard its blocks.
 const CHANGE_LIMIT: Duration = Duration::from_secs(600);
 
 calls! {
@@ -35,22 +36,22 @@ calls! {
     EvictTree = "drop-files-from-the-page-cache" -> ();
 }
 
-/// Performs steps in order, up to the first failure.
+/// Performs steps in order, and stops at the first failure.
 #[derive(Serialize, Deserialize)]
 pub struct Change(pub Vec<FileStep>);
 
-/// Lists a folder, from a name on.
+/// Lists the entries of a folder that come after a given name.
 #[derive(Serialize, Deserialize)]
 pub struct List {
     /// Path of the folder.
     pub folder: PathBuf,
-    /// Last name that is already known.
+    /// Name after which the list begins. `None` means the first name.
     pub after: Option<String>,
-    /// Suffix of files whose text is also returned.
+    /// Suffix of the files whose text the answer also contains.
     pub text_of: Option<String>,
 }
 
-/// Part of a folder's list.
+/// A part of the entries of a folder.
 #[derive(Serialize, Deserialize)]
 pub struct Page {
     /// Entries in the order of their names.
@@ -64,7 +65,7 @@ pub struct Page {
 pub struct Get {
     /// Path of the file.
     pub path: PathBuf,
-    /// Beginning of the piece.
+    /// Where the piece begins.
     pub from: From,
 }
 
@@ -75,46 +76,46 @@ pub struct Sum {
     pub folder: PathBuf,
     /// Names of the files, in order.
     pub names: Vec<String>,
-    /// Progress within the first file.
+    /// Progress within the first of the files.
     pub begun: PartialChecksum,
 }
 
-/// Progress of a checksum: the sum up to now, and its bytes.
+/// Progress of a checksum: the sum up to now, and the number of bytes that it covers.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PartialChecksum {
-    /// Sum up to now.
+    /// Checksum of the bytes up to now.
     pub crc: u32,
-    /// Number of bytes that it covers.
+    /// Number of bytes that the checksum covers.
     pub bytes: u64,
 }
 
-/// Result of summing.
+/// Result of computing checksums.
 #[derive(Serialize, Deserialize)]
 pub struct Sums {
-    /// Sums of the first names.
+    /// Checksums of the files with the first names.
     pub whole: Vec<u32>,
-    /// Progress within the next name.
+    /// Progress within the file with the next name.
     pub begun: PartialChecksum,
 }
 
-/// Returns the use of a path's file system.
+/// Returns the space usage of the file system that contains a path.
 #[derive(Serialize, Deserialize)]
 pub struct Space(pub PathBuf);
 
-/// Returns the size of a path's block device.
+/// Returns the size of the block device that contains a path.
 #[derive(Serialize, Deserialize)]
 pub struct DeviceBytes(pub PathBuf);
 
-/// Syncs, and then drops a tree's files from the page cache.
+/// Syncs the files of a tree, and then drops them from the page cache.
 #[derive(Serialize, Deserialize)]
 pub struct EvictTree(pub PathBuf);
 
-/// A change of files.
+/// A change to the files of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileStep {
     /// Creates a folder and its parents.
     Folder(PathBuf),
-    /// Writes a new file. Only its owner can read a private one.
+    /// Writes a new file. If the file is private, only its owner can read it.
     Write {
         /// Path of the file.
         path: PathBuf,
@@ -123,41 +124,41 @@ pub enum FileStep {
         /// True if only its owner can read it.
         is_private: bool,
     },
-    /// Appends to a file.
+    /// Appends bytes to a file.
     Append {
         /// Path of the file.
         path: PathBuf,
-        /// Bytes to append.
+        /// Bytes that are appended.
         bytes: Bytes,
     },
-    /// Creates another folder, and hard-links files into it.
+    /// Creates another folder, and creates hard links to files in it.
     Link {
-        /// Folder of the files.
+        /// Folder that contains the files.
         from: PathBuf,
-        /// Folder of the links.
+        /// Folder in which the links are created.
         to: PathBuf,
         /// File names, the same in both folders.
         names: Vec<String>,
     },
-    /// Creates another tree, and hard-links all files of a tree into it.
+    /// Creates another tree with hard links to all files of a tree.
     LinkTree {
-        /// Root of the files.
+        /// Root of the tree with the files.
         from: PathBuf,
-        /// Root of the links, not below `from`.
+        /// Root of the tree with the links, which must not be below `from`.
         to: PathBuf,
     },
     /// Renames a file or a tree.
     Rename {
-        /// Old path.
+        /// Path before the renaming.
         from: PathBuf,
-        /// New path.
+        /// Path after the renaming.
         to: PathBuf,
     },
     /// Removes the contents of a folder, if it exists.
     Clear {
         /// Path of the folder.
         folder: PathBuf,
-        /// Folders in it to keep.
+        /// Names of the subfolders to keep.
         but: Vec<String>,
     },
     /// Removes a file or a tree, if it exists.
@@ -181,38 +182,38 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// Entry of a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Name in the folder.
+    /// Name of the entry within the folder.
     pub name: String,
-    /// True if it is a folder.
+    /// True if the entry is a folder.
     pub is_folder: bool,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
     /// Identity of the file.
     pub id: FileId,
-    /// Text of the file, if requested and the file is short.
+    /// Text of the file, if it was requested and the file is short.
     pub text: Option<String>,
 }
 
 /// Identity of a file, which changes if the file is replaced or modified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
-    /// Device number.
+    /// Device number of the file's disk.
     pub device: u64,
-    /// Inode number.
+    /// Inode number of the file.
     pub inode: u64,
     /// Time of the last modification, in nanoseconds since 1970.
     pub changed_ns: i64,
 }
 
-/// Beginning of a piece.
+/// Where a piece begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum From {
-    /// This offset.
+    /// This offset from the beginning.
     Byte(u64),
-    /// This many bytes before the end, or the beginning if the file is shorter.
+    /// This number of bytes before the end, or the beginning if the file is shorter.
     End(u64),
 }
 
@@ -221,16 +222,16 @@ pub enum From {
 pub struct Piece {
     /// Bytes of the piece. Empty at the end of the file.
     pub bytes: Bytes,
-    /// Offset of the piece.
+    /// Offset of the piece within the file.
     pub at: u64,
-    /// Size of the file.
+    /// Size of the file, in bytes.
     pub size: u64,
     /// Identity of the file.
     pub id: FileId,
 }
 
 impl FileStep {
-    /// Returns the step that writes a file that everyone can read.
+    /// Returns the step that writes a file that every user can read.
     pub fn write(path: PathBuf, bytes: impl Into<Vec<u8>>) -> FileStep {
         FileStep::Write {
             path,
@@ -239,7 +240,7 @@ impl FileStep {
         }
     }
 
-    /// Splits a step into parts that each fit into a message.
+    /// Splits a step into several steps, each of which fits into a message.
     fn parts(self) -> Vec<FileStep> {
         match self {
             FileStep::Write {
@@ -322,8 +323,8 @@ impl Agent {
         self.call_for(&Change(batch), CHANGE_LIMIT)
     }
 
-    /// Lists a folder by name. `None` if it does not exist. Short files whose names end with
-    /// `text_of` come with their text.
+    /// Lists the entries of a folder, ordered by name. Returns `None` if the folder does not exist.
+    /// If the name of a short file ends with `text_of`, its entry contains its text.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -346,7 +347,7 @@ impl Agent {
         }
     }
 
-    /// Reads a piece of a file. `None` if the file does not exist.
+    /// Reads a piece of a file. Returns `None` if the file does not exist.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -355,7 +356,7 @@ impl Agent {
         self.call(&Get { path, from })
     }
 
-    /// Returns a reader of a file from an offset on.
+    /// Returns a reader of a file that begins at an offset.
     pub fn reader<'a>(&'a self, path: &'a Path, at: u64) -> Reader<'a> {
         Reader {
             agent: self,
@@ -398,7 +399,7 @@ impl Agent {
         Ok(sums)
     }
 
-    /// Returns the use of the file system of `path`.
+    /// Returns the space usage of the file system that contains `path`.
     ///
     /// # Errors
     /// The path does not exist.
@@ -406,7 +407,8 @@ impl Agent {
         self.call(&Space(path.to_owned()))
     }
 
-    /// Returns the size of the device of `path`. `None` if it is not on a block device.
+    /// Returns the size of the block device that contains `path`. Returns `None` if the path is not
+    /// on a block device.
     ///
     /// # Errors
     /// The path does not exist.
@@ -414,7 +416,8 @@ impl Agent {
         self.call(&DeviceBytes(path.to_owned()))
     }
 
-    /// Syncs, and then drops all files below `folder` from the page cache, except mapped ones.
+    /// Syncs all files below `folder`, and then drops them from the page cache, except the mapped
+    /// ones.
     ///
     /// # Errors
     /// The files cannot be read.
@@ -423,14 +426,14 @@ impl Agent {
     }
 }
 
-/// A file of a host, read in pieces.
+/// Reader of a file of a host, which fetches the file in pieces.
 #[derive(Debug)]
 pub struct Reader<'a> {
     agent: &'a Agent,
     path: &'a Path,
     at: u64,
     piece: Vec<u8>,
-    /// Bytes of the piece that were returned already.
+    /// Number of bytes of the piece that have already been returned.
     used: usize,
 }
 
@@ -456,7 +459,7 @@ impl std::io::Read for Reader<'_> {
 mod tests {
     use super::*;
 
-    /// The agent's side of this is tested in `agent/src/files/tests.rs`.
+    /// `agent/src/files/tests.rs` tests the agent's side of these calls.
     #[test]
     fn more_names_than_fit_a_message_are_divided() {
         let step = FileStep::Link {

@@ -1,12 +1,12 @@
-//! Isolated hosts, each with an agent. Simulated hosts have a network on a switch, control groups
-//! and a volume each. Remote machines have as much of this as they permit.
+//! Isolated hosts, each with an agent. Each simulated host has a network on a switch, control
+//! groups and a volume. A remote machine has as many of these as it permits.
 //!
 //! Invariants: all objects belong to the agents' namespaces and mounts, and always disappear with
-//! them. Only directories can remain: of control groups, and in the cluster's folder.
-//! [`HostsState::before`] lists them before the first is created, and [`Hosts::clear`] removes
+//! them. Only directories can remain: those of control groups, and those in the cluster's folder.
+//! [`HostsState::before`] lists them before the first one is created, and [`Hosts::clear`] removes
 //! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
 //! machines, nothing is outside the named folder except control groups. The agents' guards and
-//! [`Hosts::clear_over_ssh`] remove those.
+//! [`Hosts::clear_over_ssh`] remove these groups.
 
 use crate::agent::Agent;
 use crate::calls::MakeHost;
@@ -24,25 +24,26 @@ use std::path::Path;
 use std::sync::Arc;
 use target_spec::{HostSpec, HostsSpec, RemoteHost, Seat};
 
-/// Hosts of one cluster. Dropping them ends them and removes the cluster's folder, unless they are
-/// kept.
+/// Hosts of one cluster. Dropping this value ends the hosts and removes the cluster's folder,
+/// unless the hosts are kept.
 #[derive(Debug)]
 pub struct Hosts {
     state: HostsState,
-    /// The hosts are dropped before the switch, because their links end before it does.
+    /// This field is dropped before the switch, because the links of the hosts must end before the
+    /// switch does.
     hosts: Vec<Host>,
-    /// Switch between simulated hosts. Remote machines have their own network.
+    /// Switch between simulated hosts. `None` for remote machines, which have their own network.
     switch: Option<Switch>,
 }
 
 impl Hosts {
     /// Creates the hosts of `spec`, through the agent of their switch, which has created `folder`.
-    /// Host 1 has its volume, or a plain folder, at `folder/host1`. The result of
-    /// [`HostsState::before`] must be on disk before.
+    /// The volume of host 1, or its plain folder, is at `folder/host1`. The result of
+    /// [`HostsState::before`] must be on disk before this call.
     ///
     /// # Errors
-    /// Everything that this machine does not permit, each with the way to enable it. Then nothing
-    /// is left.
+    /// Everything that this machine does not permit, each with the way to enable it. In that case
+    /// nothing is left.
     pub fn make(
         id: &str,
         spec: &HostsSpec,
@@ -106,8 +107,8 @@ impl Hosts {
         Ok(host)
     }
 
-    /// Prepares the machines of `spec` for nodes, in parallel. `ssh` starts an agent on each. If
-    /// one fails, nothing remains on any host.
+    /// Prepares the machines of `spec` for nodes, in parallel. `ssh` starts an agent on each
+    /// machine. If one of them fails, nothing remains on any machine.
     ///
     /// # Errors
     /// All unreachable machines, each with the reason, or all machines that do not permit the
@@ -164,7 +165,7 @@ impl Hosts {
         &self.hosts
     }
 
-    /// Returns the agent of the switch. `None` between remote machines.
+    /// Returns the agent of the switch. Returns `None` for remote machines.
     pub fn switch(&self) -> Option<&Arc<Agent>> {
         self.switch.as_ref().map(|switch| &switch.agent)
     }
@@ -175,8 +176,9 @@ impl Hosts {
     }
 
     /// Returns the address of a node. On a simulated host, the first node gets the host's own
-    /// address. Further nodes get additional addresses, which this call adds to its link. On a
-    /// remote machine, all nodes share its address and differ by their ports.
+    /// address. Further nodes get additional addresses, which this call adds to the link of the
+    /// host. On a remote machine, all nodes share the address of the machine and differ by their
+    /// ports.
     ///
     /// # Errors
     /// The network has no free address, or the kernel refuses.
@@ -190,7 +192,7 @@ impl Hosts {
         Ok(address)
     }
 
-    /// Returns the same address without adding it to the link.
+    /// Returns the address of a node as [`Hosts::address`], without adding it to the link.
     ///
     /// # Errors
     /// The network has no free address.
@@ -208,13 +210,13 @@ impl Hosts {
         Ok(switch.address(number))
     }
 
-    /// Returns the state with which a later command finds the hosts again.
+    /// Returns the state with which a later command can find the hosts.
     pub fn state(&self) -> HostsState {
         self.state.clone()
     }
 
-    /// Kills the processes on the hosts, and removes the hosts, kept or not, with the cluster's
-    /// folder. A second call does nothing.
+    /// Kills the processes on the hosts, and removes the hosts with the cluster's folder, even if
+    /// they are kept. A second call does nothing.
     ///
     /// # Errors
     /// The first failure. All other hosts are removed nevertheless.
@@ -231,7 +233,8 @@ impl Hosts {
         ended.and(self.switch().map_or(Ok(()), |switch| switch.end()))
     }
 
-    /// Returns the reason why the hosts have lost their network. `None` while it exists.
+    /// Returns the reason why the hosts have lost their network. Returns `None` while the network
+    /// exists.
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(
@@ -239,10 +242,10 @@ impl Hosts {
         ))
     }
 
-    /// Lets the hosts outlive this process: their agents wait for the next command.
+    /// Lets the hosts outlive this process. Their agents wait for the next command.
     ///
     /// # Errors
-    /// An agent cannot do it.
+    /// An agent cannot wait for another command.
     pub fn keep(&self) -> Result<()> {
         for host in &self.hosts {
             host.agent().keep()?;
@@ -250,11 +253,11 @@ impl Hosts {
         self.switch().map_or(Ok(()), |switch| switch.keep())
     }
 
-    /// Connects to hosts that an earlier command has kept. `folder` is that of the cluster.
-    /// Dropping the returned value does not change them.
+    /// Connects to hosts that an earlier command has kept. `folder` is the folder of the cluster.
+    /// Dropping the returned value does not end the hosts.
     ///
     /// # Errors
-    /// Their agents have ended (after a reboot, or killed), or are of another build.
+    /// The agents of the hosts have ended (after a reboot, or killed), or are of another build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -306,8 +309,8 @@ impl Hosts {
         Ok(at_once(agents.iter().zip(&state.hosts), clear)?.into_iter().sum())
     }
 
-    /// Thaws the frozen volumes of `state`. Until then, processes that wait for them cannot be
-    /// killed. Call it only when their owner has ended.
+    /// Thaws the frozen volumes of `state`. Until then, processes that wait for these volumes
+    /// cannot be killed. This function may be called only when the owner of the hosts has ended.
     ///
     /// # Errors
     /// The first volume that cannot be thawed. All others are thawed nevertheless.
@@ -317,8 +320,8 @@ impl Hosts {
         undo(&all)
     }
 
-    /// Removes the leftovers of the hosts of `state`. Call it only when their owner and their
-    /// agents have ended. Missing objects are no error.
+    /// Removes the leftovers of the hosts of `state`. This function may be called only when the
+    /// owner and the agents of the hosts have ended. A missing object is not an error.
     ///
     /// # Errors
     /// The first failure. All other objects are removed nevertheless.
@@ -327,8 +330,8 @@ impl Hosts {
     }
 }
 
-/// Returns the address at which other machines reach a machine: the stated one, or else the address
-/// of its sshd.
+/// Returns the address at which other machines reach a machine. This is the stated address, or else
+/// the address of the machine's sshd.
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
@@ -339,7 +342,7 @@ fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     })
 }
 
-/// Checks the specification without effects.
+/// Checks the specification without changing anything.
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
         (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),

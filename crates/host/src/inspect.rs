@@ -1,5 +1,5 @@
 //! Inspection of a machine before nodes are placed on it, and of leftovers of earlier commands on
-//! it, in the form that both sides use.
+//! it. Controller and agent share these types.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -15,8 +15,8 @@ use target_spec::{HostSpec, JavaWanted};
 /// Time limit for removing cassay's jars and programs from a folder.
 const CLEAN_LIMIT: Duration = Duration::from_secs(120);
 
-/// Number of exchanges that measure the clock's offset. On most networks, the shortest of 16 is
-/// close to the truth.
+/// Number of exchanges that measure the clock's offset. On most networks, the shortest of 16
+/// exchanges is close to the true offset.
 const EXCHANGES_COUNT: usize = 16;
 
 calls! {
@@ -29,30 +29,30 @@ calls! {
 pub struct Inspect {
     /// Folder of all cassay files on the machine.
     pub folder: PathBuf,
-    /// Limits of the host.
+    /// Limits that the host will have.
     pub limits: HostSpec,
-    /// Java that the nodes need.
+    /// Requirements of the nodes for Java.
     pub java: JavaWanted,
 }
 
 /// Properties of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MachineProperties {
-    /// Kernel and architecture: `Linux 6.1.0 x86_64`.
+    /// Kernel and architecture of the machine: `Linux 6.1.0 x86_64`.
     pub system: String,
     /// True if the agent runs as root.
     pub is_root: bool,
     /// Number of usable CPUs.
     pub cpus: usize,
-    /// Memory available without swapping, bytes.
+    /// Memory that is available without swapping, in bytes.
     pub memory_available_bytes: u64,
-    /// Use of the folder's file system.
+    /// Space usage of the file system that contains the folder.
     pub disk: VolumeUse,
-    /// True if that file system is in memory.
+    /// True if the file system that contains the folder is in memory.
     pub is_in_memory: bool,
-    /// A Java for nodes, or the reason why there is none.
+    /// A Java that can run nodes, or the reason why there is none.
     pub java: Result<FoundJava, String>,
-    /// Reason why the limits cannot be applied. `None` if they can.
+    /// Reason why the limits cannot be applied. `None` if they can be applied.
     pub lacking: Option<String>,
     /// Clusters that exist on the machine.
     pub clusters: Vec<LeftCluster>,
@@ -63,31 +63,33 @@ pub struct MachineProperties {
 pub struct LeftCluster {
     /// Id of the cluster.
     pub id: String,
-    /// Name of its host on this machine: `host1`.
+    /// Name of the cluster's host on this machine: `host1`.
     pub host: String,
-    /// True if an agent holds it: then a command uses it, or it is kept.
+    /// True if an agent of the cluster runs. In that case a command uses the cluster, or the
+    /// cluster is kept.
     pub is_held: bool,
 }
 
-/// Removes cassay's files that belong to no cluster from a folder: jars, programs, and leftovers of
-/// killed commands. Returns the names of the removed files.
+/// Removes those of cassay's files in a folder that belong to no cluster: jars, programs, and
+/// leftovers of killed commands. Returns the names of the removed files.
 #[derive(Serialize, Deserialize)]
 pub struct CleanFolder(pub PathBuf);
 
-/// Offsets of a machine's two clocks from the clocks of this machine.
+/// Offsets of the two clocks of another machine from the clocks of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockSeen {
-    /// Offset of its monotonic clock, which aligns readings. `None` if it could not be measured.
+    /// Offset of the machine's monotonic clock, which is needed to align readings. `None` if the
+    /// offset could not be measured.
     pub monotonic: Option<Offset>,
-    /// Offset of its wall clock, which gives its nodes' writes their timestamps; positive if ahead,
-    /// ns.
+    /// Offset of the machine's wall clock in ns, positive if ahead. The machine's nodes take the
+    /// timestamps of writes from this clock.
     pub wall_ahead_ns: i64,
-    /// Error bound of the wall clock's offset, ns.
+    /// Bound on the error of the wall clock's offset, in ns.
     pub wall_bound_ns: u64,
 }
 
 impl Agent {
-    /// Returns the properties of its machine, and the offsets of its clocks.
+    /// Returns the properties of the agent's machine, and the offsets of its clocks.
     ///
     /// # Errors
     /// The agent has ended, or the folder does not exist.
@@ -114,11 +116,11 @@ impl Agent {
         Ok((seen, clock))
     }
 
-    /// Removes cassay's files that belong to no cluster from a folder. Returns the names of the
-    /// removed files.
+    /// Removes those of cassay's files in a folder that belong to no cluster. Returns the names of
+    /// the removed files.
     ///
     /// # Errors
-    /// Something cannot be removed.
+    /// A file cannot be removed.
     pub fn clean_folder(&self, folder: &Path) -> Result<Vec<String>> {
         self.call_for(&CleanFolder(folder.to_owned()), CLEAN_LIMIT)
     }

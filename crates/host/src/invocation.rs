@@ -1,5 +1,5 @@
-//! Runs a user's programs that inject, observe or heal faults where no agent runs. Each runs on
-//! this machine until it ends or its time limit expires.
+//! Runs a user's programs that inject, observe or heal faults on hosts without agents. Each program
+//! runs on this machine until it ends or its time limit expires.
 
 use crate::agent;
 use crate::process::{self, Patience};
@@ -9,22 +9,23 @@ use std::path::Path;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// Time limit of a program that injects or heals, and may have to reach another machine first.
+/// Time limit of a program that injects or heals. It may first have to reach another machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Number of bytes kept from the end of a program's output: a message and its context.
+/// Number of bytes to keep from the end of a program's output. They are enough for a message and
+/// its context.
 const SAID_BYTES_MAX: usize = 300;
 
 /// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
-    /// Exit code. `None` if it was killed, by the time limit or otherwise.
+    /// Exit code of the program. `None` if the program was killed, by the time limit or otherwise.
     pub code: Option<i32>,
-    /// End of its output, on one line.
+    /// End of the program's output, on one line.
     pub said: String,
 }
 
-/// Runs a program. At the time limit, it is killed with its process group.
+/// Runs a program. When the time limit expires, kills the program with its process group.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -36,7 +37,8 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
         Path::new(program).to_owned()
     };
     let mut command = process::command(&program);
-    // Removing the leftovers of an agent kills processes with its mark.
+    // The program must not have the mark of an agent. Otherwise the removal of the agent's
+    // leftovers would kill it.
     command.args(arguments).current_dir(&what.folder).env_remove(agent::MARK);
     // Ctrl-C must not end a healing program.
     let patience = Patience {
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
     use measure::clock;
 
-    /// Interval of polling a file in tests.
+    /// Interval between two checks of a file in tests.
     const POLL: Duration = Duration::from_millis(5);
 
     fn tried(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {

@@ -1,4 +1,4 @@
-//! Hardware of a host as its processes see it, its settings, and the placement of processes.
+//! Hardware of a host as its processes see it, settings of the host, and placement of processes.
 
 use crate::Agent;
 use crate::EffectiveAffinity;
@@ -21,7 +21,7 @@ impl Call for ReadMachine {
 /// Reads the settings of an agent's host.
 #[derive(Serialize, Deserialize)]
 pub struct ReadSettings {
-    /// Settings to read.
+    /// Question that names the settings to read.
     pub question: Question,
 }
 
@@ -30,7 +30,7 @@ impl Call for ReadSettings {
     type Answer = HostSettings;
 }
 
-/// Reads the CPUs that a process runs on, and the place of its memory.
+/// Reads the CPUs on which a process runs, and the NUMA nodes of its memory.
 #[derive(Serialize, Deserialize)]
 pub struct FindProcess(pub Identity);
 
@@ -40,15 +40,15 @@ impl Call for FindProcess {
 }
 
 impl Agent {
-    /// Returns the machine of its host: packages, NUMA nodes, caches, cores, and the CPUs that the
-    /// host may use.
+    /// Returns the machine of the agent's host: packages, NUMA nodes, caches, cores, and the CPUs
+    /// that the host may use.
     ///
     /// # Errors
     /// The agent has ended, or its kernel does not describe the machine.
     pub fn machine(&self) -> Result<Machine> {
         self.call(&ReadMachine)
     }
-    /// Returns the settings of its host.
+    /// Returns the settings of the agent's host.
     ///
     /// # Errors
     /// The agent has ended.
@@ -57,7 +57,7 @@ impl Agent {
         self.call(&ReadSettings { question })
     }
 
-    /// Returns the CPUs and memory location of a process on its host.
+    /// Returns the CPUs of a process on the agent's host, and the location of its memory.
     ///
     /// # Errors
     /// The process has ended, or the agent has ended.

@@ -2,10 +2,11 @@
 
 use anyhow::{Result, ensure};
 
-/// Makes all calls in parallel, each on a thread of its own. Returns the answers in order.
+/// Makes all calls in parallel, each on a separate thread. Returns the answers in the order of the
+/// calls.
 ///
 /// # Errors
-/// All failed calls, a line each.
+/// All failed calls, one per line.
 pub fn at_once<I: Send, T: Send>(
     all: impl IntoIterator<Item = I>,
     ask: impl Fn(I) -> Result<T> + Sync,

@@ -1,4 +1,4 @@
-//! Persistent state of hosts, with which another command can end or reach them.
+//! Persistent state of hosts. With it, another command can end the hosts or connect to them.
 
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
@@ -15,33 +15,33 @@ pub struct HostsState {
     pub id: String,
     /// Network of the hosts. Absent until it is created.
     pub network: Option<Ipv4Addr>,
-    /// Machines of the hosts, in order. Empty for simulated hosts.
+    /// Machines on which the hosts are, in order. Empty for simulated hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<RemoteHost>,
-    /// Hosts in order.
+    /// Hosts of the cluster, in order.
     pub hosts: Vec<HostState>,
 }
 
 /// A host in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostState {
-    /// Name such as `host1`.
+    /// Name of the host, such as `host1`.
     pub name: String,
-    /// Address of the host. Absent until its network is created.
+    /// Address of the host. Absent until the network of the hosts is created.
     pub address: Option<Ipv4Addr>,
-    /// Mount point of its volume, or its plain folder.
+    /// Mount point of the host's volume, or the host's folder if it has no volume.
     pub folder: PathBuf,
-    /// Size of its volume. `None` without a volume.
+    /// Size of the host's volume in bytes. `None` if the host has no volume.
     pub volume_bytes: Option<u64>,
-    /// Loop device of its volume. Absent until it is created.
+    /// Loop device of the host's volume. Absent until the volume is created.
     pub device: Option<String>,
-    /// Directories of its control groups, which are all that remains after a killed command.
+    /// Directories of the host's control groups. After a killed command, only these remain.
     pub places: Vec<CgroupDir>,
 }
 
 impl HostsState {
-    /// Lists what would outlive a killed command, before any of it is created. It must be written
-    /// to disk first.
+    /// Lists the objects that would outlive a killed command, before any of them is created. The
+    /// caller must first write the list to disk.
     ///
     /// # Errors
     /// The control groups of this machine cannot be read.
@@ -63,8 +63,8 @@ impl HostsState {
         })
     }
 
-    /// Creates the state like [`HostsState::before`], for remote machines. Their guards know their
-    /// control groups and volumes.
+    /// Creates the state like [`HostsState::before`], for remote machines. Their guards have the
+    /// lists of their control groups and volumes.
     ///
     /// # Errors
     /// A machine has no folder for the state.
@@ -90,8 +90,8 @@ impl HostsState {
         })
     }
 
-    /// Returns the ssh names of the machines, each with its machine type if known. Empty for
-    /// simulated hosts.
+    /// Returns the ssh names of the machines, each with its machine type if known. The list is
+    /// empty for simulated hosts.
     pub fn machine_names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
@@ -101,8 +101,8 @@ impl HostsState {
         !self.machines.is_empty()
     }
 
-    /// Returns the remains of the hosts if the agents of this machine are killed. Empty for remote
-    /// machines, where nothing remains here.
+    /// Returns the objects of the hosts that remain if the agents of this machine are killed. The
+    /// list is empty for remote machines, which leave nothing on this machine.
     pub(crate) fn undo(&self) -> Vec<Undo> {
         if self.are_machines() {
             return Vec::new();
@@ -117,9 +117,9 @@ impl HostsState {
         self.hosts.iter().flat_map(of_host).collect()
     }
 
-    /// Checks that the state matches what [`HostsState::before`] returns for the cluster `id` in
-    /// `folder`. This is important because root removes its directories and kills the processes in
-    /// its control groups.
+    /// Checks that the state matches the result of [`HostsState::before`] for the cluster `id` in
+    /// `folder`. This is important because root removes the directories in the state, and kills the
+    /// processes in its control groups.
     ///
     /// # Errors
     /// The state contains other values.
@@ -138,7 +138,8 @@ impl HostsState {
                 "its host {number} has the name {:?}",
                 host.name
             );
-            // The folder of all clusters may be reached by another path than before.
+            // The path to the folder of all clusters may have changed since then, so only the end
+            // of the path is compared.
             let own = [folder.file_name(), Some(name.as_ref())];
             let mut ends = host.folder.components().rev();
             let [last, before] =

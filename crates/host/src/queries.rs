@@ -1,5 +1,5 @@
-//! Queries of a host's state, to verify faults independently. Its agent queries the kernel, or
-//! tries the action.
+//! Queries of a host's state, to verify faults independently. To answer a query, the agent asks the
+//! kernel, or tries the action.
 
 use crate::agent::Agent;
 use crate::faults::Broken;
@@ -19,76 +19,77 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// A query of an agent.
+/// A query that an agent can answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Query {
-    /// State of a process; answered by [`QueryAnswer::Process`].
+    /// State of a process. Answered by [`QueryAnswer::Process`].
     Process(Identity),
-    /// Open files of a process; answered by [`QueryAnswer::Descriptors`].
+    /// Open files of a process. Answered by [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
-    /// CPU time that the host gets under full load: an additional thread works there for this time,
-    /// ms. Answered by [`QueryAnswer::Cpu`].
+    /// CPU time that the host gets under full load. An additional thread works on the host for this
+    /// time, in ms. Answered by [`QueryAnswer::Cpu`].
     Cpu(u64),
-    /// Attempt of a TCP connection from the host; answered by [`QueryAnswer::Reach`].
+    /// Attempt of a TCP connection from the host. Answered by [`QueryAnswer::Reach`].
     Reach {
         /// Address to connect to.
         address: SocketAddr,
         /// Time limit of the attempt.
         limit: Duration,
     },
-    /// Number of successful connections out of several, see [`Reach::count`]; answered by
+    /// Number of successful connections out of several attempts, see [`Reach::count`]. Answered by
     /// [`QueryAnswer::Open`].
     Tries {
         /// Address to connect to.
         address: SocketAddr,
-        /// Number of attempts.
+        /// Number of connection attempts.
         tries: u32,
         /// Time limit of each attempt.
         limit: Duration,
     },
-    /// Duration of sending data from the host to a host that listens with [`Agent::receive`];
-    /// answered by [`QueryAnswer::Transfer`].
+    /// Time that it takes to send data from the host to another host that listens with
+    /// [`Agent::receive`]. Answered by [`QueryAnswer::Transfer`].
     Transfer {
         /// Address to connect to.
         address: SocketAddr,
-        /// Number of bytes.
+        /// Number of bytes to send.
         bytes: u64,
         /// Time limit of the transfer.
         limit: Duration,
     },
-    /// A link of the switch; answered by [`QueryAnswer::Link`].
+    /// State of a link of the switch. Answered by [`QueryAnswer::Link`].
     Port(Link),
-    /// The link of the host; answered by [`QueryAnswer::Link`].
+    /// State of the link of the host. Answered by [`QueryAnswer::Link`].
     Link,
-    /// Packets that one fault has dropped, on the switch or on a host with its machine's own
-    /// network, as counted by the packet filter. Answered by [`QueryAnswer::Dropped`].
+    /// Number of packets that one fault has dropped, on the switch or on a host with its machine's
+    /// own network, as the packet filter counts them. Answered by [`QueryAnswer::Dropped`].
     Dropped(Broken),
-    /// TCP connections of the host that ended by a reset; answered by [`QueryAnswer::Resets`].
+    /// Number of TCP connections of the host that ended by a reset. Answered by
+    /// [`QueryAnswer::Resets`].
     Resets,
-    /// Disk test by a process of the host: it writes to an unnamed file and syncs it, and reads,
-    /// bypassing all caches. Answered by [`QueryAnswer::Disk`].
+    /// Disk test by a process of the host. It writes to an unnamed file and syncs it, and reads a
+    /// file, bypassing all caches. Answered by [`QueryAnswer::Disk`].
     TryDisk {
-        /// A folder on that disk.
+        /// A folder on the disk to test.
         folder: PathBuf,
-        /// Amount to write and read.
+        /// Number and size of the requests.
         work: DiskWork,
         /// Time limit, after which the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Existence of a fault on the host's volume, other than slowness. It excludes further faults.
-    /// Answered by [`QueryAnswer::VolumeTaken`].
+    /// Existence of a fault other than slowness on the host's volume. Such a fault excludes further
+    /// faults. Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
-    /// Free space on the disk of a folder; answered by [`QueryAnswer::Space`].
+    /// Free space on the disk of a folder. Answered by [`QueryAnswer::Space`].
     Space {
         /// Path of the folder.
         folder: PathBuf,
     },
-    /// File system mounted at a folder; answered by [`QueryAnswer::Mount`].
+    /// File system that is mounted at a folder. Answered by [`QueryAnswer::Mount`].
     Mount {
         /// Path of the folder.
         folder: PathBuf,
     },
-    /// Bytes of a file, cached and on disk; answered by [`QueryAnswer::Bytes`].
+    /// Bytes of a file, from the page cache and from disk. Answered by [`QueryAnswer::Bytes`].
     Bytes {
         /// Path of the file.
         path: PathBuf,
@@ -97,87 +98,88 @@ pub enum Query {
         /// Number of bytes, at most 256 KiB.
         bytes: u64,
     },
-    /// Result of a program; answered by [`QueryAnswer::Command`].
+    /// Result of a program. Answered by [`QueryAnswer::Command`].
     Command {
         /// Program with arguments and working directory.
         what: Invocation,
-        /// Time after which it is killed.
+        /// Time after which the program is killed.
         limit: Duration,
     },
 }
 
-/// Result of an attempt.
+/// Result of an attempt to use a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
-    /// It succeeded, and took this time.
+    /// The attempt succeeded, and took this time.
     Took(Duration),
     /// The machine refused the attempt with this error number.
     Refused(i32),
-    /// It had no result in time.
+    /// The attempt had no result in time.
     Silent,
-    /// There was no object for the attempt.
+    /// There was no file or folder for the attempt.
     None,
 }
 
 /// Answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QueryAnswer {
-    /// State letter, as in `ps`. `None` if the process has ended.
+    /// State letter of the process, as in `ps`. `None` if the process has ended.
     Process(Option<char>),
     /// File descriptors of a process.
     Descriptors {
-        /// Free descriptors below its limit.
+        /// Number of descriptors that are free below the limit of the process.
         free: u64,
-        /// Open descriptors.
+        /// Number of open descriptors.
         open: u64,
     },
     /// CPU time of all processes on the host, in cores.
     Cpu(f64),
     /// Result of the connection attempt.
     Reach(Reach),
-    /// True if the volume has such a fault.
+    /// True if the volume has a fault that excludes others.
     VolumeTaken(bool),
-    /// Number of connections that succeeded, including the answer.
+    /// Number of connections that succeeded, including the answer of the host.
     Open(u32),
     /// Time until all data had arrived. `None` if it took longer than the limit.
     Transfer(Option<Duration>),
     /// State of a link, from the kernel.
     Link {
-        /// True if it is administratively up.
+        /// True if the link is administratively up.
         is_up: bool,
-        /// True if its other end is also up, so its cable is plugged in.
+        /// True if the other end of the link is also up, as if the cable were plugged in.
         has_carrier: bool,
-        /// Received packets since its creation.
+        /// Number of packets received since the link was created.
         received_packets: u64,
-        /// Sent packets since its creation.
+        /// Number of packets sent since the link was created.
         sent_packets: u64,
     },
-    /// Number of packets that each loss has dropped, in order. Empty if this fault drops none.
+    /// Number of packets that each loss of the fault has dropped, in order. Empty if this fault
+    /// drops none.
     Dropped(Vec<u64>),
-    /// Resets since the host was created.
+    /// Number of resets since the host was created.
     Resets {
-        /// Connections that ended by a reset from either side.
+        /// Number of connections that ended by a reset from either side.
         connections: u64,
-        /// Resets that were sent, even without a connection.
+        /// Number of resets that the host sent, including those without a connection.
         sent: u64,
     },
     /// Result of a disk test.
     Disk {
-        /// Opening a new file, writing a block and syncing it.
+        /// Result of opening a new file, writing a block and syncing it.
         write: Attempt,
-        /// Opening an existing file and reading its first block, bypassing all caches. If there is
-        /// no other file, this is the file from the write test.
+        /// Result of opening an existing file and reading its first block, bypassing all caches. If
+        /// there is no other file, this is the file from the write test.
         read: Attempt,
     },
-    /// Use of the file system, frozen or not.
+    /// Space usage of the file system, frozen or not.
     Space(VolumeUse),
     /// Mounted file system. `None` if nothing is mounted.
     Mount(Option<MountedFileSystem>),
-    /// Bytes of a file, or the error number of reading them.
+    /// Bytes of a file, or the error number of the failed read.
     Bytes {
-        /// Bytes as a reader gets them, from the page cache if cached.
+        /// Bytes as a reader gets them. They come from the page cache if they are cached.
         cached: Result<Bytes, i32>,
-        /// Bytes on disk.
+        /// The same bytes as they are on disk.
         on_disk: Result<Bytes, i32>,
     },
     /// Result of the program.
@@ -187,7 +189,7 @@ pub enum QueryAnswer {
 /// Makes a query.
 #[derive(Serialize, Deserialize)]
 pub struct RunQuery {
-    /// Query to answer.
+    /// Query that the agent answers.
     pub what: Query,
 }
 
@@ -196,10 +198,10 @@ impl Call for RunQuery {
     type Answer = QueryAnswer;
 }
 
-/// Receives the data of one connection, and confirms its amount at the end.
+/// Receives the data of one connection. At the end, confirms the number of received bytes.
 #[derive(Serialize, Deserialize)]
 pub struct Receive {
-    /// Time limit, ms.
+    /// Time limit for receiving the data, in ms.
     pub limit_ms: u64,
 }
 
@@ -209,7 +211,7 @@ impl Call for Receive {
 }
 
 impl Agent {
-    /// Queries its host. A query that may take long includes its own time limit.
+    /// Queries the agent's host. A query that may take long contains its own time limit.
     ///
     /// # Errors
     /// The agent has ended, or the kernel does not answer.
@@ -218,8 +220,8 @@ impl Agent {
         self.call_for(&RunQuery { what }, limit)
     }
 
-    /// Returns a port on which its host receives the data of one connection, for at most `limit`:
-    /// the counterpart of [`Query::Transfer`].
+    /// Returns a port on which the agent's host receives the data of one connection, for at most
+    /// `limit`. The sender uses [`Query::Transfer`].
     ///
     /// # Errors
     /// The agent has ended, or no port is free.
@@ -229,7 +231,7 @@ impl Agent {
     }
 }
 
-/// Additional time limit of the agent's answer, besides the query's own.
+/// Time limit of the agent's answer, in addition to the time limit of the query.
 const LIMIT: Duration = Duration::from_secs(10);
 
 impl Query {

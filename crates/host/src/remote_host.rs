@@ -1,5 +1,5 @@
 //! Calls for remote machines as hosts of nodes: preparation, checks before nodes start, and removal
-//! of leftovers of an earlier command.
+//! of the leftovers of an earlier command.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted};
 
-/// Time limit for removing the leftovers of an earlier command: killing agents and nodes,
+/// Time limit for removing the leftovers of an earlier command. It covers killing agents and nodes,
 /// unmounting a volume, and removing a tree.
 const CLEAR_LIMIT: Duration = Duration::from_secs(300);
 
@@ -24,14 +24,15 @@ calls! {
     FindMarked = "find-processes-by-their-marks" -> Vec<crate::process::Identity>;
 }
 
-/// Creates a folder for nodes, and limits where permitted.
+/// Creates a folder for nodes, and sets the limits that the machine permits.
 #[derive(Serialize, Deserialize)]
 pub struct Settle {
-    /// Name of its control groups.
+    /// Name of the host's control groups.
     pub group: String,
-    /// Mount point of its volume, or its plain folder.
+    /// Mount point of the host's volume, or the host's folder if it has no volume.
     pub folder: PathBuf,
-    /// Limits of the host. The agent refuses all limits that its machine does not permit together.
+    /// Limits of the host. If the machine does not permit some of them, the agent refuses the call,
+    /// and reports all of these together.
     pub limits: HostSpec,
 }
 
@@ -40,70 +41,71 @@ pub struct Settle {
 pub struct SettleResult {
     /// Control groups of the host. Empty if they are not permitted.
     pub places: Vec<CgroupDir>,
-    /// Name of its volume's device. `None` without a volume.
+    /// Device name of the host's volume. `None` if the host has no volume.
     pub device: Option<String>,
-    /// True if writes to its volume bypass the machine's page cache.
+    /// True if writes to the host's volume bypass the page cache of the machine.
     pub is_direct: bool,
-    /// True if its folder is in memory.
+    /// True if the host's folder is in memory.
     pub is_in_memory: bool,
 }
 
-/// Finds a Java for nodes.
+/// Finds a Java that can run nodes.
 #[derive(Serialize, Deserialize)]
 pub struct FindJava(pub JavaWanted);
 
 /// A Java on a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundJava {
-    /// Path of its `bin/java`.
+    /// Path of the program `bin/java`.
     pub program: PathBuf,
-    /// Version that it reports: `17.0.15`.
+    /// Version that the Java reports: `17.0.15`.
     pub version: String,
-    /// Complete version text that it reports.
+    /// Complete version text that the Java reports.
     pub build: String,
-    /// Sentence about an unsuitable Java that came earlier in the search order.
+    /// Sentence about an unsuitable Java that comes earlier in the search order.
     pub passed_over: Option<String>,
 }
 
-/// Returns one of these addresses that is in use, and the process that uses it.
+/// Returns the first of these addresses that is in use, and the process that uses it.
 #[derive(Serialize, Deserialize)]
 pub struct TakenPort(pub Vec<SocketAddrV4>);
 
-/// Returns the memory available without swapping, bytes.
+/// Returns the memory that is available without swapping, in bytes.
 #[derive(Serialize, Deserialize)]
 pub struct AvailableMemory;
 
-/// Ends the remains of a cluster: agents with their guards, nodes, volumes, control groups, folder.
-/// Returns the number of killed nodes.
+/// Ends the remains of a cluster: agents with their guards, nodes, volumes, control groups, and the
+/// folder. Returns the number of killed nodes.
 #[derive(Serialize, Deserialize)]
 pub struct ClearCluster {
     /// Id of the cluster.
     pub id: String,
     /// Folder of the cluster on this machine.
     pub folder: PathBuf,
-    /// Name of its host on this machine.
+    /// Name of the cluster's host on this machine.
     pub host: String,
-    /// Known control groups of that host.
+    /// Known control groups of the host.
     pub places: Vec<CgroupDir>,
-    /// Argument that marks the processes of its nodes.
+    /// Argument that marks the processes of the cluster's nodes.
     pub mark: String,
 }
 
-/// Returns the running JVMs that have all these arguments; at least one is required.
+/// Returns the running JVMs that have all these arguments. At least one argument is required.
 #[derive(Serialize, Deserialize)]
 pub struct FindMarked(pub Vec<String>);
 
 impl Agent {
-    /// Returns a Java on its machine for nodes.
+    /// Returns a Java on the agent's machine that can run nodes.
     ///
     /// # Errors
-    /// The host has no suitable Java. The message lists unsuitable ones, and explains how to install
-    /// one.
+    /// The host has no suitable Java. The message lists unsuitable ones, and explains how to
+    /// install a suitable one.
     pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
         self.call(&FindJava(wanted.clone()))
     }
 
-    /// Returns one of these addresses that is in use, and by which process. `None` if all are free.
+    /// Returns the first of these addresses that is in use, and the process that uses it. Returns
+    /// `None` if all addresses are free.
     ///
     /// # Errors
     /// The agent has ended.
@@ -111,7 +113,7 @@ impl Agent {
         self.call(&TakenPort(addresses))
     }
 
-    /// Returns the memory available without swapping, bytes.
+    /// Returns the memory that is available without swapping, in bytes.
     ///
     /// # Errors
     /// The agent has ended.
@@ -127,7 +129,7 @@ impl Agent {
         self.call(&FindMarked(marks))
     }
 
-    /// Ends what remains of a cluster on its machine. Returns the number of killed nodes.
+    /// Ends the remains of a cluster on the agent's machine. Returns the number of killed nodes.
     ///
     /// # Errors
     /// The cluster cannot be removed completely.
@@ -136,7 +138,7 @@ impl Agent {
     }
 }
 
-/// Returns the folder of a machine for the jars of all clusters.
+/// Returns the folder of a machine that contains the jars for all clusters.
 pub fn supply_folder(folder: &Path) -> PathBuf {
     folder.join("supply")
 }

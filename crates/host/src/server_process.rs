@@ -1,7 +1,7 @@
 //! Finds, stops and starts the process of a server that cassay did not start.
 //!
 //! Invariants: a process is identified by its socket or by its supervisor (systemd, Docker), never
-//! by its name. A server is started only after a check that it does not run.
+//! by its name. cassay starts a server only after a check that it does not run.
 
 use crate::invocation::{self, ProgramResult};
 use crate::process::Identity;
@@ -13,30 +13,31 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Invocation, ProcessControl};
 
-/// Time limit of a program that only reports.
+/// Time limit of a program that only reports a state.
 const TELL_LIMIT: Duration = Duration::from_secs(10);
 
-/// Time limit of a program that stops a server: it drains, and systemd waits 90 s by default.
+/// Time limit of a program that stops a server. The server drains, and systemd waits 90 s by
+/// default.
 const STOP_LIMIT: Duration = Duration::from_secs(120);
 
-/// Time for which a process may remain after the stop program has ended.
+/// Time for which a process may still exist after the stop program has ended.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Time to wait for the process of a started server. If it is found only by its socket, it may
-/// appear later.
+/// Time to wait for the process of a started server. If cassay finds the process only by its
+/// socket, the process may appear later.
 const FOUND_LIMIT: Duration = Duration::from_secs(20);
 
 const POLL: Duration = Duration::from_millis(250);
 
 impl Service {
-    /// Returns its current process. `None` if it does not run.
+    /// Returns the current process of the server. Returns `None` if the server does not run.
     ///
     /// # Errors
     /// The process cannot be determined: the owner of its socket is not visible, or a program
     /// fails.
     pub fn process(&self) -> Result<Option<Identity>> {
         let pid = match &self.control {
-            // The socket may be that of Docker's own proxy.
+            // The socket may belong to Docker's own proxy, so Docker is asked for the process.
             Some(ProcessControl::Docker(name)) => {
                 let words = ["docker", "inspect", "--format", "{{.State.Pid}}", name];
                 told_pid(&words)?
@@ -55,7 +56,7 @@ impl Service {
         Ok(pid.and_then(Identity::read))
     }
 
-    /// Stops it, and waits until `process` has ended.
+    /// Stops the server, and waits until `process` has ended.
     ///
     /// # Errors
     /// The stop program fails, or the process still exists.
@@ -65,18 +66,18 @@ impl Service {
         wait_until_gone(process).with_context(|| format!("{stop} ended with 0"))
     }
 
-    /// Kills its process, and waits until it has ended.
+    /// Kills the process of the server, and waits until it has ended.
     ///
     /// # Errors
     /// The process still exists.
     pub fn kill(&self, process: Identity) -> Result<()> {
-        // A server that cannot be started again must not be killed.
+        // If a server cannot be started again, it must not be killed.
         self.programs()?;
         process.signal(rustix::process::Signal::KILL);
         wait_until_gone(process)
     }
 
-    /// Starts it unless it runs. Returns its process if it appears soon.
+    /// Starts the server unless it runs. Returns its process if it appears soon.
     ///
     /// # Errors
     /// The start program fails.
@@ -95,12 +96,12 @@ impl Service {
         }
     }
 
-    /// Starts it like `start`, without waiting for its process.
+    /// Starts the server like `start`, but does not wait for its process.
     ///
     /// # Errors
     /// The start program fails.
     pub(crate) fn start_again(&self) -> Result<()> {
-        // If its state is unknown, starting it does no harm.
+        // If the state of the server is unknown, starting it does no harm.
         if matches!(self.process(), Ok(Some(_))) {
             return Ok(());
         }
@@ -108,7 +109,7 @@ impl Service {
         invocation::succeed(&start, invocation::LIMIT)
     }
 
-    /// Returns the programs that stop and start it.
+    /// Returns the programs that stop and start the server.
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(
@@ -125,7 +126,7 @@ impl Service {
     }
 }
 
-/// Returns the process id that a program prints. `None` if it prints 0.
+/// Returns the process id that a program prints. Returns `None` if the program prints 0.
 fn told_pid(words: &[&str]) -> Result<Option<u32>> {
     let what = Invocation {
         words: words.iter().map(|word| (*word).to_owned()).collect(),

@@ -1,4 +1,4 @@
-//! A server on a host that cassay did not start, as both sides know it.
+//! A server on a host that cassay did not start, in the form that controller and agent share.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
@@ -8,30 +8,30 @@ use target_spec::ProcessControl;
 /// A server that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
-    /// Address on which it accepts connections.
+    /// Address on which the server accepts connections.
     pub serves: SocketAddr,
-    /// Commands that stop and start it. `None` if unknown.
+    /// Commands that stop and start the server. `None` if they are unknown.
     pub control: Option<ProcessControl>,
 }
 
-/// Way in which a server is broken.
+/// How a server is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServiceBreak {
-    /// Stops its process (SIGSTOP), and continues it for healing.
+    /// Stops the process of the server (SIGSTOP). Healing continues the process.
     Pause,
-    /// Stops it by its own control, and starts it for healing.
+    /// Stops the server by its own stop command. Healing starts the server.
     Stop,
-    /// Kills its process, and starts it for healing.
+    /// Kills the process of the server. Healing starts the server.
     Kill,
 }
 
 /// A fault of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceFault {
-    /// Server to break.
+    /// Server that the fault affects.
     pub service: Service,
     /// Process of the server.
     pub process: Identity,
-    /// Way in which the server is broken.
+    /// How the server is broken.
     pub how: ServiceBreak,
 }

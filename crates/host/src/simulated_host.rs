@@ -1,5 +1,4 @@
-//! A host, which is simulated or a remote machine: its agent, its limits, and the sources of its
-//! metrics.
+//! A simulated host or a remote machine: its agent, its limits, and the sources of its metrics.
 
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
@@ -21,8 +20,8 @@ use target_spec::HostSpec;
 pub struct Host {
     name: String,
     address: Ipv4Addr,
-    /// Position among the hosts, counted from 1. For a simulated host, also its position on the
-    /// switch.
+    /// Position among the hosts, counted from 1. This is also the position of a simulated host on
+    /// the switch.
     number: usize,
     folder: PathBuf,
     agent: Arc<Agent>,
@@ -70,53 +69,54 @@ impl Host {
         }
     }
 
-    /// Returns its agent.
+    /// Returns the agent of the host.
     pub fn agent(&self) -> &Arc<Agent> {
         &self.agent
     }
 
-    /// Returns its name, such as `host1`.
+    /// Returns the name of the host, such as `host1`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns its position among the hosts, counted from 1. For a simulated host, that is also its
-    /// position on the switch.
+    /// Returns the position of the host among the hosts, counted from 1. This is also the position
+    /// of a simulated host on the switch.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Returns true if it is a remote machine.
+    /// Returns true if the host is a remote machine.
     pub fn is_machine(&self) -> bool {
         self.switch.is_none()
     }
 
-    /// Returns true if it has control groups: all simulated hosts do, and machines that permit it.
+    /// Returns true if the host has control groups. All simulated hosts have them, and machines
+    /// that permit them.
     pub fn has_groups(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// Address that answers on this machine and on all hosts of the cluster.
+    /// Returns the address that answers on this machine and on all hosts of the cluster.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
 
-    /// Returns the mount point of its volume, or its plain folder without a volume. A mounted
-    /// volume is visible only to its agent and to processes on the host.
+    /// Returns the mount point of the host's volume, or the host's folder if it has no volume. A
+    /// mounted volume is visible only to the host's agent and to processes on the host.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Adds an address to its link, unless it has it.
+    /// Adds an address to the host's link, unless the link has it.
     pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
         self.agent.call(&Address(address))
     }
 
-    /// Changes the limits of this host while it runs. Its volume does not change.
+    /// Changes the limits of this host while it runs. The volume does not change.
     ///
     /// # Errors
-    /// This machine cannot set the limits (then some may have changed), or another volume size is
-    /// requested.
+    /// This machine cannot set the limits, or another volume size is requested. In the first case,
+    /// some limits may have changed.
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
             spec.volume_bytes == self.volume_bytes,
@@ -124,10 +124,10 @@ impl Host {
             self.name
         );
         let Some(switch) = &self.switch else {
-            // A machine checks its own kernel.
+            // A machine checks the limits itself, in its own kernel.
             return self.agent.call(&Limit(spec.clone()));
         };
-        // The volume exists already, so this process need not be able to create one.
+        // The volume already exists, so this process need not have permission to create one.
         capability::require(&HostSpec {
             volume_bytes: None,
             ..spec.clone()
@@ -139,9 +139,9 @@ impl Host {
         switch.call(&LimitPort { number, link })
     }
 
-    /// Returns the kernel's limits for this host: `cpus` (a list), `cpu_quota` (cores), `memory`
-    /// (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay` (ns, one
-    /// way). Unlimited resources are absent, except `cpus`.
+    /// Returns the limits that the kernel applies to this host: `cpus` (a list), `cpu_quota`
+    /// (cores), `memory` (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and
+    /// `link_delay` (ns, one way). Unlimited resources are absent, except `cpus`.
     ///
     /// # Errors
     /// The limits cannot be read.
@@ -167,16 +167,17 @@ impl Host {
         Ok(limits)
     }
 
-    /// Syncs its volume, then drops the page cache that is charged to this host, while its
-    /// processes run. A file is charged to the host or program that has read it first.
+    /// Syncs the host's volume, then drops the page cache that is charged to this host, while the
+    /// host's processes run. A file is charged to the host or program that has read it first.
     ///
     /// # Errors
-    /// The kernel cannot drop it.
+    /// The kernel cannot drop the page cache.
     pub fn drop_page_cache(&self) -> Result<()> {
         self.agent.call(&DropPageCache)
     }
 
-    /// Returns the use of its volume, or without one, of the file system of its folder.
+    /// Returns the space usage of the host's volume. If the host has no volume, returns that of the
+    /// file system of its folder.
     ///
     /// # Errors
     /// The folder does not exist.
@@ -184,17 +185,17 @@ impl Host {
         self.agent.space(&self.folder)
     }
 
-    /// Returns true if it has a volume of its own.
+    /// Returns true if the host has a volume.
     pub fn has_volume(&self) -> bool {
         self.volume_bytes.is_some()
     }
 
-    /// Returns the name of its volume's device. `None` without a volume.
+    /// Returns the device name of the host's volume. Returns `None` if the host has no volume.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// Returns the sources of its metrics.
+    /// Returns the sources of the host's metrics.
     pub(crate) fn sources(&self) -> Result<HostSources> {
         let rate = self.limits()?.remove("link_rate");
         Ok(HostSources {

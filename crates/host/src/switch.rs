@@ -1,9 +1,9 @@
-//! The switch between simulated hosts: a bridge in a network namespace of its own, with one link to
+//! The switch between simulated hosts: a bridge in a separate network namespace, with one link to
 //! the machine's namespace.
 //!
 //! Invariants: the machine's own namespace gets only one link end, which is removed with the
-//! switch. The network has an address range without a route on the machine. Only one command at a
-//! time looks for a range.
+//! switch. The network has an address range to which the machine has no route. Only one command at
+//! a time looks for a range.
 
 use crate::agent::{self, Agent};
 use crate::calls::{Address, ConnectToSwitch, MakeBridge, RaiseUplink};
@@ -20,23 +20,23 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Private ranges 10.N.0.0/16 for networks. They are unusual, so the machine will hardly meet them
-/// elsewhere: this check does not see networks that the machine joins later.
+/// Private ranges 10.N.0.0/16 for networks. Few networks use these ranges. This matters because the
+/// check for a free range does not see networks that the machine joins later.
 const RANGES: [u8; 3] = [94, 187, 213];
 
-/// Last octet of the machine's own address in the network. Hosts count from 1.
+/// Last octet of the machine's own address in the network. The addresses of hosts count from 1.
 const MACHINE: u8 = 254;
 
-/// Name of the socket that a process holds while it looks for a free network. It is an abstract
-/// socket in the machine's network namespace, so it disappears with its owner.
+/// Name of the socket that a process keeps open while it looks for a free network. It is an
+/// abstract socket in the machine's network namespace, so it disappears with the process.
 const RESERVATION: &[u8] = b"cassay-network";
 
-/// Time limit for other processes to finish: each takes some milliseconds.
+/// Time limit for other processes that look for a free network. Each takes some milliseconds.
 const RESERVATION_LIMIT: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(2);
 
-/// A switch with its uplink.
+/// A switch with its link to the machine.
 #[derive(Debug)]
 pub(super) struct Switch {
     pub agent: Arc<Agent>,
@@ -44,7 +44,7 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// Creates a switch through its agent, in a free network.
+    /// Creates a switch in a free network, through the agent of the switch.
     ///
     /// # Errors
     /// The switch is not permitted, or no network is free.
@@ -60,13 +60,14 @@ impl Switch {
     /// Connects to the switch that an earlier command has kept.
     ///
     /// # Errors
-    /// Its agent has ended.
+    /// The agent of the switch has ended.
     pub fn reach(network: Ipv4Addr, folder: &Path) -> Result<Switch> {
         let agent = Arc::new(Agent::reach(agent::SWITCH, folder)?);
         Ok(Switch { agent, network })
     }
 
-    /// Plugs a host in: its link `eth0` with its address, and `lo`, both up.
+    /// Connects a host to the switch. Creates the host's link `eth0` with its address, and brings
+    /// `eth0` and `lo` up.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -87,7 +88,7 @@ fn address(network: Ipv4Addr, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, last)
 }
 
-/// Creates the link between the machine and the switch. Returns its network.
+/// Creates the link between the machine and the switch. Returns the network of the switch.
 fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     let reservation = reserve()?;
     let routes = machine.routes()?;
@@ -95,7 +96,8 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         let name = name(network);
         match machine.veth(&name, UPLINK, namespace) {
             Ok(()) => {}
-            // Its route has already been removed, and the link will soon follow.
+            // A switch with this network is ending. Its route has already been removed, and its
+            // link will follow soon.
             Err(Errno::EXIST) => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("create the link {name}"));
@@ -113,14 +115,14 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     )
 }
 
-/// Returns the name of the machine's link end, which contains the network: `cassay94-8` is
+/// Returns the name of the machine's link end. The name contains the network: `cassay94-8` is
 /// 10.94.8.0/24.
 pub(super) fn name(network: Ipv4Addr) -> String {
     let [_, range, part, _] = network.octets();
     format!("cassay{range}-{part}")
 }
 
-/// Returns the networks without a route, in the order in which they are tried.
+/// Returns the networks to which there is no route, in the order in which they are tried.
 fn free_networks(routes: &[Subnet]) -> impl Iterator<Item = Ipv4Addr> + '_ {
     let all = RANGES
         .into_iter()
@@ -169,8 +171,8 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // A route to an address in the network, one to the network, and one to a larger network;
-        // another network next to it.
+        // The first cases have a route to an address in the network, to the network itself, and to
+        // a larger network. The last case has a route to the network next to it.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn names_of_links_fit_the_kernel() {
-        // IFNAMSIZ includes the final zero byte.
+        // IFNAMSIZ counts the final zero byte.
         let longest = name(Ipv4Addr::new(10, 213, 255, 0));
         assert_eq!(longest, "cassay213-255");
         assert!(longest.len() < 16 && links::port(HOSTS_COUNT_MAX).len() < 16);

@@ -17,33 +17,33 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// Time for which other processes, which are about to end, may continue to write to a folder during
-/// its removal.
+/// Time for which other processes may continue to write to a folder while it is removed. These
+/// processes are about to end.
 const TREE_LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// A change, as the way to undo it. A missing object is not an error.
+/// A change, described by the way to undo it. If the object is missing, that is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Undo {
-    /// Folder with all its contents.
+    /// Removes a folder with all its contents.
     Tree(PathBuf),
-    /// Data volume, or the plain folder at its path if that folder is empty.
+    /// Removes a data volume, or the plain folder at its path if that folder is empty.
     Volume(PathBuf),
-    /// Control groups, with the processes in them.
+    /// Removes control groups, and kills the processes in them.
     Groups(Vec<CgroupDir>),
-    /// Process that is stopped and must continue.
+    /// Continues a stopped process.
     Continue(Identity),
-    /// Frozen data volume of a folder. Processes that write to it wait, and cannot be killed until
-    /// it is thawed.
+    /// Thaws the frozen data volume of a folder. Until then, processes that write to the volume
+    /// wait, and cannot be killed.
     Thaw(PathBuf),
-    /// Table of the machine's packet filter, which drops packets.
+    /// Removes a table that drops packets from the machine's packet filter.
     Table(String),
-    /// Change by a program, which this one undoes.
+    /// Runs a program that undoes the change of another program.
     Command(Invocation),
-    /// Server of another user that was stopped and must serve.
+    /// Makes a server of another user serve again after it was stopped.
     Serve(Service),
-    /// File with the undo list.
+    /// Removes a file with the undo list.
     Note(PathBuf),
 }
 
@@ -66,7 +66,7 @@ impl Undo {
     }
 }
 
-/// Describes the change as already undone.
+/// Describes the change as one that has been undone.
 impl fmt::Display for Undo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -83,7 +83,7 @@ impl fmt::Display for Undo {
     }
 }
 
-/// Undoes all changes, the last one first. The undo file is kept if an action fails.
+/// Undoes all changes, the last one first. If an action fails, the undo file is kept.
 ///
 /// # Errors
 /// The first failure. All other changes are undone nevertheless.
@@ -107,7 +107,8 @@ fn remove_tree(folder: &Path) -> Result<()> {
         match std::fs::remove_dir_all(folder) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(()),
-            // Another process also removes the folder, or still writes to it for a moment.
+            // Another process may be removing the folder too, or may still write to it for a
+            // moment.
             Err(_) if !deadline.passed() => clock::sleep(POLL),
             Err(error) => {
                 return Err(error).with_context(|| format!("remove {}", folder.display()));

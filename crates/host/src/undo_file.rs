@@ -1,11 +1,11 @@
-//! Undo list of an agent in a file on its host. A later command uses it if agent and guard were
-//! both killed, or the machine lost power.
+//! Undo list of an agent in a file on its host. A later command uses the list if agent and guard
+//! were both killed, or the machine lost power.
 //!
-//! Each agent has a file, which it keeps locked while it lives. A line is a complete list, and the
-//! last complete line counts. It is on disk before the change that it describes. Invariants: no
-//! process undoes a list without its lock. So nothing is undone twice, and nothing that belongs to
-//! another machine with the same folder. cassay does not read files that another user could have
-//! written, because they contain programs.
+//! Each agent has a file, which it keeps locked while it lives. Each line contains a complete list,
+//! and the last complete line counts. A list is on disk before the change that it describes is
+//! made. Invariants: no process undoes a list unless it has the lock. So no change is undone twice,
+//! and no object is removed that belongs to another machine with the same folder. cassay does not
+//! read files that another user could have written, because the files contain programs to run.
 
 use crate::process::{Identity, ProcessSpace};
 use crate::undo::{Undo, remove_note, undo};
@@ -21,28 +21,30 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Name of the folder with these files.
+/// Name of the folder that contains the undo files.
 const FOLDER: &str = "undo";
 
-/// Time limit for a guard that is undoing the list of a file.
+/// Time limit for a guard that is undoing the list in a file.
 const GUARD_LIMIT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Maximum size of a file. No list reaches this length, so a larger file is not cassay's.
+/// Maximum size of an undo file, in bytes. No list reaches this size, so cassay cannot have written
+/// a larger file.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// Undo list of an agent.
+/// One line of an undo file: the complete undo list of an agent.
 #[derive(Serialize, Deserialize)]
 struct Line {
     agent: Identity,
-    /// Machine of the agent, because several machines may share the folder.
+    /// Machine of the agent. It is recorded because several machines may share the folder.
     #[serde(default)]
     machine: Option<ProcessSpace>,
     left: Vec<Undo>,
 }
 
-/// Undo file of one agent. It exists once the agent has a change that could outlive its guard.
+/// Undo file of one agent. The file exists once the agent has made a change that could outlive its
+/// guard.
 #[derive(Debug)]
 pub struct UndoFile {
     folder: PathBuf,
@@ -50,7 +52,8 @@ pub struct UndoFile {
 }
 
 impl UndoFile {
-    /// Chooses a folder below `named`, or else one of the user's, without creating a file yet.
+    /// Chooses the folder of the file: a folder below `named`, or else one in the user's home
+    /// directory. Does not create a file yet.
     ///
     /// # Errors
     /// The user has no home directory.
@@ -61,7 +64,7 @@ impl UndoFile {
         })
     }
 
-    /// Returns the path of the file, which is created if necessary.
+    /// Returns the path of the file. Creates the file if necessary.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -75,7 +78,7 @@ impl UndoFile {
         file.context("the file was created only just now")
     }
 
-    /// Writes the list, if there is a file.
+    /// Writes the list to the file, if there is a file.
     ///
     /// # Errors
     /// The list could not be written to disk.
@@ -95,7 +98,8 @@ impl UndoFile {
     }
 }
 
-/// Undoes the list of an agent that has ended, unless another process has done so with its file.
+/// Undoes the list of an agent that has ended, unless another process has already done so by means
+/// of the agent's file.
 ///
 /// # Errors
 /// As [`undo`].
@@ -105,14 +109,14 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
         _ => None,
     });
     let Some(path) = noted else { return undo(all) };
-    // The lock is held until all changes are undone.
+    // This process keeps the lock until all changes are undone.
     let held = locked(path, GUARD_LIMIT);
     if matches!(held, Ok(None)) {
         let own = |one: &&Undo| matches!(one, Undo::Tree(_));
         let own: Vec<Undo> = all.iter().filter(own).cloned().collect();
         return undo(&own);
     }
-    // Even without the lock, undoing is better than not undoing.
+    // If the lock cannot be taken, undoing the changes without it is better than leaving them.
     undo(all)
 }
 
@@ -138,7 +142,8 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Undoes the list in a file, unless its agent lives, or may live on another machine.
+/// Undoes the list in a file, unless the agent that wrote it is alive, or may be alive on another
+/// machine.
 fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let ours = ProcessSpace::ours();
     let is_elsewhere = |line: &Line| line.machine.as_ref().is_some_and(|there| *there != ours);
@@ -148,7 +153,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let Some(_held) = locked(path, GUARD_LIMIT)? else {
         return Ok(Vec::new());
     };
-    // The list is read again under the lock, because another process may have undone it.
+    // This process reads the list again under the lock, because another process may have undone it.
     let left = last_line(path)?.map(|line| line.left).unwrap_or_default();
     undo(&left)?;
     remove_note(path)?;
@@ -156,7 +161,7 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     Ok(left.into_iter().filter(is_told).collect())
 }
 
-/// Locks a file. `None` if the file no longer exists.
+/// Locks a file. Returns `None` if the file no longer exists.
 fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
     let file = match foreign::open_no_link(FileKind::Note, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -195,7 +200,8 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    // A power loss may cut off the last line. All changes until then precede it.
+    // A power loss may cut off the last line. That does no harm, because the change that the line
+    // describes was not made yet.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
 }
@@ -228,7 +234,7 @@ fn check_own(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folder of the files.
+/// Returns the folder of the undo files.
 fn folder(named: Option<&Path>) -> Result<PathBuf> {
     let above = match named {
         Some(named) => named.to_owned(),
@@ -247,7 +253,8 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use target_spec::Invocation;
 
-    /// Returns an undo step with a visible effect: each undo adds a line to a file.
+    /// Returns an undo step whose effect a test can see: each time it is undone, a line is added to
+    /// a file.
     fn shows(folder: &Path) -> (Undo, PathBuf) {
         let file = folder.join("shown");
         let words = ["sh", "-c", "echo x >> \"$0\"", &file.display().to_string()];
@@ -274,7 +281,8 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "its agent, which is us, lives"
         );
-        // Another agent, which has ended. Its last line is incomplete.
+        // The file is that of another agent, which has ended. The last line of the file is
+        // incomplete.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,
@@ -308,7 +316,7 @@ mod tests {
         );
         assert_eq!(times(&shown), 1);
         assert!(!path.exists() && mend(Some(root.path())).unwrap().is_empty());
-        // Its guard comes late.
+        // The guard of that agent tries to undo the list later.
         undo_of_another(&list).unwrap();
         assert_eq!(times(&shown), 1);
         undo_of_another(&list[1..]).unwrap();

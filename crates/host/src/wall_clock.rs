@@ -1,5 +1,6 @@
 //! Shifts the wall clock of one process. The kernel has one wall clock for all processes, and its
-//! time namespaces do not change it. So a preloaded library answers instead.
+//! time namespaces do not change it. So a preloaded library shifts the time that it returns to the
+//! process.
 
 use crate::faults::Restartable;
 use crate::files::{Bytes, FileStep};
@@ -10,8 +11,7 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
 
 impl Restartable {
     /// Returns the start with a wall clock that is off by `by_ms` (negative: behind), and the step
-    /// that writes the library to `library`. The monotonic clock, which counts time without a date,
-    /// is unchanged.
+    /// that writes the library to `library`. The monotonic clock does not change.
     ///
     /// # Errors
     /// The path is not Unicode.
@@ -34,7 +34,8 @@ impl Restartable {
 mod tests {
     use super::*;
 
-    /// A dependency, or the library's own name, would be visible in it.
+    /// If the library depended on another one, or had a name, the name would be visible in its
+    /// bytes.
     #[test]
     fn the_library_names_no_library_so_it_fits_every_c_library() {
         assert!(LIBRARY.starts_with(b"\x7fELF"));

@@ -1,8 +1,9 @@
-//! Probes that run in a host's agent, and the transfer of their readings, in the form that both
-//! sides use.
+//! Probes that run in a host's agent, and the transfer of their readings, in the form that
+//! controller and agent share.
 //!
-//! Invariants: the sampling threads never wait for the controller to fetch readings. The agent
-//! limits the number of waiting readings. A message has only as many readings as fit into a frame.
+//! Invariants: the sampling threads never wait until the controller fetches readings. The agent
+//! limits the number of waiting readings. A message contains only as many readings as fit into a
+//! frame.
 
 mod remote_watch;
 
@@ -18,38 +19,39 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Maximum readings in one message: 30 bytes each, or 120 with their series at worst.
+/// Maximum number of readings in one message. A reading takes 30 bytes, or at most 120 bytes
+/// together with its series.
 pub const READINGS_COUNT_MAX: usize = 4096;
 
-/// Probes of one machine, with their intervals.
+/// Probes of one machine, with their sampling intervals.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Watch(Vec<ProbeSource>);
 
 impl Watch {
-    /// Adds a probe of the machine itself, except the devices of `hosts`.
+    /// Adds a probe of the machine itself. It omits the devices of `hosts`.
     pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
         let ours = hosts.iter().filter(|host| !host.is_machine());
         let without = ours.filter_map(Host::device).map(str::to_owned).collect();
         self.add("machine", period, SourceKind::Machine { without });
     }
 
-    /// Adds a probe of another machine, whose readings have this `place`.
+    /// Adds a probe of another machine. Its readings have the place `place`.
     pub fn other_machine(&mut self, period: Duration, place: &str) {
         let without = Vec::new();
         self.add(place, period, SourceKind::Machine { without });
     }
 
-    /// Adds a probe of a simulated host, which its own agent must run.
+    /// Adds a probe of a simulated host. Only the agent of that host can run this probe.
     ///
     /// # Errors
-    /// Its limits cannot be read.
+    /// The limits of the host cannot be read.
     pub fn stand_in(&mut self, period: Duration, host: &Host) -> Result<()> {
         let sources = host.sources().with_context(|| format!("watch {}", host.name()))?;
         self.add(host.name(), period, SourceKind::StandIn(sources));
         Ok(())
     }
 
-    /// Adds a probe of a process, whose readings have this `place`.
+    /// Adds a probe of a process. Its readings have the place `place`.
     pub fn process(&mut self, period: Duration, place: &str, pid: u32) {
         self.add(place, period, SourceKind::Process(pid));
     }
@@ -63,7 +65,7 @@ impl Watch {
         });
     }
 
-    /// Runs the probes on a thread of this process, named `name`.
+    /// Runs the probes on a thread of this process. The name of the thread is `name`.
     ///
     /// # Errors
     /// A file that every kernel has cannot be read, or the process does not exist.
@@ -98,9 +100,10 @@ pub struct BeginWatch(pub Watch);
 /// Fetches the readings of a watch.
 #[derive(Serialize, Deserialize)]
 pub struct TakeReadings {
-    /// Number that [`BeginWatch`] returned.
+    /// Number of the watch that [`BeginWatch`] returned.
     pub watch: u64,
-    /// True to stop sampling. The watch is removed with its last readings.
+    /// True to stop sampling. The agent then removes the watch, and the answer contains its last
+    /// readings.
     pub end: bool,
 }
 
@@ -109,32 +112,33 @@ calls! {
     TakeReadings = "hand-over-readings" -> ReadingsBatch;
 }
 
-/// Readings of a watch.
+/// Readings that a watch returns.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ReadingsBatch {
-    /// Readings as a batch.
+    /// Readings, encoded as a batch.
     pub batch: Batch,
     /// True if more readings are queued.
     pub rest: bool,
-    /// Number and cost of the samples, with the last readings of a watch.
+    /// Number and cost of the samples. Present with the last readings of a watch.
     pub costs: Option<Vec<ProbeCost>>,
 }
 
-/// Encoded readings: each series once, then only numbers.
+/// Encoded readings. A batch contains each new series once, and refers to series by number.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
-    /// Series that occur for the first time: probe, name, place, unit. Their numbers follow their
-    /// order.
+    /// Series that occur for the first time: probe, name, place, unit. Series are numbered in this
+    /// order, over all batches.
     series: Vec<[String; 4]>,
-    /// A line for each time: the time, then the series number and value of each reading. It is
-    /// text, because text is written in one piece and restores values exactly.
+    /// A line for each time: the time, then the series number and the value of each reading. The
+    /// lines form one text, because JSON encodes a text in one piece, and the text form restores
+    /// values exactly.
     lines: String,
 }
 
 /// Identity of a series: probe, name, place, unit.
 type SeriesIdentity<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
 
-/// Encoder of consecutive batches.
+/// Encoder of consecutive batches of readings.
 #[derive(Default)]
 pub struct Encoder {
     numbers: HashMap<SeriesIdentity<'static>, usize>,
@@ -161,21 +165,21 @@ impl Encoder {
                 batch.series.push(words.map(str::to_owned));
                 next
             });
-            // The exponent form keeps every number short.
+            // The exponent form keeps the text of every number short.
             let _ = write!(batch.lines, " {number} {value:e}");
         }
         batch
     }
 }
 
-/// Decoder of consecutive batches.
+/// Decoder of consecutive batches of readings.
 #[derive(Default)]
 pub struct Decoder {
     series: Vec<SeriesIdentity<'static>>,
 }
 
 impl Decoder {
-    /// Stores the readings of `batch` with times of the controller's clock.
+    /// Stores the readings of `batch`, with times converted to the controller's clock.
     ///
     /// # Errors
     /// The batch is not a valid batch.
@@ -256,7 +260,8 @@ mod tests {
         #[test]
         fn no_batch_panics(lines in "[0-9 e.\n-]{0,60}", words in prop::bool::ANY) {
             let series = if words { vec![["a", "b", "c", "d"].map(String::from)] } else { vec![] };
-            // Any result is acceptable: the test checks that it does not panic.
+            // The result does not matter, because the test checks only that the decoder does not
+            // panic.
             let _ = Decoder::default().decode(Batch { series, lines }, AHEAD, &mut Out::new());
         }
     }

@@ -15,10 +15,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// End of a conversation.
+/// How a conversation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller requests the end of all processes and changes that the agent began.
+    /// The controller asked the agent to end all processes and undo all changes that it began.
     Told,
     /// The controller has left normally.
     Left,
@@ -42,13 +42,13 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The silence of a controller that has ended shows this.
+        // If the controller has ended, a write fails. The reading thread then detects the silence.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Reports the result of the agent's end of all its work. It is the last message.
+    /// Reports whether the agent could end all its work. This is the agent's last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -66,7 +66,8 @@ impl Outbox {
     }
 }
 
-/// Returns the agent's input and output, moved out of the way of other code that prints or reads.
+/// Returns the agent's input and output. Other code in the process that prints or reads no longer
+/// uses these descriptors.
 ///
 /// # Errors
 /// The descriptors cannot be duplicated.
@@ -114,13 +115,13 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
 
 /// Sends the reason why the agent refuses the conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
-    // A controller that has hung up does not need the reason.
+    // A controller that has hung up does not need to receive the reason.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
 /// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`.
 /// Calls in progress finish first. Each call has its own thread. The conversation remains open, so
-/// that the controller sees when the following steps are done.
+/// that the controller sees when the agent has ended its work.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -241,7 +242,7 @@ mod tests {
         frame::write(&mut theirs, &7).unwrap();
     }
 
-    /// Starts an agent in a thread, at a socket. Returns the ends of its conversations.
+    /// Starts an agent in a thread that listens on a socket. Returns how each conversation ended.
     fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();

@@ -1,4 +1,4 @@
-//! Identity and build of an agent, which both sides compare first.
+//! Identity and build of an agent, which controller and agent compare first.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 /// First message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its build. A process refuses a conversation with a different build.
+    /// Build of the agent. A process refuses a conversation with a different build.
     pub build: String,
-    /// Process of the agent.
+    /// Identity of the agent's process.
     pub process: Identity,
 }
 
 impl Hello {
-    /// Returns the message of this process.
+    /// Returns the first message of this process.
     pub fn own() -> Hello {
         Hello {
             build: build(),

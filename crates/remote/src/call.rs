@@ -1,4 +1,4 @@
-//! Calls to an agent, as both sides know them.
+//! Calls to an agent, in the form that controller and agent share.
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
@@ -7,9 +7,9 @@ use serde_json::Value;
 
 /// A call, with the type of its answer.
 pub trait Call: Serialize + DeserializeOwned {
-    /// Its name on the wire.
+    /// Name of the call on the wire.
     const NAME: &'static str;
-    /// Type of its answer.
+    /// Type of the answer.
     type Answer: Serialize + DeserializeOwned;
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum ToAgent {
     },
     /// The controller is alive. It sends this message each second.
     Alive,
-    /// The controller sends no more messages. `end` tells the agent to end all that it started.
+    /// The controller sends no more messages. If `end` is true, the agent ends all that it started.
     Bye {
         end: bool,
     },
@@ -66,7 +66,7 @@ pub(crate) enum FromAgent {
     Answer {
         id: u64,
         answer: Result<Value, String>,
-        /// CPU time of the thread that was started for the call, ns.
+        /// CPU time of the thread that was started for the call, in nanoseconds.
         cpu_ns: u64,
     },
     /// The agent has ended all that it began, or failed to do so.

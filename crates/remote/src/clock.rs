@@ -4,9 +4,9 @@
 //! An exchange has four times: sent (on this machine), read and answered (on the other), received
 //! (on this machine). For any delays in the two directions, the other clock is ahead by at most
 //! `read - sent` and by at least `answered - received`. So half the round trip bounds the error,
-//! including any asymmetry. The module intersects the intervals of many exchanges, in the spirit of
-//! NTP's clock filter (RFC 5905, section 10: the shortest delay knows best). A mean would contain
-//! every delay of a busy machine.
+//! including any asymmetry. The module intersects the intervals of many exchanges, so the exchange
+//! with the shortest delay determines the result. NTP's clock filter does the same (RFC 5905,
+//! section 10). A mean would include the delays that a busy machine adds.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -14,12 +14,12 @@ use measure::clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Two clocks drift apart by at most one nanosecond in this number of nanoseconds, so old estimates
-/// widen at this rate. A quartz is accurate to 100 millionths, and both may be wrong in opposite
-/// directions.
+/// Number of nanoseconds in which two clocks drift apart by at most one nanosecond. Old estimates
+/// widen at this rate. A quartz clock is accurate to 100 ppm, and both clocks may be wrong in
+/// opposite directions.
 const DRIFT_NS: u64 = 5000;
 
-/// Reads the monotonic clock when the call arrives, and when it is answered.
+/// Reads the monotonic clock twice: when the call arrives, and when the agent answers.
 #[derive(Serialize, Deserialize)]
 pub struct ReadClock;
 
@@ -37,9 +37,9 @@ impl<S> Serve<S> for ReadClock {
 /// Offset of the other machine's clock from this machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// Time by which the other clock is ahead, ns.
+    /// Time by which the other clock is ahead, in nanoseconds.
     pub ahead_ns: i64,
-    /// Bound on the error, ns.
+    /// Bound on the error of the offset, in nanoseconds.
     pub bound_ns: u64,
 }
 
@@ -55,7 +55,7 @@ impl Offset {
     }
 }
 
-/// Knowledge about another machine's clock.
+/// All that is known about another machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct ClockOffset {
     known: Option<KnownOffset>,
@@ -71,7 +71,7 @@ struct KnownOffset {
 }
 
 impl ClockOffset {
-    /// Takes one sample.
+    /// Takes one sample of the other clock.
     ///
     /// # Errors
     /// The agent has ended, or does not answer in time.
@@ -83,8 +83,8 @@ impl ClockOffset {
     }
 
     /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier
-    /// exchanges means that a clock was set or stood still. Then it drops earlier knowledge, and
-    /// counts the break.
+    /// exchanges means that a clock was set or stood still. In that case this function drops the
+    /// earlier bounds and counts the break.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
@@ -105,7 +105,7 @@ impl ClockOffset {
         self.known = Some(if agree { both } else { new });
     }
 
-    /// Returns the offset. `None` before the first exchange.
+    /// Returns the offset. Returns `None` before the first exchange.
     pub fn offset(&self) -> Option<Offset> {
         let KnownOffset {
             low_ns, high_ns, ..
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_exchange_bounds_the_offset_by_half_its_round_trip() {
-        // (the four times, ahead, bound)
+        // Each row: the four times of the exchange, the offset, and the bound on its error.
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
             // The whole delay is in one direction. The other clock is 1000 s ahead.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     proptest! {
-        /// For all delays, and for a clock with the maximum drift.
+        /// The property holds for all delays, and for a clock with the maximum drift.
         #[test]
         fn the_truth_lies_within_the_bound(
             ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,

@@ -1,11 +1,11 @@
-//! Messages as bytes: a length (u32, little-endian), then this number of bytes of JSON.
+//! Encoding of messages: a length in bytes (u32, little-endian), followed by the message as JSON.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{ErrorKind, Read, Write};
 
-/// Maximum length of a message. Calls are coarse, and none comes near it.
+/// Maximum length of a message in bytes. Calls are coarse, so no message comes near this limit.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Writes one message.
@@ -21,13 +21,13 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
         "a message of {length} bytes is too long; the maximum is {BYTES_MAX}"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    // The message is written in one piece: if this process is killed here, half a message is
-    // unlikely.
+    // This code writes the whole message at once. If this process is killed here, the receiver is
+    // unlikely to see half a message.
     to.write_all(&bytes).context("send a message")?;
     to.flush().context("send a message")
 }
 
-/// Reads one message. `None` if the other side has ended between two messages.
+/// Reads one message. Returns `None` if the other side has ended between two messages.
 ///
 /// # Errors
 /// The stream ends within a message, or contains other data.
@@ -42,7 +42,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
         "the peer announces a message of {length} bytes, but the maximum is {BYTES_MAX}: the peer \
          is not an agent"
     );
-    // Memory grows with the bytes that arrive.
+    // The buffer grows only as bytes arrive, so a wrong length does not allocate memory.
     let mut bytes = Vec::new();
     let read = from.by_ref().take(length as u64).read_to_end(&mut bytes);
     read.context("receive a message")?;
@@ -55,7 +55,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     Ok(Some(message))
 }
 
-/// Fills `length`. Returns false if the stream ends before its first byte.
+/// Fills `length`. Returns false if the stream ends before the first byte of the length.
 fn begins(from: &mut impl Read, length: &mut [u8; 4]) -> Result<bool> {
     let mut have = 0;
     while have < length.len() {
@@ -78,7 +78,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// Returns its bytes in pieces of the given lengths, repeatedly.
+    /// A reader that returns `bytes` in pieces. The lengths of the pieces repeat in a cycle.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
@@ -132,7 +132,7 @@ mod tests {
         let long = "x".repeat(BYTES_MAX);
         let said = write(&mut Vec::new(), &long).unwrap_err().to_string();
         assert!(said.contains("is too long"), "{said}");
-        // "HTTP" as a length.
+        // The bytes "HTTP", read as a length.
         let said = read::<Value>(&mut &b"HTTP/1.1 400"[..]).unwrap_err();
         assert!(
             said.to_string().contains("the peer is not an agent"),

@@ -1,9 +1,9 @@
 //! Addresses of a name, as this machine resolves names.
 //!
 //! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
-//! and DNS, and not LDAP, mDNS or other sources in `/etc/nsswitch.conf`. So it runs `getent`, which
-//! all systems with glibc have. If `getent` is missing or has no answer, the program uses the
-//! built-in C library.
+//! and DNS, and ignore LDAP, mDNS and other sources in `/etc/nsswitch.conf`. So cassay runs
+//! `getent`, which all systems with glibc have. If `getent` is missing or has no answer, cassay
+//! uses the resolver of the C library that is built into the program.
 
 use crate::process::{self, Patience};
 use anyhow::{Context, Result};
@@ -14,7 +14,8 @@ use std::time::Duration;
 /// Time limit of the name services: DNS itself gives up after about 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Returns the addresses of a host, in the order in which to try them; a port is added to each.
+/// Returns the addresses of a host, in the order in which to try them. Adds the port to each
+/// address.
 ///
 /// # Errors
 /// The name is unknown.
@@ -29,8 +30,8 @@ pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
     Ok(found.collect())
 }
 
-/// Returns the answer of the system's own program. `None` if the program is missing, or does not
-/// know the name.
+/// Returns the answer of `getent`. Returns `None` if that program is missing, or does not know the
+/// name.
 fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
     // A name that looks like an option is not a host name.
@@ -40,8 +41,8 @@ fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     (answer.status.success() && !found.is_empty()).then_some(found)
 }
 
-/// Parses the output of `getent ahosts`: an address and a kind of socket in each line, and the name
-/// in the first.
+/// Parses the output of `getent ahosts`. Each line contains an address and a kind of socket, and
+/// the first line also contains the name.
 fn parse(text: &str) -> Vec<IpAddr> {
     let mut found = Vec::new();
     for line in text.lines() {

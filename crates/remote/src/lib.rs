@@ -3,9 +3,9 @@
 //!
 //! An *agent* is another process of this program, on a host. [`Link`] is the controller's side of a
 //! conversation with an agent, and [`serve`] is the agent's side. A [`Call`] is the definition of
-//! one request that both share. Invariants: no path, clock or descriptor of the controller has a
-//! meaning for the agent. An agent relies only on messages that it receives, so a controller that
-//! is silent for too long counts as ended.
+//! one request, and both sides share it. Invariants: no path, clock or descriptor of the controller
+//! has a meaning for the agent. An agent relies only on messages that it receives, so a controller
+//! that is silent for too long counts as ended.
 
 pub mod agent_loop;
 mod build_identity;

@@ -22,13 +22,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval between two messages that this side is alive.
+/// Interval between two messages which show that this side is alive.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// Time limit for an agent's first message: it is a program that starts.
+/// Time limit for an agent's first message, which includes the start of the program.
 const HELLO_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the end of a child that has closed its output.
+/// Time limit for a child process to end after it has closed its output.
 pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Argument that makes this program an agent.
@@ -37,11 +37,11 @@ pub const ARGUMENT: &str = "agent";
 /// Prefix of the names of agents that only generate load.
 pub const CLIENT: &str = "client";
 
-/// Path of the running program, also after its file was replaced by a newer one.
+/// Path of the running program. It remains valid after the file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
-/// A conversation with one agent. Dropping it ends the connection without a message. An agent that
-/// is not kept then ends all that it began.
+/// A conversation with one agent. Dropping the link ends the connection without a message. The
+/// agent then ends all that it began, unless it is a kept agent.
 #[derive(Debug)]
 pub struct Link {
     /// Name of the agent, for messages: `host1`.
@@ -51,7 +51,7 @@ pub struct Link {
     reached_at: Option<IpAddr>,
 }
 
-/// Stream for outgoing messages. Closing it hangs up, even if the other side still listens.
+/// Stream for outgoing messages. Closing the stream hangs up, even if the other side still listens.
 enum Writer {
     Pipe(ChildStdin),
     Socket(UnixStream),
@@ -69,7 +69,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Writer::Socket(socket) = self {
-            // A closed stream was already hung up.
+            // If the stream was already closed, the conversation was hung up before.
             let _ = socket.shutdown(Shutdown::Write);
         }
     }
@@ -87,9 +87,9 @@ type Input = Box<dyn Read + Send>;
 /// A child process that leads to an agent.
 pub(crate) struct Tunnel {
     pub(crate) child: Child,
-    /// The end of its error output. `None` if the child itself is the agent.
+    /// The end of the child's error output. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
-    /// Source of the fate of the place to which it leads.
+    /// Source of information on the destination, if the destination no longer answers.
     pub(crate) fate: Option<Fate>,
 }
 
@@ -113,19 +113,19 @@ impl From<anyhow::Error> for NoHello {
     }
 }
 
-/// An answer, and the CPU time that it took at the agent, ns.
+/// An answer, and the CPU time in nanoseconds that the agent needed for it.
 type Answer = (Result<serde_json::Value, String>, u64);
 
 thread_local! {
     static CPU_THERE_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Returns the CPU time that agents have used to answer the calls of this thread, ns.
+/// Returns the CPU time that agents have used to answer the calls of this thread, in nanoseconds.
 pub fn cpu_there_ns() -> u64 {
     CPU_THERE_NS.get()
 }
 
-/// Receives an agent's unrequested messages, and finally `None` when no more will come.
+/// Receives an agent's unrequested messages, and `None` when no more messages will come.
 pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
 
 #[derive(Default)]
@@ -133,15 +133,15 @@ struct Heard {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
-    /// Receiver that replaces the list.
+    /// Receiver to which unrequested messages go instead of the list.
     listener: Option<Listener>,
-    /// Result of ending all that the agent began.
+    /// Result of the agent's end: `Ok` if the agent could end all that it began.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
     /// True if the process that leads to the agent may still run.
     is_way_open: bool,
-    /// Exit status of that process.
+    /// Exit status of the process that leads to the agent.
     status: Option<ExitStatus>,
 }
 
@@ -153,7 +153,7 @@ impl std::fmt::Debug for Shared {
 
 impl Link {
     /// Starts an agent as a separate process, which outlives this one for as long as its lease
-    /// allows. `begin` is its first message; `mark` is a variable of its environment.
+    /// allows. `begin` is the first message to the agent. `mark` is a variable of its environment.
     ///
     /// # Errors
     /// The agent cannot be started, or does not send its first message.
@@ -172,7 +172,7 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // If it has already ended, the code below detects that.
+        // If the agent has already ended, this write fails. The code below detects that.
         let sent = frame::write(&mut writer, begin);
         let way = Tunnel {
             child,
@@ -199,7 +199,7 @@ impl Link {
     /// Resumes the conversation with a kept agent that listens at `socket`.
     ///
     /// # Errors
-    /// No agent listens there, or it is an agent of another build.
+    /// No agent listens at that socket, or the agent is of another build.
     pub fn connect(name: &str, socket: &Path) -> Result<Link> {
         let connect = || -> std::io::Result<_> {
             let reader = UnixStream::connect(socket)?;
@@ -238,14 +238,14 @@ impl Link {
         })
     }
 
-    /// Returns this value with the address at which the machine's sshd was reached.
+    /// Returns this link with the address at which the machine's sshd was reached.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
     }
 
-    /// Returns the address at which the sshd of its machine was reached, from that machine's view.
-    /// `None` for an agent of this machine.
+    /// Returns the address at which the sshd of the agent's machine was reached, from that
+    /// machine's view. Returns `None` for an agent of this machine.
     pub fn address(&self) -> Option<IpAddr> {
         self.reached_at
     }
@@ -255,16 +255,16 @@ impl Link {
         &self.name
     }
 
-    /// Returns its first message.
+    /// Returns the first message of the agent.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Sends a call and waits for the answer at most for `limit`.
+    /// Sends a call, and waits at most `limit` for the answer.
     ///
     /// # Errors
-    /// The call fails, with the agent's own words. Or the agent has ended, or does not answer in
-    /// time.
+    /// The call fails. In this case, the error contains the agent's own text. Or the agent has
+    /// ended, or does not answer in time.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {
             let value = serde_json::to_value(call).context("write a call as JSON")?;
@@ -274,7 +274,7 @@ impl Link {
         asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// Describes an agent that no longer answers: on another machine, it may still run for a while.
+    /// Describes an agent that no longer answers. On another machine, it may still run for a while.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
             Some(_) => format!("cassay cannot reach its agent: {why}"),
@@ -324,8 +324,8 @@ impl Link {
         notes.into_iter().filter_map(read).collect()
     }
 
-    /// Passes the agent's unrequested messages to `listener` from now on, in the thread that reads.
-    /// So `listener` must neither wait nor make calls. Earlier messages come first.
+    /// Passes further unrequested messages to `listener`, in the thread that reads. So `listener`
+    /// must neither wait nor make calls. It first receives the messages that have already arrived.
     pub fn listen(&self, mut listener: Listener) {
         let mut heard = lock(&self.shared.heard);
         std::mem::take(&mut heard.notes)
@@ -337,15 +337,15 @@ impl Link {
         heard.listener = Some(listener);
     }
 
-    /// Returns the reason why no more messages will come. `None` while the agent exists.
+    /// Returns the reason why no more messages will come. Returns `None` while the agent exists.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Tells the agent to end all that it started, and waits until it has.
+    /// Tells the agent to end all that it started, and waits until the agent has done so.
     ///
     /// # Errors
-    /// A step fails, with the agent's words, or the end takes longer than `limit`.
+    /// A step fails (the error contains the agent's text), or the agent takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
         // An agent that has ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
@@ -368,7 +368,7 @@ impl Link {
         }
     }
 
-    /// Leaves: a kept agent continues, and another command may connect.
+    /// Ends the conversation. A kept agent continues, and another command may connect to it.
     pub fn leave(&self) {
         let _ = self.shared.say(&ToAgent::Bye { end: false });
         self.shared.hang_up();
@@ -382,7 +382,7 @@ impl Drop for Link {
 }
 
 impl Shared {
-    /// Waits for the agent's first message, and checks its build.
+    /// Waits for the agent's first message, and checks the build that it contains.
     fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello, NoHello> {
         match hello.recv_timeout(HELLO_LIMIT) {
             Ok(hello) if hello.build == build() => Ok(hello),
@@ -405,8 +405,8 @@ impl Shared {
         }
     }
 
-    /// Returns the exit status of the process that led to the agent. `None` if there is none, or it
-    /// has not ended.
+    /// Returns the exit status of the process that led to the agent. Returns `None` if there is no
+    /// such process, or it has not ended.
     fn status(&self) -> Option<ExitStatus> {
         let deadline = Deadline::after(STATUS_LIMIT);
         let mut heard = lock(&self.heard);
@@ -429,7 +429,7 @@ impl Shared {
     }
 }
 
-/// Reads messages until the agent ends.
+/// Reads messages until the agent closes the connection.
 fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &Shared) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
@@ -440,7 +440,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
             }
             Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
-                // An answer that came too late no longer has a receiver.
+                // If an answer arrives too late, the caller no longer waits for it.
                 let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
@@ -468,9 +468,9 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();
     drop(heard);
-    // A caller that waits for its first message need not wait for its end, which may take long.
+    // A caller that waits for the first message is notified here. The process may end much later.
     drop(hello);
-    // Its status must be collected, or it remains a zombie. A kept agent may continue for long.
+    // The child's status must be collected, or it remains a zombie. A kept agent may run for long.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;
@@ -478,7 +478,7 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     shared.news.notify_all();
 }
 
-/// Each second, sends a message that this side is alive, until the conversation ends.
+/// Sends a message each second which shows that this side is alive, until the conversation ends.
 fn keep_alive(shared: &Shared) {
     while shared.say(&ToAgent::Alive).is_ok() {
         let deadline = Deadline::after(ALIVE_EVERY);
@@ -493,7 +493,7 @@ fn keep_alive(shared: &Shared) {
     }
 }
 
-/// Locks a mutex. Nothing is left half-done under these locks.
+/// Locks a mutex, even if it is poisoned. Code under these locks leaves nothing half-done.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
 //! Child processes that cannot outlive this one, and the identity of processes that may.
 //!
-//! One thread, the *keeper*, starts all of them, because the kernel ties a child's parent-death
-//! signal to the thread that forked it. A short-lived thread would take its children with it. The
-//! keeper lives until the process ends, so kill -9 of this process also kills the children. cassay
-//! signals another process only after a comparison of its start time, because process ids are
-//! reused.
+//! One thread, the *keeper*, starts all child processes, because the kernel ties a child's
+//! parent-death signal to the thread that forked it. If a short-lived thread forked a child, the
+//! child would be killed when that thread ends. The keeper lives until the process ends, so kill -9
+//! of this process also kills the children. Before cassay signals another process, it compares the
+//! process's start time, because process ids are reused.
 
 mod listen;
 
@@ -29,7 +29,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// Time limit for a killed process to end: the kernel must free its memory.
 pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
-/// Lifetime of a child relative to this process.
+/// Lifetime of a child process, relative to this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// The kernel kills the child when this process ends for any reason.
@@ -38,7 +38,8 @@ pub enum Life {
     Detached,
 }
 
-/// Identity of a process for other processes: its id alone may be reused.
+/// Identity of a process across processes and commands. The process id alone is not enough, because
+/// ids are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// Process id.
@@ -47,22 +48,22 @@ pub struct Identity {
     pub start_ticks: u64,
 }
 
-/// A machine from the view of its processes: within it, a process id is unique.
+/// A machine, as far as process ids are concerned: a process id is unique within it.
 ///
 /// Two containers on one machine share a kernel, but do not see each other's processes. Two
-/// machines created from one image may have the same id, but different names.
+/// machines created from one image may have the same machine id, but different host names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpace {
     /// Host name of the machine.
     name: String,
-    /// Content of `/etc/machine-id`; empty if it does not exist.
+    /// Content of `/etc/machine-id`. Empty if that file does not exist.
     id: String,
-    /// Its process id namespace, by the kernel's name.
+    /// Process id namespace of the machine, by the kernel's name.
     pids: String,
 }
 
 impl ProcessSpace {
-    /// Returns the machine of this process.
+    /// Returns the machine on which this process runs.
     pub fn ours() -> ProcessSpace {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -73,7 +74,7 @@ impl ProcessSpace {
         }
     }
 
-    /// Returns another machine for tests: this one except for its name.
+    /// Returns another machine for tests: a copy of this one with a different name.
     pub fn called(name: &str) -> ProcessSpace {
         ProcessSpace {
             name: name.to_owned(),
@@ -89,7 +90,8 @@ impl std::fmt::Display for ProcessSpace {
 }
 
 impl Identity {
-    /// Returns the identity of a running process. `None` if it does not exist or is a zombie.
+    /// Returns the identity of a running process. Returns `None` if it does not exist or is a
+    /// zombie.
     pub fn read(pid: u32) -> Option<Identity> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (state, start_ticks) = parse_stat(&stat)?;
@@ -117,13 +119,13 @@ impl Identity {
         })
     }
 
-    /// Returns true if this very process still runs.
+    /// Returns true if the process with this identity still runs.
     pub fn alive(self) -> bool {
         Identity::read(self.pid) == Some(self)
     }
 
-    /// Returns true if some of its threads still run although its first thread has ended. They hold
-    /// its ports.
+    /// Returns true if some threads of the process still run although its first thread has ended.
+    /// Such threads keep the ports of the process open.
     fn has_threads(self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
         let same = stat.ok().and_then(|stat| parse_stat(&stat));
@@ -132,12 +134,13 @@ impl Identity {
             && tasks.is_ok_and(|tasks| tasks.count() > 1)
     }
 
-    /// Sends a signal, if the process is still this one.
+    /// Sends a signal to the process, unless its id now belongs to another process.
     pub fn signal(self, signal: Signal) {
         if self.alive()
             && let Some(pid) = Pid::from_raw(self.pid as i32)
         {
-            // The process may end between the two lines. Then there is nothing to do.
+            // The process may end between the check and the signal. In that case the error is
+            // ignored.
             let _ = kill_process(pid, signal);
         }
     }
@@ -154,8 +157,8 @@ impl Identity {
         true
     }
 
-    /// Ends the process: SIGTERM with `grace`, then SIGKILL. A `grace` of zero kills at once.
-    /// Returns true if it ended without SIGKILL.
+    /// Ends the process: sends SIGTERM, and SIGKILL after `grace`. If `grace` is zero, sends
+    /// SIGKILL at once. Returns true if the process ended without SIGKILL.
     ///
     /// # Errors
     /// The process still exists after SIGKILL: it is stuck in the kernel, or this user may not kill
@@ -174,7 +177,7 @@ impl Identity {
         Err(self.stuck())
     }
 
-    /// Returns the error that the process still exists after SIGKILL.
+    /// Returns the error for a process that still exists after SIGKILL.
     pub fn stuck(self) -> anyhow::Error {
         anyhow!(
             "process {} still runs {} s after SIGKILL; see /proc/{}/stack",
@@ -185,25 +188,27 @@ impl Identity {
     }
 }
 
-/// Parses state and start time from `/proc/PID/stat`. The name in parentheses may contain any
-/// characters.
+/// Parses the state and the start time from `/proc/PID/stat`. The name in parentheses may contain
+/// any characters.
 fn parse_stat(stat: &str) -> Option<(char, u64)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
     let state = fields.next()?.chars().next()?;
-    // `state` is field 3, the start time is field 22.
+    // `state` is field 3, and the start time is field 22.
     let start_ticks = fields.nth(18)?.parse().ok()?;
     Some((state, start_ticks))
 }
 
-/// Returns the kernel's state letter of a process, as in `ps`. `None` if it has ended.
+/// Returns the kernel's state letter of a process, as in `ps`. Returns `None` if the process has
+/// ended.
 pub fn state(process: Identity) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
     let (state, start_ticks) = parse_stat(&stat)?;
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// Returns the arguments of a process. `None` if it has ended or the user may not read them.
+/// Returns the arguments of a process. Returns `None` if it has ended or the user may not read
+/// them.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -228,12 +233,13 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
             program == Some(true) && arguments.iter().all(|argument| line.contains(argument))
         })
     };
-    // The identity is read first: if the id is reused later, the start time will differ.
+    // This code reads the identity first. If the id is reused later, the start time will differ.
     let identities = all_pids().into_iter().filter_map(Identity::read);
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
-/// Creates a command whose child will have an owner: pass it to [`spawn`] or [`output`].
+/// Creates a command. The child must be started by [`spawn`] or [`output`], which determine how
+/// long it lives.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that creates commands"
@@ -246,8 +252,8 @@ pub fn command(program: &Path) -> Command {
 
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Makes waits for managed nodes end with an error as soon as `flag` is true, so that all started
-/// processes can end normally. Only the first call counts.
+/// Makes every wait for managed nodes end with an error as soon as `flag` is true, so that all
+/// started processes can end normally. Only the first call counts.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }
@@ -260,7 +266,7 @@ pub fn is_interrupted() -> bool {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Returns the thread that forks every child; see the header.
+/// Returns the thread that forks every child. The header of this module explains why.
 fn keeper() -> Result<&'static Sender<Job>> {
     static KEEPER: OnceLock<Option<Sender<Job>>> = OnceLock::new();
     KEEPER
@@ -287,12 +293,13 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         match life {
             Life::Ours => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before the line above. Then no signal would arrive.
+                // The parent may have died before the call above. In that case no signal would
+                // arrive.
                 if getppid() != Some(parent) {
                     return Err(std::io::Error::other("the parent process ended"));
                 }
-                // The child has its own group: Ctrl-C reaches only this program, which stops the
-                // child normally.
+                // The child has its own process group. So Ctrl-C reaches only this program, which
+                // then stops the child normally.
                 rustix::process::setpgid(None, None)?;
             }
             Life::Detached => {
@@ -307,8 +314,8 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
     let (answer, answered) = channel();
     keeper()?
         .send(Box::new(move || {
-            // The receiver has ended only if the caller panicked. The child then ends with this
-            // process.
+            // If the receiver no longer exists, the caller has panicked. In that case the child
+            // ends with this process.
             let _ = answer.send(command.spawn());
         }))
         .ok()

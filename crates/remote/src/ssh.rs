@@ -1,11 +1,11 @@
 //! An agent on another machine, under a user's account, or in a pod.
 //!
 //! Each agent has one open connection, made by the user's own `ssh` or `kubectl`: configurations,
-//! keys, jump hosts, known hosts and contexts apply. At the destination, the name of the program is
-//! its SHA-256. If it is missing, cassay sends it over that connection. Invariants: cassay never
-//! asks for or accepts a host key or a password. It executes only a program with the expected
-//! digest at the destination. It reports all unreachable destinations together, before any work
-//! begins.
+//! keys, jump hosts, known hosts and contexts apply. At the destination, the file name of the
+//! program is its SHA-256. If that file is missing, cassay sends the program over that connection.
+//! Invariants: cassay never asks for or accepts a host key or a password. It executes only a
+//! program with the expected digest at the destination. It reports all unreachable destinations
+//! together, before any work begins.
 
 mod destination;
 mod refusal;
@@ -32,48 +32,51 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use upload::Program;
 
-/// Maximum number of simultaneous connection attempts. One sshd may serve many names (a jump host).
-/// It drops connections from the tenth unauthenticated one on: `MaxStartups 10:30:100`.
+/// Maximum number of simultaneous connection attempts. Many names may lead to the same sshd, for
+/// example that of a jump host. By default, sshd begins to drop connections at the tenth
+/// unauthenticated one: `MaxStartups 10:30:100`.
 const CONNECTING_MAX: usize = 8;
 
 /// Maximum number of attempts for a machine whose sshd hangs up before login, and pause before the
-/// second attempt. The pause doubles before each further attempt: 7 s in total.
+/// second attempt. The pause doubles before each further attempt. The pauses take 7 s in total.
 const TRIES_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time limit for the first answer of the destination: it includes name resolution, key exchange
+/// Time limit for the first answer of the destination. It includes name resolution, key exchange
 /// and the start of a login shell.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// Time limit for the rest of the program to arrive after all of it was sent. Pipes and sockets on
-/// the way hold some megabytes, which take a minute over a line of one megabit per second.
+/// Time limit for the destination to receive the rest of the program, after cassay has written all
+/// of it. Pipes and sockets on the way hold some megabytes, which take a minute over a line of one
+/// megabit per second.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
 
-/// Time limit for the end of an agent that has no work.
+/// Time limit for an idle agent to end.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of a process that is ending.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Treatment of agents that are reached when others are not.
+/// Treatment of the agents that were reached if others were not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
-    /// They end.
+    /// The agents end.
     End,
-    /// They continue, as they did before.
+    /// The agents continue, as they did before.
     Leave,
 }
 
 /// Script that runs at the destination until the agent starts.
 const SCRIPT: &str = include_str!("ssh/begin.sh");
 
-/// Returns the command by which `sh` reads the script.
+/// Returns the command with which `sh` reads the script.
 fn first_line() -> String {
     format!("eval \"$(head -c {})\"", SCRIPT.len())
 }
 
-/// Returns the command for `ssh`. The login shell reads this line, and may be any shell (fish,
-/// csh). So the line has two words and a quoted one, whose content only `sh` interprets.
+/// Returns the command for `ssh`. The login shell reads this line, and may be any shell, such as
+/// fish or csh. So the line consists of two words and a quoted word, whose content only `sh`
+/// interprets.
 fn command_line() -> String {
     format!("exec sh -c '{}'", first_line())
 }
@@ -82,7 +85,7 @@ impl Link {
     /// Starts an agent elsewhere. `begin` is its first message.
     ///
     /// # Errors
-    /// The agent does not start. Holds the reason and a remedy.
+    /// The agent does not start. The error contains the reason and a remedy.
     pub fn to(wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
         let mut count = 1;
         loop {
@@ -104,8 +107,9 @@ impl Link {
         }
     }
 
-    /// Starts an agent in each of several places, some at a time. Returns each agent, or the reason
-    /// for its failure, in order.
+    /// Starts an agent at each of several destinations, with a limited number of attempts at the
+    /// same time. Returns each agent, or the reason for its failure, in the order of the
+    /// destinations.
     pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -130,11 +134,11 @@ impl Link {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Starts an agent in each of several places, several at the same time.
+    /// Starts an agent at each of several destinations, several at the same time.
     ///
     /// # Errors
-    /// All places that are not reached, each with the reason. Then the other agents have ended, or
-    /// continue if `others` requires it because they ran before.
+    /// All destinations that cassay cannot reach, each with the reason. In this case the other
+    /// agents have ended. They continue if `others` requires it because they ran before.
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -174,7 +178,7 @@ impl Link {
     }
 }
 
-/// Waits for `length`; returns false if the user interrupts it.
+/// Waits for `length`. Returns false if the user interrupts the wait.
 fn paused(length: Duration) -> bool {
     let deadline = Deadline::after(length);
     while !deadline.passed() && !process::is_interrupted() {
@@ -189,9 +193,9 @@ struct Connection {
     child: Child,
     last_words: Arc<LastWords>,
     stage: Stage,
-    /// Program to run at the destination, if it is not this one.
+    /// Program to run at the destination, if it is not the running program.
     other: Option<Arc<Program>>,
-    /// Address at which its sshd was reached, or address of the pod.
+    /// Address at which the machine's sshd was reached, or address of the pod.
     reached_at: Option<IpAddr>,
 }
 
@@ -272,7 +276,7 @@ impl Connection {
             return Err(Trouble::from_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
-        // If the connection has already ended, its silence shows this.
+        // If the connection has already ended, the next read detects it.
         let _ = crate::frame::write(&mut self.far.writer, begin);
         Ok(())
     }
@@ -288,7 +292,8 @@ impl Connection {
         self.far.send(&mut program.plain()?)
     }
 
-    /// Reads the next answer of the destination; `what` names its next step.
+    /// Reads the next answer of the destination. `what` describes the step for which this function
+    /// waits.
     fn hear(&mut self, what: &str, limit: Duration) -> Result<String, Trouble> {
         let unheard = match self.far.line(limit) {
             Ok(said) => return Ok(said),
@@ -326,14 +331,14 @@ impl Connection {
         })
     }
 
-    /// Returns the conversation, or the reason why there is none.
+    /// Returns the conversation, or the reason why it did not begin.
     fn begun(
         mut self,
         wanted: &Destination,
         entered: Result<(), Trouble>,
     ) -> Result<Link, Trouble> {
         if let Err(trouble) = entered {
-            // The process may still wait for input.
+            // The process may still wait for input, so its input is closed here.
             let _ = self.child.kill();
             let _ = self.child.wait();
             return Err(trouble);
@@ -353,7 +358,7 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // No other code refers to the process any longer, so its thread collects its status.
+        // No other code uses the process any longer, so a separate thread collects its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }
@@ -374,9 +379,9 @@ impl Connection {
     }
 }
 
-/// Adds the options of `ssh`. `ssh` must never prompt, and must run only one command, even if the
-/// configuration contains another command or forwards ports for interactive use. Quiet
-/// configurations must still report errors.
+/// Adds the options of `ssh`. `ssh` must never prompt. It must run only the given command, even if
+/// the configuration contains another command or forwards ports for interactive use. It must report
+/// errors even if the configuration makes it quiet.
 fn by_ssh(command: &mut Command, destination: &str) {
     for option in [
         "BatchMode=yes",
@@ -409,7 +414,8 @@ fn by_kubectl(command: &mut Command, pod: &Pod) {
         .arg(first_line());
 }
 
-/// Returns the status of a process that has closed its output. `None` if it still runs.
+/// Returns the status of a process that has closed its output. Returns `None` if the process still
+/// runs.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Deadline::after(STATUS_LIMIT);
     loop {

@@ -1,5 +1,5 @@
-//! Output of a program on stderr. It is read as it arrives, so that the program never blocks, and
-//! only its end is kept. Memory is bounded for any amount of output.
+//! The last output of a program on stderr. A thread reads the output as it arrives, so that the
+//! program never blocks, and keeps only the end. So the memory is bounded for any amount of output.
 
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
@@ -8,14 +8,14 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of last bytes to keep: a banner may come first, and the relevant part comes last.
+/// Number of last bytes to keep. A banner may come first, but the relevant lines come last.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// Time limit for the last output after a hang-up.
+/// Time limit for the last output of the program after it has hung up.
 pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
-/// Describes why an agent is permanently silent, with the last output of the process that leads to
-/// it, if any.
+/// Describes why an agent is permanently silent. Includes the last output of the process that leads
+/// to the agent, if any.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "it closed the connection".to_owned();
@@ -26,7 +26,7 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     }
 }
 
-/// Last part of the output of a program up to now.
+/// The last output of a program up to now.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,

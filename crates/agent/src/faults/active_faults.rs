@@ -12,11 +12,11 @@ use std::time::Duration;
 
 /// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
-    /// Injects the fault. Before the change, it adds an entry to the undo list for each change that
-    /// must be undone after the agent's end.
+    /// Injects the fault. For each change that must be undone after the agent's end, adds an entry
+    /// to the undo list before the change.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
-    /// Heals the fault. Returns the current processes of the affected nodes, in order. Healing must
+    /// Heals the fault. Returns the current processes of the affected nodes, in order. This must
     /// also work after a partial injection.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>>;
 
@@ -25,13 +25,13 @@ pub(crate) trait Breakable: Send {
         Vec::new()
     }
 
-    /// Returns true if the fault cannot be healed yet. An agent without a controller then waits for
-    /// a while.
+    /// Returns true if the fault cannot be healed yet. In that case an agent without a controller
+    /// waits for a while.
     fn waits(&self) -> bool {
         false
     }
 
-    /// Returns a remark on the result of healing, if it varies.
+    /// Returns a remark on the result of healing, if the result varies.
     fn became(&self) -> Option<String> {
         None
     }
@@ -40,20 +40,20 @@ pub(crate) trait Breakable: Send {
 /// Maximum time for which an agent without controller waits for a fault that cannot be healed yet.
 const ALONE_MAX: Duration = Duration::from_secs(600);
 
-/// Interval between two checks if the fault can be healed.
+/// Interval between two checks of whether the fault can be healed.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
 /// All faults of a host.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,
-    /// Start time of each process, and the time until which it may be starting.
+    /// Start time of each process, and the time until which the process may still be starting.
     pub(super) starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
     pub(super) news: Condvar,
 }
 
 pub(super) enum State {
-    /// An active fault, and the time at which the agent heals it.
+    /// An active fault, and the time at which the agent heals it by itself.
     Broken(Box<dyn Breakable>, Deadline),
     Whole(Result<HealAnswer, String>),
 }
@@ -63,7 +63,7 @@ impl Faults {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops all healing, because the agent ends.
+    /// Stops all healing, because the agent is ending.
     pub fn end(&self) {
         self.lock().clear();
         self.news.notify_all();

@@ -14,11 +14,12 @@ use std::time::Duration;
 /// Maximum time until a process of this host accepts a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Maximum time for the process to leave, if it was not told to leave before: it streams its data
-/// to other nodes.
+/// Maximum time for the process to leave the cluster, if it was not told to leave before. A leaving
+/// node streams its data to other nodes.
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
 
-/// No guard is needed: the process ends with the agent, and its folder belongs to the host.
+/// A process that the fault adds to the cluster. No guard is needed: the process ends with the
+/// agent, and its folder belongs to the host.
 pub(super) struct AddedProcess {
     taken: DuplicateAddress,
     what: Join,
@@ -40,7 +41,8 @@ impl AddedProcess {
 impl Breakable for AddedProcess {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
-        // On a remote machine it shares the address of the other nodes, but has its own ports.
+        // On a remote machine, the process shares the address of the other nodes, but has separate
+        // ports.
         if here.check_stand_in().is_ok() {
             self.taken.inject(here)?;
         }

@@ -8,7 +8,7 @@ use host::process::Identity;
 use host::undo::Undo;
 use target_spec::Invocation;
 
-/// A program that injects a fault, and a program that heals it.
+/// A program that injects a fault, and a program that heals the same fault.
 pub(super) struct Commands {
     pub inject: Invocation,
     pub heal: Invocation,
@@ -20,8 +20,8 @@ impl Breakable for Commands {
         succeed(&self.inject, LIMIT)
     }
 
-    /// Runs the healing program. If the program fails, its undo entry stays, so that the agent runs
-    /// it again at the end.
+    /// Runs the healing program. If the program fails, its undo entry stays on the list, so that
+    /// the agent runs the program again when it ends.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         succeed(&self.heal, LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;

@@ -1,4 +1,4 @@
-//! Starts a process with changed files or another command, and later with the original files and
+//! Restarts a process with changed files or another command, and later with the original files and
 //! command.
 
 use super::active_faults::Breakable;
@@ -9,17 +9,17 @@ use host::FileStep;
 use host::Restartable;
 use host::process::Identity;
 
-/// Changes that healing undoes. No guard is needed: a process that ended with the agent reads no
-/// files.
+/// Changes to files that healing undoes. No guard is needed: a process that ended with the agent
+/// reads no files.
 pub(super) struct FileChanges {
     reader: Option<Restartable>,
-    /// Start of the process during the fault, if it differs.
+    /// Start command of the process during the fault, if it differs from the original one.
     instead: Option<Restartable>,
     forth: Vec<FileStep>,
     back: Vec<FileStep>,
-    /// True if a step was performed, at least in part.
+    /// True if at least a part of one step was performed.
     is_begun: bool,
-    /// True if the process does not run now.
+    /// True if the fault has ended the process and not started it again.
     is_ended: bool,
 }
 
@@ -39,7 +39,7 @@ impl FileChanges {
         }
     }
 
-    /// Adds a different start command for the duration of the fault.
+    /// Sets a different start command for the duration of the fault.
     pub fn by(self, instead: Restartable) -> FileChanges {
         FileChanges {
             instead: Some(instead),
@@ -56,7 +56,7 @@ impl FileChanges {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    /// Starts the process, with the different command while the fault lasts.
+    /// Starts the process. While the fault lasts, uses the different command.
     fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);
@@ -85,8 +85,8 @@ impl Breakable for FileChanges {
                 changed = changed.and(here.change(step.clone()));
             }
         }
-        // The process starts regardless of the state of its files, because nothing else would start
-        // it.
+        // This code starts the process whatever the state of its files is, because nothing else
+        // would start it.
         if self.is_ended {
             self.start(here, false)?;
         }

@@ -21,7 +21,7 @@ struct Before {
 }
 
 impl Limit {
-    /// Limits CPU time, in cores.
+    /// Limit on the CPU time, in cores.
     pub fn cpu(cores: f64) -> Limit {
         Limit {
             cpu: Some(cores),
@@ -29,7 +29,7 @@ impl Limit {
         }
     }
 
-    /// Limits the I/O of its volume.
+    /// Limit on the I/O of the host's volume.
     pub fn disk(disk: DiskSpec) -> Limit {
         Limit {
             disk: Some(disk),

@@ -44,10 +44,10 @@ impl Breakable for Down {
     }
 }
 
-/// Limits of one end of a host's link.
+/// A limit at one end of a host's link.
 pub(super) struct Slow {
-    /// Number of the destination host, if the switch sends. `None` for the agent's own end of the
-    /// link.
+    /// Number of the destination host, if the limit is at the switch. `None` if it is at the
+    /// agent's own end of the link.
     number: Option<usize>,
     link: LinkSpec,
     before: Option<LinkSpec>,
@@ -104,7 +104,7 @@ impl Breakable for Slow {
     }
 }
 
-/// Another host's address, added to this host's link.
+/// The address of another host, added to this host's link.
 pub(super) struct DuplicateAddress {
     address: Ipv4Addr,
     is_taken: bool,
@@ -138,7 +138,7 @@ impl Breakable for DuplicateAddress {
     }
 }
 
-/// Resets the current connections to some ports of a simulated host or machine. The fault needs no
+/// Resets the current connections to some ports of a simulated host or machine. This fault needs no
 /// healing.
 pub(super) struct Reset(pub Vec<u16>);
 

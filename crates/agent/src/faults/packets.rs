@@ -1,4 +1,4 @@
-//! Packet loss on the switch, or on a host with its machine's own network.
+//! Packet loss on the switch, or on a host that uses its machine's own network.
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
@@ -8,19 +8,19 @@ use host::process::Identity;
 use host::undo::Undo;
 use linux::packet_filter::{Filter, HostLoss, Loss};
 
-/// Returns the name of a fault's table.
+/// Returns the name of the packet filter table of a fault.
 fn table(broken: Broken) -> String {
     format!("broken{}", broken.0)
 }
 
-/// Returns the name of a fault's table on a machine with other tables, where `host` is the prefix
-/// of the host's objects.
+/// Returns the name of the packet filter table of a fault on a machine that also has other tables.
+/// `host` is the prefix of the host's objects.
 fn host_table(host: &str, broken: Broken) -> String {
     format!("{host}-{}", table(broken))
 }
 
-/// Returns the tables that killed agents and guards of a host have left on its machine. Empty if
-/// this user may not list tables.
+/// Returns the tables that killed agents and guards of a host have left on its machine. The result
+/// is empty if this user may not list tables.
 pub(crate) fn left(host: &str) -> Vec<String> {
     let tables = Filter::<HostLoss>::open().and_then(|mut filter| filter.tables());
     let begin = format!("{host}-broken");
@@ -29,7 +29,7 @@ pub(crate) fn left(host: &str) -> Vec<String> {
     left
 }
 
-/// Returns the number of packets that each loss of a fault has dropped.
+/// Returns the number of packets that a fault has dropped, for each of its losses.
 pub(crate) fn dropped(here: &AgentState, broken: Broken) -> Result<Vec<u64>> {
     if let Ok(host) = here.machine() {
         return Filter::<HostLoss>::open()?.dropped(&host_table(host, broken));
@@ -73,7 +73,8 @@ impl Breakable for Packets {
     }
 }
 
-/// Packet loss on a machine. Its network outlives the agent, so the guard knows the table.
+/// Packet loss on a machine. The machine's network outlives the agent, so the guard also has an
+/// entry for the table.
 pub(super) struct HostPackets {
     broken: Broken,
     losses: Vec<HostLoss>,

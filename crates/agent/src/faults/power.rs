@@ -12,14 +12,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Maximum time for processes to end on request when their own host has its power again.
+/// Maximum time for processes to end after SIGTERM, when the power of their own host is back.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time to wait for a volume that another host still has: that host may be ending its
+/// Maximum time to wait for a volume that another host still uses. That host may be ending its
 /// processes.
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
-/// A host without power. No guard is needed: its processes end with the agent.
+/// A host without power. No guard is needed: the host's processes end with the agent.
 pub(super) struct PowerLoss {
     processes: Vec<Restartable>,
     is_off: bool,
@@ -51,7 +51,7 @@ impl Breakable for PowerLoss {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // An interrupted injection leaves the volume mounted, perhaps shut down.
+        // An interrupted injection leaves the volume mounted, perhaps after it was shut down.
         volume.unmount()?;
         volume.mount_within(BACK_LIMIT)?;
         here.files.bar(volume.folder(), Bar::None);
@@ -79,7 +79,7 @@ impl AdoptedVolume {
         }
     }
 
-    /// Limits this host's I/O to the volume to that of the host's own volume.
+    /// Limits this host's I/O to the volume. The limit is that of the host's own volume.
     fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here

@@ -12,14 +12,15 @@ use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::time::Duration;
 
-/// Maximum time for a process to end on request: a node flushes its memtables.
+/// Maximum time for a process to end after SIGTERM. A node flushes its memtables before it ends.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time for a process to stop, and interval between two checks of its state.
+/// Maximum time until a stopped process is in the stopped state, and interval between two checks of
+/// the state.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
-/// A process that is stopped, and continues on healing.
+/// A process that the fault stops, and that healing continues.
 pub(super) struct Pause(pub Identity);
 
 impl Breakable for Pause {
@@ -27,7 +28,7 @@ impl Breakable for Pause {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
-        // Waits until the process is stopped, so that the next query sees it stopped. Returns
+        // Waits until the process is stopped, so that the next query finds it stopped. Returns
         // earlier if the process waits for a disk for too long.
         let deadline = Deadline::after(STOPPED_WITHIN);
         while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
@@ -43,8 +44,8 @@ impl Breakable for Pause {
     }
 }
 
-/// A process that the fault ended, and that healing restarts. No guard is needed: it ends with the
-/// agent.
+/// A process that the fault ends, and that healing restarts. No guard is needed: the process ends
+/// with the agent.
 pub(super) struct TerminatedProcess {
     one: Restartable,
     grace: Duration,
@@ -87,18 +88,19 @@ impl Breakable for TerminatedProcess {
     }
 }
 
-/// Number of file descriptors that a program opens at its start, and keeps.
+/// Number of file descriptors that a program opens at its start and never closes.
 const NUMBERS_KEPT: u64 = 16;
 
 /// A process that cannot open any further file or connection.
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
-    /// Thread that keeps the limit low.
+    /// Thread that keeps the limit low during the fault.
     keeper: Option<RepeatingThread>,
 }
 
-/// Interval between two checks for a closed file, whose number would be free.
+/// Interval between two checks for a file that the process has closed. The number of such a file
+/// would be free.
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
@@ -119,13 +121,14 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
 }
 
 /// Sets the limit to the lowest free number, which the process would get next. The process keeps
-/// the numbers above it, and gains nothing by closing them.
+/// the files with higher numbers. If it closes them, it cannot open others.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
     let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
     let narrower = Rlimit {
         current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
-        // The hard limit stays, so that the soft limit can be raised again without privileges.
+        // The hard limit remains unchanged, so that the soft limit can be raised again without
+        // privileges.
         maximum,
     };
     limit(process, narrower)

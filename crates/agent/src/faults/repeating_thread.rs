@@ -12,7 +12,7 @@ pub(super) struct RepeatingThread {
 }
 
 impl RepeatingThread {
-    /// Starts the thread. `work` must check regularly if it may continue.
+    /// Starts the thread. `work` must regularly check whether it may continue.
     ///
     /// # Errors
     /// The thread cannot be started.

@@ -1,6 +1,6 @@
-//! Restarts processes after an agent has healed by itself, when no controller watches them. A node
-//! may end because its disk has lost data. It may also stop serving for good because it could not
-//! open a file.
+//! Restarts processes after an agent has healed a fault by itself, when no controller watches them.
+//! A node may end because its disk has lost data. It may also stop serving for good because it
+//! could not open a file.
 
 use super::active_faults::{Faults, State};
 use crate::host_state::AgentState;
@@ -11,20 +11,20 @@ use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// Time for which the agent watches processes: as long as two starts may take.
+/// Time for which the agent watches processes. It is the time that two starts may take.
 const WATCHED_FOR: Duration = Duration::from_secs(360);
 
-/// Interval between two checks, and so between two starts.
+/// Interval between two checks. It is also the minimum interval between two starts.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Maximum time of a start on a busy machine.
+/// Maximum time that the start of a process takes on a busy machine.
 const STARTS_WITHIN: Duration = Duration::from_secs(180);
 
-/// Time for which a process that ran during the fault may refuse connections, until the effect has
-/// passed.
+/// Time for which a process that ran during the fault may refuse connections, until the effect of
+/// the fault has passed.
 const REFUSES_MAX: Duration = Duration::from_secs(60);
 
-/// Maximum time until the process accepts a connection.
+/// Maximum time until the process accepts a connection in one check.
 const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
 
 /// Maximum number of restarts.
@@ -62,17 +62,17 @@ impl Faults {
 }
 
 impl AgentState {
-    /// Restarts processes that end by themselves or do not serve, from the second time on with the
-    /// forgiving environment. The agent does not restart a process that was ended on purpose, and
-    /// stops watching at the next fault.
+    /// Restarts processes that end by themselves or do not serve. From the second restart on, uses
+    /// the forgiving environment. The agent does not restart a process that was ended on purpose,
+    /// and stops watching at the next fault.
     pub(super) fn keep_up(&self) {
         let deadline = Deadline::after(WATCHED_FOR);
         let mut all_kept = self.faults.kept();
         while !deadline.passed() {
             let all = self.faults.lock();
             let waited = self.faults.news.wait_timeout(all, POLL);
-            // The lock is held during a start, so that nothing starts while the agent ends or
-            // injects a fault.
+            // The agent holds the lock during a start, so that no process starts while the agent
+            // ends or injects a fault.
             let (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if all.is_empty() || all.iter().any(|one| matches!(one, State::Broken(..))) {
                 return;

@@ -1,4 +1,4 @@
-//! Restarts a process without its data, because the data was lost or other nodes have it now.
+//! Restarts a process without its data, because the data was lost or other nodes have received it.
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
@@ -16,14 +16,15 @@ const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time at which the agent ends the process and empties its folders.
 pub(super) enum EmptyingTime {
-    /// At once.
+    /// When the fault is injected.
     Now,
-    /// The agent does this while it heals the fault, if nothing accepts connections at this
-    /// address. The process has then left its cluster.
+    /// While the agent heals the fault, as soon as nothing accepts connections at this address. The
+    /// process has then left its cluster.
     Left(SocketAddr),
 }
 
-/// No guard is needed: the process ends with the agent, and nothing restores its data.
+/// A process that is restarted without its data. No guard is needed: the process ends with the
+/// agent, and nothing restores its data.
 pub(super) struct EmptiedNode {
     one: Restartable,
     folders: Vec<PathBuf>,

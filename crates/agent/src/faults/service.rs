@@ -1,5 +1,5 @@
-//! A server that cassay did not start. The fault stops, kills or pauses it, and healing makes it
-//! serve again.
+//! Faults of a server that cassay did not start. The fault stops, kills or pauses the server, and
+//! healing makes it serve again.
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
@@ -11,14 +11,16 @@ use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// Maximum time for a process to stop, and interval between two checks of its state.
+/// Maximum time until a stopped process is in the stopped state, and interval between two checks of
+/// the state.
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// A fault of a server.
 pub(super) struct OfOthers {
     fault: ServiceFault,
-    /// True if the fault had an effect. The agent must not start a server that others have stopped.
+    /// True if the fault had an effect. Otherwise the agent must not start the server, because
+    /// others may have stopped it.
     is_begun: bool,
 }
 
@@ -30,7 +32,7 @@ impl OfOthers {
         }
     }
 
-    /// Returns its undo entry.
+    /// Returns the undo entry of the fault.
     fn undo(&self) -> Undo {
         match self.fault.how {
             ServiceBreak::Pause => Undo::Continue(self.fault.process),
@@ -65,8 +67,8 @@ impl Breakable for OfOthers {
         }
     }
 
-    /// Continues or starts the server. If the server does not come back, the undo entry stays, so
-    /// that the agent retries at the end.
+    /// Continues or starts the server. If the server does not serve again, the undo entry stays on
+    /// the list, so that the agent retries when it ends.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !self.is_begun {
             return Ok(Vec::new());

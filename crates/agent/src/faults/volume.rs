@@ -1,4 +1,4 @@
-//! A volume that fails, hangs or is full.
+//! Faults of a volume: it fails, hangs or is full.
 
 use super::active_faults::Breakable;
 use super::processes::{check, restart};
@@ -16,21 +16,22 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is next to the nodes' folders, not in one of them.
+/// File that fills the disk. It is next to the folders of the nodes, not in one of them.
 const FILLER: &str = ".cassay-filler";
 
-/// Maximum number of adjustments of the free space: other processes write and delete at the same
-/// time.
+/// Maximum number of adjustments of the free space. Several may be needed, because other processes
+/// write and delete at the same time.
 const TURNS_MAX: usize = 32;
 
-/// Tolerance of the free space: the file system needs space for its own tables.
+/// Tolerance of the free space, in bytes. The file system needs space for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// A fault of the host's volume, which can have only one at a time.
+/// Lock for a fault of the host's volume, which can have only one fault at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
-    /// Lock on a volume that this agent created. A provided volume has no other users.
+    /// Lock on a volume that this agent created. `None` for a provided volume, which has no other
+    /// users.
     claim: Option<Claim>,
 }
 
@@ -70,11 +71,11 @@ pub(super) enum DiskFailure {
     Removed,
     /// The disk is read-only.
     ReadOnly,
-    /// The disk fails from the location of a file's byte onwards.
+    /// The disk fails from the given byte of a file onwards.
     From(PathBuf, u64),
 }
 
-/// A failing disk whose processes continue. No guard is needed: it ends with the agent.
+/// A failing disk whose processes continue. No guard is needed: the fault ends with the agent.
 pub(super) struct Failing {
     how: DiskFailure,
     processes: Vec<Restartable>,
@@ -112,7 +113,8 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // End the processes first: their open files would keep the volume mounted.
+        // The agent ends the processes first, because their open files would keep the volume
+        // mounted.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
@@ -126,7 +128,7 @@ impl Breakable for Failing {
     }
 }
 
-/// Returns the location of a file's byte `at` on the volume, and drops the file from the page
+/// Returns the location on the volume of byte `at` of a file, and drops the file from the page
 /// cache.
 fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
     let file = here
@@ -138,7 +140,7 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
         .with_context(|| format!("find byte {at} of {}", path.display()))?;
     let place = found.first().context("the byte has no position on the disk")?.place;
     uncache(&file)?;
-    // The kernel counts in sectors.
+    // The kernel counts in sectors, not in bytes.
     Ok(place - place % volume::SECTOR_BYTES)
 }
 
@@ -182,7 +184,7 @@ impl Breakable for StalledVolume {
     }
 }
 
-/// A volume with a limited free space.
+/// A volume on which a file leaves only limited free space.
 pub(super) struct Full {
     leave_bytes: u64,
     is_filled: bool,
@@ -199,8 +201,8 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // This is done only on a disk of the host's own, because the space may be freed only with
-        // the volume.
+        // The fault fills only a disk that belongs to the host alone, because the space may be
+        // freed only when the volume is removed.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
@@ -226,8 +228,8 @@ impl Breakable for Full {
     }
 }
 
-/// Returns the root of the host's own disk: its volume, or a file system that was already mounted
-/// for its data, as in a pod.
+/// Returns the root of the host's own disk. This is the host's volume, or a file system that was
+/// already mounted for its data, as in a pod.
 fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     if let Some(volume) = here.volume.get() {
         return volume.root();
@@ -247,14 +249,14 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     Ok(root)
 }
 
-/// Makes `file` fill the disk except for `leave` bytes, or shrinks it.
+/// Grows or shrinks `file`, so that it fills the disk except for `leave` bytes.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
         let stat = rustix::fs::fstatvfs(file).context("get the free space")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // A size that was refused is not tried again, because the file system's tables take space too.
+    // The agent does not try a refused size again, because the file system's tables need space too.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;

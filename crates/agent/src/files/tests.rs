@@ -1,11 +1,11 @@
-//! Tests of files through an agent that is a thread of the test, over a real connection.
+//! Tests of files through an agent that runs in a thread of the test, over a real connection.
 
 use host::files::{PIECE_BYTES, SUM_BYTES};
 use host::{Agent, Bytes, FileStep, From};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Returns an agent with its folder.
+/// Returns an agent, with the folder that it may access.
 fn agent() -> (tempfile::TempDir, PathBuf, Agent) {
     let root = tempfile::tempdir().unwrap();
     let given = root.path().join("given");
@@ -60,7 +60,7 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     assert!(agent.list(&given.join("a"), None).unwrap().unwrap()[0].is_folder);
     assert_eq!(agent.list(&given.join("absent"), None).unwrap(), None);
 
-    // A shorter file that replaces it contains none of its bytes.
+    // The file is replaced by a shorter one, which must not contain any of the old bytes.
     let again = FileStep::write(folder.join("large"), "short");
     agent.change(vec![again]).unwrap();
     assert_eq!(agent.read(&folder.join("large")).unwrap(), b"short");
@@ -95,7 +95,7 @@ fn a_growing_file_is_followed_and_a_replaced_one_is_another() {
     assert_eq!(agent.list(&given, None).unwrap().unwrap()[1].id, other.id);
 }
 
-/// There are more names than fit into a message, in both directions.
+/// The names in this tree do not fit into one message, in either direction.
 #[test]
 fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     let (_root, given, agent) = agent();
@@ -141,7 +141,8 @@ fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     agent.change(vec![clear("absent")]).unwrap();
 }
 
-/// Files that a node deletes or rewrites are unchanged in the other tree.
+/// If a node deletes or rewrites a file of one tree, the linked file in the other tree does not
+/// change.
 #[test]
 fn linked_files_of_a_tree_survive_and_replace_it() {
     let (_root, given, agent) = agent();
@@ -203,7 +204,7 @@ fn a_failed_step_is_named_and_later_steps_are_not_done() {
     assert!(!given.join("later").exists());
 }
 
-/// A checksum that needs several answers continues, with or without direct reads.
+/// A checksum that needs several answers continues correctly, with or without direct reads.
 #[test]
 fn a_file_is_summed_over_several_answers() {
     let (_root, given, agent) = agent();
@@ -283,7 +284,7 @@ fn files_of_others_are_out_of_reach() {
     assert!(agent.sums(&given, &up).is_err());
     assert_eq!(std::fs::read(outside.join("file")).unwrap(), b"theirs");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
-    // The link itself may be removed, but its target remains.
+    // The agent may remove the link itself, but not its target.
     agent.uncache(&given).unwrap();
     agent.change(vec![FileStep::Remove(given.join("way"))]).unwrap();
     let itself = agent.change(vec![FileStep::Remove(given.clone())]);

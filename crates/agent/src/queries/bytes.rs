@@ -1,4 +1,5 @@
-//! Reads the bytes of a file twice: as a reader gets them, and as they are on disk.
+//! Reads the bytes of a file twice: through the page cache, as a reader sees them, and directly
+//! from disk.
 
 use crate::host_state::AgentState;
 use anyhow::{Result, ensure};
@@ -11,7 +12,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Maximum number of bytes, so that both versions fit into one message.
+/// Maximum number of bytes to read, so that both copies fit into one message.
 const BYTES_MAX: u64 = 256 << 10;
 
 pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<QueryAnswer> {
@@ -28,13 +29,13 @@ pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Resul
             error.raw_os_error().unwrap_or(unknown)
         }))
     };
-    // The disk is read first, because a read through the page cache leaves its pages there.
+    // The agent reads the disk first, because a read through the page cache leaves its pages there.
     let on_disk = read(OFlags::RDONLY | OFlags::DIRECT)?;
     let cached = read(OFlags::RDONLY)?;
     Ok(QueryAnswer::Bytes { cached, on_disk })
 }
 
-/// Returns those of the bytes that the file contains, reading whole blocks.
+/// Returns those of the requested bytes that are within the file. Reads whole blocks.
 fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     let first = at - at % BLOCK_BYTES;
     let mut blocks = Blocks::new((at + bytes).next_multiple_of(BLOCK_BYTES) - first);

@@ -1,5 +1,5 @@
-//! Tests of a server that cassay did not start: its agent stops, kills and pauses it, and it serves
-//! again, even if any process is killed.
+//! Tests of a server that cassay did not start. The agent stops, kills and pauses the server. The
+//! server must serve again, even if any process is killed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::ProcessControl;
 
-/// Environment variable with the address of a child that is the server.
+/// Environment variable with the address on which a child process serves.
 const SERVES: &str = "CASSAY_TEST_SERVES";
 
-/// Longer than a test takes, so that no fault ends by its time.
+/// A time limit longer than any test, so that no fault is healed by its time limit.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Runs the server if this is such a child. It ends when its folder is removed.
+/// Runs the server if this process is a child with that variable. The server ends when its folder
+/// is removed.
 fn serve() {
     let Ok(address) = std::env::var(SERVES) else {
         return;
@@ -65,7 +66,7 @@ impl Server {
         self.service.process().unwrap()
     }
 
-    /// Returns the number of its starts.
+    /// Returns the number of times that the server was started.
     fn starts(&self) -> usize {
         std::fs::read_to_string(self.folder.path().join("starts"))
             .unwrap()
@@ -73,7 +74,7 @@ impl Server {
             .count()
     }
 
-    /// Breaks it. Returns its process before and the fault.
+    /// Injects the fault. Returns the process before the fault, and the fault.
     fn broken(&self, agent: &Agent, how: ServiceBreak) -> (Identity, host::Broken) {
         let process = self.process().unwrap();
         let what = Injection::Service(ServiceFault {
@@ -116,7 +117,7 @@ fn agent(cluster: &str, folder: &Path) -> Agent {
     agent
 }
 
-/// Name of the test that also contains the server.
+/// Name of the test whose child process is the server.
 const TEST: &str = "a_stop_or_kill_changes_the_process_and_a_pause_does_not";
 
 #[test]
@@ -198,7 +199,7 @@ fn a_service_runs_again_after_agent_and_guard_were_killed() {
     let cluster = id("others-both");
     let first = agent(&cluster, root.path());
     server.broken(&first, ServiceBreak::Kill);
-    // An agent replaces a guard that ends, so it is stopped first.
+    // An agent replaces a guard that ends, so the test stops the agent first.
     first.process().signal(rustix::process::Signal::STOP);
     let guards = agents_of_cluster(&cluster, "machine", true);
     assert_eq!(guards.len(), 1);

@@ -1,11 +1,12 @@
-//! Tests of confined processes, from the kernel's view of all their threads.
+//! Tests of confined processes. They check the kernel's view of all threads of a process.
 
 use super::hosts::{able, id, make, spec};
 use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
 use std::path::Path;
 use target_spec::{Capability, HostSpec};
 
-/// A shell, because not every machine has Python. Its background jobs are processes of their own.
+/// Returns a command for a shell, because not every machine has Python. The background jobs of the
+/// shell are separate processes.
 fn sleep() -> std::process::Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "sleep 600 & wait"]);
@@ -34,7 +35,7 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
     place.dir.join("node1").exists()
 }
 
-/// Returns the online CPUs that this process may use: at least one. The kernel also lists offline
+/// Returns the online CPUs that this process may use, at least one. The kernel also lists offline
 /// CPUs, which no cgroup has.
 fn own_cpus() -> CpuSet {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
@@ -80,7 +81,7 @@ fn a_confined_process_keeps_its_children_confined_until_restart() {
     }
     let process = started(host.agent(), &output, None);
     assert_eq!(host.agent().whereabouts(process).unwrap().all_cpus(), all);
-    // With a further process inside, everything is removed.
+    // The groups are removed even while another process is inside.
     started(host.agent(), &output, on(&all.first().unwrap().to_string()));
     hosts.end().unwrap();
     assert!(!place.dir.exists());
@@ -131,7 +132,7 @@ fn a_confinement_that_a_host_cannot_apply_starts_nothing() {
     hosts.end().unwrap();
 }
 
-/// Reads a limit of a process's group, in version 2 or version 1.
+/// Reads a limit of the control group of a process, in cgroup version 2 or version 1.
 fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2]) -> String {
     let (controller, _) = files[0].split_once('.').unwrap();
     let mut places = host.places.iter();
@@ -148,7 +149,7 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
     text.unwrap().split_whitespace().next().unwrap().to_owned()
 }
 
-/// Java 17 reads the limits of its own group only, not of its ancestors.
+/// Java 17 reads only the limits of its own group, not those of the parent groups.
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [

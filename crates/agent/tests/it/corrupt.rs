@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const LOOK_BYTES: usize = 64;
 
-/// Returns bytes of a file from the page cache and from disk.
+/// Returns the bytes of a file from the page cache and from disk.
 fn look(host: &Host, path: &Path, at: usize) -> (Vec<u8>, Vec<u8>) {
     let sight = Query::Bytes {
         path: path.to_owned(),
@@ -37,7 +37,7 @@ fn rotten_bytes_are_read_until_they_are_healed() {
     let host = &hosts.all()[0];
     let bytes = content();
     let path = put(host, "file", &bytes);
-    // In the middle of a block, over many blocks, and at the end.
+    // The corrupted bytes are in the middle of a block, over many blocks, and at the end.
     for (at, count) in [(1_000_001, 64), (5000, 1 << 20), (2_999_937, 64)] {
         let whole = |at: usize| bytes[at..at + LOOK_BYTES].to_vec();
         let broken = breaks(host, corrupt(&path, at as u64, count));
@@ -56,7 +56,7 @@ fn rotten_bytes_are_read_until_they_are_healed() {
     assert_eq!(host.agent().read(&path).unwrap(), bytes);
 }
 
-/// Corrupts a file, applies `change`, and returns the remark on its healing.
+/// Corrupts a file, applies `change`, heals the fault, and returns the remark on the healing.
 fn changed(host: &Host, path: &Path, change: impl FnOnce()) -> String {
     let broken = breaks(host, corrupt(path, 1000, 64));
     change();
@@ -86,7 +86,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     );
     assert_eq!(host.agent().read(&below("moved")).unwrap(), bytes);
 
-    // As a snapshot keeps files that a compaction deletes.
+    // A snapshot keeps files that a compaction deletes, like this link.
     let link = format!("cd {}/folder; ln moved link", host.folder().display());
     assert!(shell(host, &link).status.success());
     let remove = |path: PathBuf| host.agent().change(vec![FileStep::Remove(path)]).unwrap();
@@ -104,7 +104,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     assert!(became.contains("0 of 1 pieces"), "{became}");
     assert_eq!(host.agent().read(&below("link")).unwrap(), written);
 
-    // Another file has its blocks and its inode number by now.
+    // By the time of the healing, another file has its blocks and its inode number.
     let mut other = PathBuf::new();
     let became = changed(host, &below("link"), || {
         remove(below("link"));

@@ -1,5 +1,5 @@
-//! Tests of processes that lose their data or leave by themselves, and are restarted without data,
-//! even if processes are killed meanwhile.
+//! Tests of processes that lose their data or leave the cluster by themselves. They are restarted
+//! without data, even if processes are killed meanwhile.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Short enough for a test to wait.
+/// A time limit short enough for a test to wait until it expires.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Prints how it was started, and lives on.
+/// Returns a command that prints how it was started, and then sleeps.
 fn sleep(how: &str) -> Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "echo $0; exec sleep 600", how]);
     command
 }
 
-/// An agent with a process and its data, in the cluster's folders.
+/// An agent with a process and the process's data, in the folders of a cluster.
 struct Kept {
     agent: Agent,
     process: Identity,
@@ -56,7 +56,7 @@ impl Kept {
         ["data", "hints", "never-made"].map(|name| self.folder.join(name)).to_vec()
     }
 
-    /// Returns true if no data is left but the configuration is.
+    /// Returns true if the data folders are empty, and the configuration still exists.
     fn is_empty(&self) -> bool {
         let entries = |name: &str| self.agent.list(&self.folder.join(name), None).unwrap();
         assert_eq!(entries("conf").unwrap().len(), 1, "that is nobody's data");
@@ -98,7 +98,8 @@ fn a_process_without_data_restarts_on_command_or_timeout() {
         assert!(second.alive() && second != kept.process);
         wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
 
-        // Data written since then stays, regardless of the number of requests to heal.
+        // Data that was written after the healing remains, regardless of the number of requests to
+        // heal.
         kept.fill();
         assert_eq!(kept.agent.heal(broken).unwrap().processes, [second]);
         assert!(!kept.is_empty());
@@ -128,7 +129,8 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
     kept.agent.end().unwrap();
 }
 
-/// While it accepts connections it is a member, whose data may be the only copy.
+/// While a leaving process accepts connections, it is a member of the cluster, and its data may be
+/// the only copy.
 #[test]
 fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -164,7 +166,7 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
     kept.agent.end().unwrap();
 }
 
-/// Its controller is gone, so the agent itself waits until the process has left.
+/// The controller is gone, so the agent itself waits until the process has left the cluster.
 #[test]
 fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -200,7 +202,7 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
         }
         kept.agent.inject(kept.wipe(), within).unwrap();
         std::fs::write(folder.join("broken"), "").unwrap();
-        // The test kills this process here.
+        // The test kills this process at this point.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -235,7 +237,8 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
     }
 }
 
-/// A node with data lost by its disk ends, and after a killed command nothing restarted it.
+/// A node whose disk has lost data ends. If the command was killed, no controller restarts the
+/// node, so the agent must.
 #[test]
 fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     let root = tempfile::tempdir().unwrap();
@@ -249,7 +252,7 @@ fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
         command
     };
     let started = agent.start(&shell("yes"), &output).unwrap();
-    // A port on which something listens, so that connections are accepted.
+    // A port with a listener, so that connections are accepted.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let start = Start::new(&shell("no"), &output)
@@ -265,7 +268,8 @@ fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     agent.inject(kill, SOON).unwrap();
     wait_until("it lives on", || said() == ["yes", "no", "no", "yes"]);
 
-    // If a controller heals, the controller watches.
+    // If a controller requested the healing, the agent does not watch the process, because the
+    // controller does.
     let again = agent.start_by(&start).unwrap();
     wait_until("it has begun again", || said().len() == 5);
     let kill = Injection::Kill(Restartable::by(again, start));

@@ -1,4 +1,4 @@
-//! Tests that all processes end, regardless of which one is killed, and when.
+//! Tests that all processes end, regardless of which process is killed, and when.
 
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 use target_spec::Capability;
 
-/// Returns the agents of a cluster, or their guards if `guard` is true.
+/// Returns the agents of a cluster. If `guard` is true, returns their guards instead.
 pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
@@ -24,15 +24,15 @@ pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity
     all.filter(|one| is_one(one.pid)).collect()
 }
 
-/// Number of rounds of random kills in the gate; `cargo xtask kills` runs all.
+/// Number of rounds of random kills in the normal test run. `cargo xtask kills` runs all rounds.
 const ROUNDS: usize = 2;
 
-/// Returns true if `cargo xtask kills` requests every moment and round.
+/// Returns true if `cargo xtask kills` runs this test with all moments and rounds.
 fn is_whole() -> bool {
     std::env::var_os("CASSAY_KILLS").is_some()
 }
 
-/// Returns the number of rounds.
+/// Returns the number of rounds of random kills.
 fn rounds() -> usize {
     if is_whole() { 10 } else { ROUNDS }
 }
@@ -51,7 +51,7 @@ fn assert_nobody_is_left(state: &HostsState) {
     }
 }
 
-/// Starts a process with a child, which signals to the parent do not reach.
+/// Starts a process with a child. Signals to the parent do not reach the child.
 fn work(host: &Host) -> Identity {
     let folder = host.folder().display();
     start(host, &format!("cd {folder}; sleep 600 & wait")).0
@@ -67,7 +67,7 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
         let hosts = make("killed", &spec, &cluster);
         work(&hosts.all()[0]);
         save(&hosts.state(), &folder, "made");
-        // The test kills this process here.
+        // The test kills this process at this point.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -75,7 +75,8 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
         return;
     }
     let test = "endings::hosts_of_a_killed_controller_end_by_themselves";
-    // At moments throughout their creation, and when everything is created.
+    // The test kills the controller at several moments during the creation of the hosts, and once
+    // when all of them exist.
     let step_ms = if is_whole() { 10 } else { 100 };
     for moment_ms in (0..200).step_by(step_ms).map(Some).chain([None]) {
         let folder = tempfile::tempdir().unwrap();
@@ -95,7 +96,7 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
             (Some(made), Some(link)) => assert_gone(made, link),
             _ => assert_no_directory(&state),
         }
-        // The agent created it, and not before it was guarded.
+        // The agent created this folder, and only after the guard had the entry for it.
         wait_until("the cluster's folder has gone", || !cluster.exists());
         assert_nobody_is_left(&state);
     }
@@ -138,7 +139,7 @@ fn the_guard_undoes_the_work_of_a_killed_agent() {
         assert!(two.agent().how_ended(second).is_none(), "host2 goes on");
         let said = format!("{:#}", one.limits().unwrap_err());
         assert!(said.contains("its agent ended"), "{said}");
-        // The rest ends as usual.
+        // All other agents and processes end normally.
         hosts.end().unwrap();
         assert_gone(&state, link);
         assert_nobody_is_left(&state);
@@ -164,7 +165,7 @@ fn a_killed_guard_is_replaced() {
             now.len() == 1 && now != guards
         });
     }
-    // The last guard knows everything that must be undone.
+    // The last guard has the entries for everything that must be undone.
     kill(&[host.agent().process()]);
     for place in &state.hosts[0].places {
         wait_until("its control group has gone", || !place.dir.exists());
@@ -174,7 +175,7 @@ fn a_killed_guard_is_replaced() {
     assert_nobody_is_left(&state);
 }
 
-/// Nothing is left to undo it, so the next command does.
+/// No agent or guard is left that could undo the changes, so the next command does it.
 #[test]
 fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     if !able(&[Capability::Hosts, Capability::Volume]) {
@@ -185,7 +186,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     let hosts = make("both", &volume_spec(), &cluster);
     let (state, link) = (hosts.state(), link_of(&hosts.state()));
     let works = work(&hosts.all()[0]);
-    // Stopped agents start no new guards.
+    // A stopped agent does not start a new guard.
     let names = ["switch", "host1", "host2"];
     let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
@@ -204,7 +205,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     assert!(hosts.end().is_ok(), "there is nobody to be told");
 }
 
-/// Their processes continue but are unreachable, which the load generator must know.
+/// The processes of these hosts continue but are unreachable. The load generator must learn that.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
     if !able(&[Capability::Hosts, Capability::Volume]) {

@@ -1,5 +1,5 @@
-//! Tests of process faults: if any process is killed or silent, the target is whole again in time,
-//! or removed.
+//! Tests of process faults. If any process is killed or silent, the agent or the guard restores the
+//! target in time, or removes it.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// Short enough for a test to wait.
+/// A time limit short enough for a test to wait until it expires.
 const SOON: Duration = Duration::from_millis(200);
 
 fn sleep() -> Command {
@@ -46,7 +46,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
     wait_until("it is stopped", || state(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
-    // A new guard gets the list too.
+    // A new guard receives the list too.
     let guards = agents_of_cluster(&cluster, "machine", true);
     kill(&guards);
     wait_until("there is another", || {
@@ -70,7 +70,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
     let said = format!("{:#}", agent.inject(stranger, SOON).unwrap_err());
     assert!(said.contains("did not start process"), "{said}");
 
-    // A stopped process ends with its agent like any other.
+    // A stopped process ends with its agent like any other process.
     agent.inject(Injection::Pause(other), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!one.alive() && !other.alive());
@@ -104,7 +104,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
     };
     let broken = agent.inject(what, LIMIT).unwrap();
     let told = times(2);
-    // An hour, minus the duration of the test.
+    // The time limit is an hour, minus the duration of the test.
     assert!((3000..=3600).contains(&(told[0] - told[1])), "{told:?}");
     agent.heal(broken).unwrap();
     let told = times(3);
@@ -150,14 +150,14 @@ fn a_file_is_changed_for_one_start_and_changed_back() {
     says("old\nnew\nold\n");
     assert!(!second.alive() && third.alive());
 
-    // No controller comes back, or heals in time.
+    // The controller does not heal the fault before its time limit expires, so the agent heals it.
     let broken = agent.inject(changed(third), SOON).unwrap();
     says("old\nnew\nold\nnew\nold\n");
     let healed = agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // A failing step undoes those before it, and does not prevent that if it cannot be undone
-    // itself.
+    // If a step fails, the steps before it are undone. This works even if the failed step itself
+    // cannot be undone.
     let last = healed.processes[0];
     let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
@@ -215,7 +215,7 @@ fn a_killed_process_restarts_on_command_or_timeout() {
     ));
 }
 
-/// A file exists as long as the fault lasts.
+/// Returns a fault for which a file exists as long as the fault lasts.
 fn commands(folder: &Path) -> Injection {
     let program = |program: &str| Invocation {
         words: [program, "./broken"].map(str::to_owned).to_vec(),
@@ -239,7 +239,8 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
     assert!(!broken.exists());
     agent.inject(commands(root.path()), SOON).unwrap();
     wait_until("it heals by itself", || !broken.exists());
-    // The injecting program exits with a code other than 0, but may have broken something.
+    // The injecting program exits with a code other than 0. It may have broken something anyway, so
+    // it is healed.
     let nowhere = Injection::Command {
         inject: Invocation {
             words: vec!["false".to_owned()],
@@ -285,7 +286,7 @@ fn a_fault_ends_when_its_controller_or_agent_is_killed() {
         let text = format!("{} {}", process.pid, process.start_ticks);
         std::fs::write(folder.join("part"), text).unwrap();
         std::fs::rename(folder.join("part"), folder.join("broken")).unwrap();
-        // The test kills this process here.
+        // The test kills this process at this point.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -313,7 +314,7 @@ fn a_fault_ends_when_its_controller_or_agent_is_killed() {
         wait_until("the folder has gone", || {
             !folder.path().join("cluster").exists()
         });
-        // The first child has ended already.
+        // The first child process has already ended.
         let _ = child.kill();
         child.wait().unwrap();
     }

@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use target_spec::{Capability, CapabilityStatus, HostIndex, HostSpec, HostsSpec, Isolation, Seat};
 
-/// Long enough for a loaded machine; reaching it is a failure.
+/// A time limit long enough for a loaded machine. If a test reaches it, the test fails.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns true if this machine has the capabilities of a test; otherwise reports it.
+/// Returns true if this machine has the capabilities that a test needs. Otherwise reports that.
 pub fn able(needs: &[Capability]) -> bool {
     let missing: Vec<&CapabilityStatus> = capabilities()
         .iter()
@@ -75,7 +75,7 @@ pub fn shell(host: &Host, line: &str) -> Output {
     }
 }
 
-/// Starts a shell command on a host. Returns its process and output file.
+/// Starts a shell command on a host. Returns the process and its output file.
 pub fn start(host: &Host, line: &str) -> (Identity, PathBuf) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -106,7 +106,7 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Returns true if a connection made by `connect` to `listener` carries a byte.
+/// Returns true if a connection that `connect` makes to `listener` transfers a byte.
 fn carries(listener: &TcpListener, connect: impl FnOnce(SocketAddr) -> TcpStream) -> bool {
     let mut client = connect(listener.local_addr().unwrap());
     let (mut server, _) = listener.accept().unwrap();
@@ -119,22 +119,24 @@ fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect_timeout(&address, LIMIT).unwrap()
 }
 
-/// Returns a listener on a host.
+/// Returns a listener in the network namespace of a host.
 fn listener(host: &Host) -> TcpListener {
     let bind = || TcpListener::bind((host.address(), 0)).unwrap();
     inside(host, bind)
 }
 
-/// Returns the interface index of the hosts' link on this machine, which no later link has.
+/// Returns the interface index of the hosts' link on this machine. No later link has the same
+/// index.
 pub fn link_of(state: &HostsState) -> Option<String> {
     let [_, range, part, _] = state.network.unwrap().octets();
     std::fs::read_to_string(format!("/sys/class/net/cassay{range}-{part}/ifindex")).ok()
 }
 
-/// Asserts that nothing of the hosts of `state`, whose link was `before`, is left on the machine.
+/// Asserts that nothing that belongs to the hosts of `state` is left on the machine. `before` is
+/// the index of their link.
 pub fn assert_gone(state: &HostsState, before: Option<String>) {
     assert!(before.is_some());
-    // The kernel removes namespaces some time after their last user.
+    // The kernel removes a namespace some time after its last user has ended.
     wait_until("the link has gone", || link_of(state) != before);
     for host in &state.hosts {
         for place in &host.places {
@@ -146,7 +148,7 @@ pub fn assert_gone(state: &HostsState, before: Option<String>) {
             let backing = format!("/sys/block/{device}/loop/backing_file");
             let image = image.display().to_string();
             wait_until("the loop device is free", || {
-                // Another test may have taken it.
+                // Another test may have taken the same loop device.
                 !std::fs::read_to_string(&backing).is_ok_and(|text| text.contains(&image))
             });
         }
@@ -181,7 +183,7 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     let [a, b, c, _] = one.address().octets();
     let machine = TcpListener::bind((Ipv4Addr::new(a, b, c, 254), 0)).unwrap();
     assert!(carries(&machine, |to| from(one, to)), "to the machine");
-    // A documentation address, to which a host has no route.
+    // An address reserved for documentation, to which a host has no route.
     let outside = || TcpStream::connect("192.0.2.2:9").unwrap_err().kind();
     let refusal = inside(one, outside);
     assert_eq!(refusal, ErrorKind::NetworkUnreachable);
@@ -238,12 +240,13 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     let beside = hosts.all()[1].usage().unwrap();
     assert_eq!(beside.used_bytes, before.used_bytes, "host2 has its own");
     assert_eq!(agent.device_bytes(host.folder()).unwrap(), Some(BYTES));
-    // Neither readable through the agent of another host, nor here in its place.
+    // The agent of another host cannot read the file, and the file does not exist at this path on
+    // the machine.
     let refused = hosts.all()[1].agent().read(&file).unwrap_err();
     let refused = format!("{refused:#}");
     assert!(refused.contains("is not a file of this agent"), "{refused}");
     assert!(!file.exists());
-    // Dropping also ends them, and removes the file.
+    // Dropping `hosts` also ends the hosts, and removes the volume's file.
     drop(hosts);
     assert_gone(&state, link_before);
 }
@@ -316,7 +319,7 @@ fn a_stand_in_has_its_own_figures() {
     let samplers = [watch.by(host.agent()), ours.ours("probe-test")];
     let probes = Probes::start(samplers.map(Result::unwrap).into()).unwrap();
     let mut readings: Vec<Reading> = Vec::new();
-    // From the second sample on there is a difference.
+    // These series are differences, so they begin with the second sample.
     wait_until("there are figures of both", || {
         readings.extend(probes.take());
         let has = |name: &str| readings.iter().any(|one| &*one.name == name);
@@ -333,7 +336,7 @@ fn a_stand_in_has_its_own_figures() {
         let found = readings.iter().find(own);
         found.unwrap_or_else(|| panic!("{name} is missing")).value
     };
-    // No process runs on it.
+    // No process runs on the host.
     assert_eq!(of("cgroup.cpu_used"), 0.0);
     assert!(of("cgroup.memory_used") < 1e6);
     assert_eq!(of("netstat.established"), 0.0);

@@ -1,4 +1,4 @@
-//! Tests of a simulated host's limits, through its agent.
+//! Tests of a simulated host's limits, through the host's agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
 use host::{Host, Hosts, ProcessEnd, capabilities};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Capability, DiskSpec, HostSpec, LinkSpec};
 
-/// Returns the directory of a controller's group.
+/// Returns the directory of the host's group for a controller.
 fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {
     let state = hosts.state();
     let mut places = state.hosts[host].places.iter();
@@ -23,14 +23,14 @@ fn words(limits: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// With CPU 0 and 64 MiB.
+/// The host has CPU 0 and 64 MiB.
 fn assert_cpus_and_memory_obeyed(hosts: &Hosts) {
     let host = &hosts.all()[0];
     let cpus = shell(host, "grep Cpus_allowed_list /proc/self/status");
     assert!(cpus.text.ends_with("\t0"), "{}", cpus.text);
-    // `tail` keeps everything in memory, which exceeds the limit.
+    // `tail` keeps all input in memory, so it exceeds the limit.
     let eater = shell(host, "head -c 200000000 /dev/zero | tail -c 200000000");
-    // Its output contains nothing, or only that it was killed.
+    // The output is empty, or contains only that the process was killed.
     assert!(eater.text.len() < 100, "{}", eater.text.len());
     let memory = group(hosts, 0, "memory");
     let kills = ["memory.oom_control", "memory.events"]
@@ -103,7 +103,7 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     };
     let error = format!("{:#}", host.set_limits(&volume).unwrap_err());
     assert!(error.contains("size of a volume is fixed"), "{error}");
-    // The spinner is killed with its host, which reports it before it ends.
+    // The spinning process is killed with its host. The host reports this before it ends.
     hosts.end().unwrap();
     let Some(ProcessEnd::Status(status)) = host.agent().how_ended(spinner) else {
         panic!("its end was not told")
@@ -112,8 +112,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     assert_gone(&state, before);
 }
 
-/// A hundred writes and a hundred reads without caches, at 50 and 100 per second. On any machine
-/// they take at least about two seconds and one second.
+/// A hundred writes and a hundred reads without caches, at 50 and 100 requests per second. On any
+/// machine they take at least about two seconds and one second.
 #[test]
 fn a_disk_does_no_more_in_a_second_than_it_may() {
     let needs = [Capability::Hosts, Capability::Volume, Capability::DiskLimit];

@@ -10,7 +10,8 @@ use std::io::Write;
 use std::time::Duration;
 use target_spec::{Capability, CapabilityStatus, HostSpec, LinkSpec};
 
-/// Returns the administrative state of a link, its carrier, and its received packets.
+/// Returns the administrative state of a link, its carrier state, and the number of packets that it
+/// received.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
     match agent.see(what).unwrap() {
         QueryAnswer::Link {
@@ -79,7 +80,8 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// A rate gives the minimum duration of a transfer, regardless of other load on the machine.
+/// A rate limit determines the minimum duration of a transfer, regardless of other load on the
+/// machine.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {
@@ -110,7 +112,8 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
-        // A second, minus the token bucket's burst; a lost packet extends it.
+        // The transfer takes a second, minus the burst of the token bucket. A lost packet extends
+        // it.
         let slow = transfer(LIMIT).unwrap();
         assert!(
             slow > Duration::from_millis(850) && slow > fast,
@@ -123,7 +126,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
             (before.clone(), before.clone())
         );
     }
-    // If delays are not supported, the whole fault is refused.
+    // If the kernel does not support delays, the agent refuses the whole fault.
     let delays = |able: &CapabilityStatus| able.capability == Capability::LinkDelay && able.present;
     if !capabilities().iter().any(delays) {
         let link = LinkSpec {
@@ -135,15 +138,15 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
     }
-    // A limit above the current one has no effect.
+    // A limit above the current limit has no effect.
     let broken = one.agent().inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT).unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();
     assert_eq!(one.limits().unwrap(), before);
 }
 
-/// Returns the hardware address in the ARP table of a host, or of the machine, for an address.
-/// Reading the table triggers no request.
+/// Returns the hardware address of host `of` in the ARP table of host `from`, or of the machine if
+/// `from` is `None`. Reading the table triggers no request.
 fn neighbour(from: Option<&Host>, of: &Host) -> String {
     let read = || std::fs::read_to_string("/proc/thread-self/net/arp").unwrap();
     let text = match from {
@@ -156,7 +159,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
     line.as_mut().and_then(|words| words.nth(3)).unwrap_or_default().to_owned()
 }
 
-/// As a cluster manager does with a node that it starts on another host.
+/// A cluster manager does the same with a node that it starts on another host.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
     if !able(&[Capability::Hosts]) {
@@ -171,13 +174,14 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     let of_one = neighbour(None, one);
     let of_two = neighbour(Some(three), two);
     assert!(of_one != of_two && !of_one.is_empty() && !of_two.is_empty());
-    // No request is sent, so a neighbour without announcement would keep the old address.
+    // Reading the table sends no request, so a neighbour that received no announcement would keep
+    // the old address.
     let all_know = |hardware: &str| {
         for from in [None, Some(three)] {
             wait_until("they are told", || neighbour(from, one) == hardware);
         }
     };
-    // A host that refuses was reached.
+    // If a host refuses the connection, the host was reached.
     let assert_reached = |host: &Host| {
         let before = resets(host).1;
         assert!(is_open(None, one, CLOSED) && is_open(Some(three), one, CLOSED));

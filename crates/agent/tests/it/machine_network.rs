@@ -1,5 +1,5 @@
-//! Tests of packet loss on a machine's own network, through its agent. A namespace simulates the
-//! machine, and a script instead of `ssh` enters it.
+//! Tests of packet loss on a machine's own network, through the agent of the machine. A namespace
+//! simulates the machine, and a script in place of `ssh` enters the namespace.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::network::SILENCE;
@@ -25,18 +25,18 @@ use target_spec::{HostsSpec, RemoteHost};
 const MACHINE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// Ports without listener: a reached host refuses connections.
+/// Ports without a listener. If a host is reached, it refuses connections to these ports.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// A machine, and another one that observes it.
+/// A simulated machine, and another machine that observes it.
 struct Lab {
     machine: Namespace,
     other: Namespace,
 }
 
 impl Lab {
-    /// Returns `None`, with a report, if this machine does not permit it.
+    /// Returns `None` and reports the reason if this machine does not permit the simulation.
     fn new() -> Option<Lab> {
         if let Some(missing) = machine_capabilities().iter().find(|one| !one.present) {
             crate::skipped::unable(&format!("{missing:?}"));
@@ -53,7 +53,8 @@ impl Lab {
         Some(Lab { machine, other })
     }
 
-    /// Starts this test program for its part of a test, with an `ssh` that leads to the machine.
+    /// Starts this test program to run the child's part of a test, with an `ssh` that leads to the
+    /// simulated machine.
     fn command(&self, test: &str, folder: &Path) -> Child {
         let there = self.machine.as_fd().as_raw_fd();
         let own = std::process::id();
@@ -119,7 +120,7 @@ fn dropped(agent: &Agent, broken: Broken) -> Vec<u64> {
     }
 }
 
-/// Returns the agent of a machine, or its guard.
+/// Returns the agent of a machine, or the guard of that agent.
 fn agents_of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
     let name = format!("host1-{cluster}");
     let is_one = |pid: u32| {
@@ -144,8 +145,8 @@ fn a_machine_loses_packets_until_it_is_healed() {
         assert!(dropped(agent, broken)[0] >= 1);
         assert!(!agent.heal(broken).unwrap().by_itself);
         assert_eq!(dropped(agent, broken), [0; 0]);
-        // A fault that cannot be injected leaves nothing, and one that is not healed ends when its
-        // time limit expires.
+        // A fault that cannot be injected leaves nothing behind. A fault that is not healed ends
+        // when its time limit expires.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
         assert!(error.contains("the loss selects no packets"), "{error}");
@@ -183,7 +184,7 @@ fn a_machine_is_whole_whoever_is_killed() {
         let hosts = make("killed", &folder);
         hosts.all()[0].agent().inject(all_of_cql(), LIMIT).unwrap();
         save(&hosts.state(), &folder, "broken");
-        // The test kills this process here.
+        // The test kills this process at this point.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -215,7 +216,7 @@ fn a_machine_is_whole_whoever_is_killed() {
     }
 }
 
-/// Kills an agent, its guard and their command.
+/// Kills an agent, its guard, and the command that started them.
 fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     for one in agent_and_guard {
         one.signal(Signal::KILL);
@@ -225,7 +226,8 @@ fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     command.wait().unwrap();
 }
 
-/// Agent and guard were killed: the next command that clears the machine removes it.
+/// The agent and the guard were killed, so the next command that clears the machine removes the
+/// table.
 #[test]
 fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     const TEST: &str =
@@ -252,7 +254,7 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
         agents_of_machine(&cluster, true),
     );
     assert_eq!((agent.len(), guard.len()), (1, 1));
-    // A stopped guard does not notice the end of its agent.
+    // A stopped guard does not notice that its agent ends.
     guard[0].signal(Signal::STOP);
     kill_all([agent[0], guard[0]], &mut child);
     assert_eq!(lab.tables().len(), 1);
@@ -261,8 +263,8 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     assert!(lab.reach(CQL, LIMIT).is_open());
 }
 
-/// An attached machine, which is not a host of cassay: its packet losses are recorded on its disk,
-/// and the next agent removes them.
+/// An attached machine is not a host of cassay. Its packet losses are recorded on the machine's
+/// disk, and the next agent removes them.
 #[test]
 fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
     const TEST: &str = "machine_network::losses_of_an_attached_machine_are_recorded_on_its_disk";

@@ -1,4 +1,4 @@
-//! Tests with real agents: this test program is started again as the agents of its hosts, and as
+//! Tests with real agents. This test program is started again as the agents of its hosts, and as
 //! their guards. If a machine does not permit simulated hosts, tests report that directly on
 //! stderr, and are skipped.
 
@@ -29,9 +29,9 @@ mod volume_ends;
 mod volumes;
 mod watch;
 
-/// Runs before `main`, as the first line of the real binary does.
+/// Runs before `main`. In the real binary, the first line of `main` does the same.
 #[used]
-// SAFETY: a pointer to a C function is what this section holds.
+// SAFETY: this section must contain pointers to C functions, and the static is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static ANSWER: extern "C" fn() = {
     #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]

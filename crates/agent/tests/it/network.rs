@@ -1,5 +1,5 @@
-//! Tests of network faults between hosts: the right connections are cut, no others, and all work
-//! again afterwards.
+//! Tests of network faults between hosts. A fault cuts only the right connections, and all
+//! connections work again afterwards.
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
@@ -10,13 +10,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use target_spec::{Capability, HostSpec, LinkSpec};
 
-/// Wait for a lost packet: below the second after which TCP retransmits.
+/// Time to wait for a lost packet. It is shorter than the second after which TCP retransmits.
 pub const SILENCE: Duration = Duration::from_millis(300);
 
-/// Short enough for a test to wait.
+/// A time limit short enough for a test to wait until it expires.
 pub const SOON: Duration = Duration::from_millis(200);
 
-/// Port without listener: a reached host refuses connections.
+/// Port without a listener. If a host is reached, it refuses connections to this port.
 pub const CLOSED: u16 = 9;
 
 pub const ONE: Link = Link::Host(1);
@@ -31,7 +31,7 @@ pub fn address_of(host: &Host, port: u16) -> SocketAddr {
     SocketAddr::from((host.address(), port))
 }
 
-/// Returns the result of a connection from a host, or from the machine.
+/// Returns the result of a connection attempt from a host, or from the machine.
 pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach {
     match from {
         None => Reach::connect(address, limit).unwrap(),
@@ -50,7 +50,8 @@ fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
     reach(from, address_of(to, port), SILENCE) == Reach::Silent
 }
 
-/// After a failed neighbour resolution, the kernel may report the failure again.
+/// Waits until all connections are possible. After a failed neighbour resolution, the kernel may
+/// report the failure again.
 pub fn assert_all_open(hosts: &Hosts) {
     for to in hosts.all() {
         for from in hosts.all() {
@@ -60,8 +61,8 @@ pub fn assert_all_open(hosts: &Hosts) {
     }
 }
 
-/// Returns the resets of a host: connections that ended by one, and resets sent, one per connection
-/// attempt that arrived.
+/// Returns two counts of a host: connections that ended by a reset, and resets that the host sent.
+/// A host sends one reset for each connection attempt that arrives at a closed port.
 pub fn resets(host: &Host) -> (u64, u64) {
     match host.agent().see(Query::Resets).unwrap() {
         QueryAnswer::Resets { connections, sent } => (connections, sent),
@@ -86,7 +87,7 @@ pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
     (near, listener.accept().unwrap().0)
 }
 
-/// Returns true if a byte sent at one end arrives at the other in time.
+/// Returns true if a byte sent at the other end arrives at `to` in time.
 pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
     to.set_read_timeout(Some(limit)).unwrap();
     match to.read(&mut [0; 1]) {
@@ -131,7 +132,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     assert!(dropped(hosts.switch().unwrap(), broken).is_empty());
 }
 
-/// A host that cannot answer can still be reached: its refusal is lost.
+/// A host whose answers are lost still receives requests, but its refusal is lost.
 #[test]
 fn packets_lost_one_way_arrive_the_other_way() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
@@ -149,11 +150,12 @@ fn packets_lost_one_way_arrive_the_other_way() {
     wait_until("it comes to host1", || resets(one).1 == at_one + 1);
     assert!(is_silent(Some(one), two, CLOSED));
     assert_eq!(resets(two).1, at_two, "it did not come to host2");
-    // Its answer, its neighbour requests, and packets that a host sends by itself (IPv6).
+    // The lost packets are the answer, neighbour requests, and packets that a host sends by itself
+    // (IPv6).
     let counted = dropped(hosts.switch().unwrap(), broken);
     assert!(counted[0] >= 2, "{counted:?}");
 
-    // Another fault on top of it: each is healed separately.
+    // A second fault is injected during the first one. Each fault is healed separately.
     let what = Injection::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
     let other = hosts.switch().unwrap().inject(what, LIMIT).unwrap();
     assert!(is_silent(None, one, CLOSED));
@@ -182,7 +184,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
         assert!(is_open(None, one, port) && is_open(Some(one), two, port));
     }
     assert!(is_open(None, two, 7000));
-    // Answers are not dropped, because the requests did not arrive.
+    // No answers are dropped, because the requests did not arrive.
     let counts = dropped(hosts.switch().unwrap(), broken);
     assert!(counts[0] == 0 && counts[1] >= 2, "{counts:?}");
     hosts.switch().unwrap().heal(broken).unwrap();
@@ -210,7 +212,8 @@ fn a_share_of_packets_is_lost_by_chance() {
     let mut loss = Loss::one_way(&[ONE], &[TWO]);
     loss.share = 0.3;
     let broken = hosts.switch().unwrap().inject(Injection::Packets(vec![loss]), LIMIT).unwrap();
-    // 60 of 200 are lost, with a standard deviation of 6.5; on a busy machine, fewer succeed.
+    // About 60 of 200 packets are lost, with a standard deviation of 6.5. On a busy machine, fewer
+    // connections succeed.
     let seen = open();
     assert!(matches!(seen, QueryAnswer::Open(40..=185)), "{seen:?}");
     let counted = dropped(hosts.switch().unwrap(), broken);
@@ -219,7 +222,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     wait_until("all come through", || open() == QueryAnswer::Open(200));
 }
 
-/// A fault that is injected without an error, but has no effect.
+/// A fault on a path without traffic is injected without an error, but has no effect.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
@@ -333,7 +336,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
     two.agent().heal(broken).unwrap();
     assert!(is_open(Some(one), two, port));
 
-    // As Java uses them: an IPv6 socket connected over IPv4.
+    // Java uses sockets of this kind: an IPv6 socket connected over IPv4.
     if let Ok(listener) = inside(two, || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))) {
         let address = address_of(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
@@ -354,7 +357,7 @@ fn a_fault_heals_by_itself_when_its_time_is_over() {
     let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
     for what in [Injection::Packets(everybody), Injection::LinkDown(1)] {
         let broken = hosts.switch().unwrap().inject(what, SOON).unwrap();
-        // TCP retransmits until it is healed.
+        // TCP retransmits until the fault is healed.
         assert_all_open(&hosts);
         assert!(hosts.switch().unwrap().heal(broken).unwrap().by_itself);
     }

@@ -1,16 +1,17 @@
-//! Tests of processes bound to each NUMA node of this machine, with CPUs and memory, one after the
-//! other. A machine with one NUMA node proves little: `cargo xtask guest` runs this in guests with
-//! several.
+//! Tests of processes that are bound to each NUMA node of this machine in turn, with CPUs and
+//! memory. On a machine with one NUMA node these tests prove little, so `cargo xtask guest` runs
+//! them in guests with several.
 
 use super::hosts::{able, id, make, spec, wait_until};
 use host::{Agent, Confinement, CpuSet, EffectiveAffinity, Memory, Start, process};
 use std::path::Path;
 use target_spec::{Capability, HostSpec};
 
-/// Bytes that the process writes to: far more than the pages of its program.
+/// Number of bytes that the process writes to memory. It is far larger than the pages of its
+/// program.
 const WRITTEN_BYTES: u64 = 4 << 20;
 
-/// Fills memory, and then sleeps.
+/// Returns a command that fills memory and then sleeps.
 fn fill() -> std::process::Command {
     let mut command = process::command(Path::new("/bin/sh"));
     let zeros = format!("head -c {WRITTEN_BYTES} /dev/zero | tr '\\0' a");
@@ -18,7 +19,7 @@ fn fill() -> std::process::Command {
     command
 }
 
-/// Returns the NUMA nodes with CPUs and memory that a host may use, with those CPUs.
+/// Returns the NUMA nodes that a host may use and that have CPUs and memory, with their CPUs.
 fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     let machine = agent.machine().unwrap();
     let own = machine.allowed_cpus();
@@ -32,7 +33,8 @@ fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     nodes.filter(|(_, cpus)| !cpus.is_empty()).collect()
 }
 
-/// Starts a process on each NUMA node, and checks its location in the kernel.
+/// Starts a process on each NUMA node, and checks the location of the process and its memory in the
+/// kernel.
 fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
     for (node, cpus) in nodes(agent) {
         let one: CpuSet = [node].into_iter().collect();
@@ -52,7 +54,7 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
         if is_grouped {
             assert_eq!(found.all_memory_nodes(), one, "{found:?}");
         }
-        // Pages of files are on the NUMA node of their first reader.
+        // The pages of a file are on the NUMA node of the process that read them first.
         let others = found.resident_bytes.iter().filter(|&(&other, _)| other != node);
         let elsewhere: u64 = others.map(|(_, bytes)| bytes).sum();
         assert!(elsewhere < WRITTEN_BYTES, "node {node}: {found:?}");
@@ -73,7 +75,8 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
     hosts.end().unwrap();
 }
 
-/// With cgroup version 2, the group of a node kept the memory nodes to which it had been bound.
+/// With cgroup version 2, the control group of a node used to keep the memory nodes to which it had
+/// been bound.
 #[test]
 fn a_restart_forgets_the_binding_of_a_process() {
     if !able(&[Capability::Hosts, Capability::CpuSet]) {
@@ -84,7 +87,8 @@ fn a_restart_forgets_the_binding_of_a_process() {
     let hosts = make("nodes-anew", &spec(1, HostSpec::default()), &folder);
     let host = &hosts.all()[0];
     let agent = host.agent();
-    // Written memory follows the current policy; files may have another one.
+    // Memory that the process writes follows the current policy. Pages of files may have another
+    // policy.
     let has_filled = |found: &EffectiveAffinity, policy: &str| {
         let bytes = found.policy_bytes.get(policy);
         found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
@@ -118,7 +122,7 @@ fn a_restart_forgets_the_binding_of_a_process() {
         ),
         (Memory::Anywhere, None, &all, "default"),
     ] {
-        // A kernel without NUMA has neither policies nor a file that shows them.
+        // A kernel without NUMA has no policies, and no file that shows them.
         if policy != "default" && free.policy_bytes.is_empty() {
             continue;
         }

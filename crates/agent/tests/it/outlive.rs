@@ -1,4 +1,4 @@
-//! Tests of kept hosts, which outlive the command that made them.
+//! Tests of kept hosts, which outlive the command that created them.
 
 use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use target_spec::{Capability, HostSpec, HostsSpec, LinkSpec};
 
-/// Environment variable with the part of a child of this test program.
+/// Environment variable that makes a process run the child's part of a test. It contains the
+/// working folder.
 pub const PART: &str = "CASSAY_TEST_PART";
 
-/// Starts this test program for its part of a test, as a command that will end or be killed.
+/// Starts this test program to run the child's part of a test, as a command that will end or be
+/// killed.
 pub fn another(test: &str, folder: &Path) -> Child {
     let mut command = process::command(&std::env::current_exe().unwrap());
     command
@@ -21,13 +23,13 @@ pub fn another(test: &str, folder: &Path) -> Child {
     process::spawn(command, Life::Ours).unwrap()
 }
 
-/// Returns the working folder if this program is such a child.
+/// Returns the working folder if this process runs the child's part of a test.
 pub fn part() -> Option<PathBuf> {
     std::env::var_os(PART)?;
     Some(std::env::current_dir().unwrap())
 }
 
-/// Two hosts with volumes.
+/// Creates two hosts with volumes.
 pub fn volume_spec() -> HostsSpec {
     let host = HostSpec {
         volume_bytes: Some(128 << 20),
@@ -36,14 +38,14 @@ pub fn volume_spec() -> HostsSpec {
     spec(2, host)
 }
 
-/// Writes the state atomically, because a reader waits for it.
+/// Writes the state atomically, because another process waits for the file and reads it.
 pub fn save(state: &HostsState, folder: &Path, name: &str) {
     let part = folder.join("part");
     std::fs::write(&part, serde_json::to_vec(state).unwrap()).unwrap();
     std::fs::rename(&part, folder.join(name)).unwrap();
 }
 
-/// Reads what [`save`] has written.
+/// Reads the state that [`save`] has written.
 pub fn load(folder: &Path, name: &str) -> HostsState {
     serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
 }
@@ -101,8 +103,9 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     assert!(error.contains("No such file"), "{error}");
 }
 
-/// Like a scope of `systemd-run --scope -p Delegate=yes`: the hosts' groups go into it. The command
-/// and its agents are in a sibling group, since version 2 permits no group to have both.
+/// The test uses a group like a scope of `systemd-run --scope -p Delegate=yes`. The hosts' groups
+/// are created in it. The command and its agents are in a sibling group, because cgroup version 2
+/// does not permit a group with both processes and child groups.
 #[test]
 fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
     let scope = |folder: &Path| {

@@ -1,5 +1,5 @@
-//! Tests of hosts without power: synced data is there when the host is back, here or on another
-//! host, and unsynced data is not.
+//! Tests of hosts without power. When a host is back, here or on another host, its synced data is
+//! there and its unsynced data is not.
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// Writes and syncs numbers, reports the synced numbers, and writes much data without sync.
+/// A script that writes and syncs numbers, reports the synced numbers, and writes much data without
+/// sync.
 const LINES: &str = "
     number=0
     while :; do
@@ -18,8 +19,8 @@ const LINES: &str = "
         head -c 65536 /dev/zero >> unsynced
     done";
 
-/// Maximum number of power losses until one loses data: each time the kernel may have written
-/// everything by itself.
+/// Maximum number of power losses until one of them loses data. Each time, the kernel may already
+/// have written everything by itself.
 const ROUNDS: usize = 10;
 
 fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
@@ -27,7 +28,7 @@ fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
     host.agent().inject(what, within).unwrap()
 }
 
-/// Starts a process that counts. Returns it with its restart.
+/// Starts a process that counts. Returns it with the command that restarts it.
 fn counts(host: &Host) -> Restartable {
     run(host, &format!("cd {}; {LINES}", host.folder().display()))
 }
@@ -38,7 +39,7 @@ fn bytes(host: &Host, name: &str) -> u64 {
     found.map_or(0, |entry| entry.bytes)
 }
 
-/// Reads a number; 0 if there is none.
+/// Reads a number from a file. Returns 0 if there is no number.
 fn number(host: &Host, name: &str) -> u64 {
     let text = host.agent().read(&host.folder().join(name)).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
@@ -53,7 +54,7 @@ fn a_power_loss_keeps_synced_data_and_loses_the_rest() {
     let host = &hosts.all()[0];
     let is_lost = |_| {
         let one = counts(host);
-        // In the host's groups, but no direct child of the agent.
+        // This process is in the host's control groups, but is not a direct child of the agent.
         let (other, _) = start(host, "sleep 600 & sleep 600");
         wait_until("much is written", || bytes(host, "unsynced") > 4 << 20);
         let (told, before) = (number(host, "told"), bytes(host, "unsynced"));
@@ -110,7 +111,8 @@ fn files_of_a_host_without_power_cannot_be_reached() {
     let healed = host.agent().heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // One after the other, because a process that waits for a stalled disk cannot be killed.
+    // A volume can have only one fault at a time, because a process that waits for a stalled disk
+    // cannot be killed.
     let stalled = host.agent().inject(Injection::DiskStalled, LIMIT).unwrap();
     let what = Injection::PowerOff {
         processes: Vec::new(),
@@ -171,7 +173,8 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert!(healed.processes[0].alive() && is_whole(one) && is_whole(two));
     assert_eq!(one.agent().read(&again).unwrap()[..6], *b"again\n");
 
-    // If both heal by themselves at the same time, the volume's owner waits for the other host.
+    // If both hosts heal by themselves at the same time, the agent of the volume's owner waits for
+    // the other host.
     let adopt_and_heal = |within: Duration| {
         let broken = off(one, vec![works.clone()], within);
         let adopted = two.agent().inject(adopt(one, vec![works.clone()]), within);
@@ -182,7 +185,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert!(two.agent().heal(adopted).unwrap().by_itself);
     assert!(healed.processes[0].alive() && is_whole(one));
 
-    // The volume is free again after the other host's agent was killed.
+    // After the other host's agent was killed, the volume is free again.
     let broken = off(one, vec![works.clone()], LIMIT);
     let adopted = inject(adopt(one, vec![works])).unwrap();
     let started = two.agent().started(adopted).unwrap();
@@ -195,7 +198,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert_gone(&state, link);
 }
 
-/// Its owner ends while the volume is on another host.
+/// The owner of the volume ends while the volume is on another host.
 #[test]
 fn an_adopted_volume_ends_with_the_hosts() {
     let Some((_root, hosts)) = hosts("adopted", 2) else {
@@ -210,7 +213,7 @@ fn an_adopted_volume_ends_with_the_hosts() {
     let what = adopt(one, vec![works]);
     let adopted = two.agent().inject(what, LIMIT).unwrap();
     let started = two.agent().started(adopted).unwrap();
-    // Its agent first: the volume is still in use on the other host.
+    // The owner's agent is killed first, while the other host still uses the volume.
     kill(&[one.agent().process()]);
     wait_until("its groups have gone", || {
         !state.hosts[0].places.iter().any(|place| place.dir.exists())

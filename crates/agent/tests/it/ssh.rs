@@ -1,5 +1,5 @@
-//! Tests of the transport `ssh`, with a script for the program: it prints what a login shell
-//! prints, and runs its command on this machine.
+//! Tests of the transport `ssh`, with a script in place of that program. The script prints the
+//! lines of a login shell, and runs its command on this machine.
 
 use crate::hosts::{LIMIT, wait_until};
 use host::{Agent, Destination, process};
@@ -16,7 +16,7 @@ pub fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// Creates an `ssh` that accepts every login, with a cache of its own.
+/// Creates an `ssh` that accepts every login, with a separate cache.
 pub fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     let text = format!(
         "for last; do :; done; echo Welcome; export XDG_CACHE_HOME={0}/cache; \
@@ -88,7 +88,7 @@ fn a_refused_connection_reports_its_reason() {
     assert_eq!(said, ended);
 }
 
-/// Creates an `ssh` which ends the connection `count` times before login.
+/// Creates an `ssh` that ends the first `count` connections before login.
 fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
     let text = format!(
         "echo x >> {0}/tried; [ $(wc -l < {0}/tried) -gt {count} ] || {{ echo \
@@ -118,7 +118,7 @@ fn the_client_retries_a_few_times_if_ssh_hangs_up_before_login() {
     assert_eq!(tried(), 4);
 }
 
-/// Programs that the remote script requires: neither gzip nor sha256sum.
+/// Programs that the remote script requires. Neither gzip nor sha256sum is among them.
 const FEW: [&str; 13] = [
     "sh", "head", "wc", "ls", "expr", "find", "uname", "mkdir", "touch", "chmod", "mv", "rm", "id",
 ];
@@ -134,7 +134,7 @@ fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
         std::os::unix::fs::symlink(place, root.path().join("few").join(tool)).unwrap();
     }
     let let_in = open_ssh(root.path(), "let-in");
-    // Counts the concurrent logins; `bad` and `worse` are refused.
+    // This `ssh` counts the concurrent logins, and refuses `bad` and `worse`.
     let text = format!(
         "touch {folder}/on-the-way.$$; ls {folder} | grep -c on-the-way >> {folder}/counts; \
          sleep 0.2; rm {folder}/on-the-way.$$; case $* in *' bad '*|*' worse '*) echo nobody here \
@@ -153,7 +153,7 @@ fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
         drop(agents);
         assert!(there.iter().all(|one| one.wait_gone(LIMIT)));
     };
-    // Two of them upload the program at the same time.
+    // Two machines upload the program at the same time.
     all(2);
     let programs = fs::read_dir(root.path().join("cache/cassay/agents")).unwrap();
     assert_eq!(programs.count(), 1);

@@ -1,5 +1,5 @@
-//! Tests of volume faults whose time limit expires, whose hosts end, or whose agent is killed: the
-//! volume is whole again, or removed.
+//! Tests of volume faults that end without a request: the time limit expires, the host ends, or the
+//! agent is killed. The volume must be restored or removed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -9,7 +9,7 @@ use host::{Attempt, Host, Hosts, Injection, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 
-/// Returns one fault of each kind.
+/// Returns one fault of each kind that affects a volume.
 fn each(host: &Host) -> Vec<Injection> {
     let path = put(host, "file", &[3; 100_000]);
     let process = || vec![works(host)];
@@ -102,7 +102,7 @@ fn every_volume_fault_ends_by_itself_after_its_time() {
     for what in each(host) {
         let name = format!("{what:?}");
         let broken = host.agent().inject(what, SHORT).unwrap();
-        // Refused as long as the other one lasts.
+        // The agent refuses another fault while the first one lasts.
         let mut next = None;
         wait_until(&name, || {
             next = host.agent().inject(Injection::DiskStalled, LIMIT).ok();
@@ -114,8 +114,8 @@ fn every_volume_fault_ends_by_itself_after_its_time() {
     }
 }
 
-/// The frozen file system holds itself and its device, although it is mounted nowhere any more. A
-/// process that waits for the volume holds the rest.
+/// A frozen file system keeps itself and its device alive, even if it is not mounted anywhere. A
+/// process that waits for the volume keeps the other resources.
 #[test]
 fn a_frozen_volume_of_a_killed_agent_and_guard_is_cleared() {
     let Some((_root, hosts)) = hosts("frozen", 1) else {

@@ -1,4 +1,5 @@
-//! Tests of volume faults: visible to every process that tries the volume, and gone after healing.
+//! Tests of volume faults. Every process that uses the volume sees the fault, and the fault is gone
+//! after healing.
 
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
@@ -12,12 +13,12 @@ use std::time::Duration;
 use target_spec::{Capability, CapabilityStatus, DiskSpec, HostSpec};
 use tempfile::TempDir;
 
-/// Time after which a missing result counts as none.
+/// Time limit after which the result of an attempt counts as missing.
 pub const SHORT: Duration = Duration::from_millis(500);
 
 const VOLUME_BYTES: u64 = 128 << 20;
 
-/// Creates hosts with a volume each. `None` if the machine does not permit it.
+/// Creates hosts with a volume each. Returns `None` if the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
     let missing: Vec<&CapabilityStatus> =
         volume_capabilities().iter().filter(|one| !one.present).collect();
@@ -71,7 +72,7 @@ pub fn mounted(host: &Host) -> Option<MountedFileSystem> {
 pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     let path = host.folder().join(name);
     let mut steps = vec![FileStep::write(path.clone(), "")];
-    // Pieces that fit into a message.
+    // Each piece fits into one message.
     steps.extend(bytes.chunks(500_000).map(|piece| FileStep::Append {
         path: path.clone(),
         bytes: Bytes(piece.to_vec()),
@@ -84,7 +85,8 @@ pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Starts a process with an open file on a host's volume. Returns it with its restart.
+/// Starts a process with an open file on a host's volume. Returns the process with the command that
+/// restarts it.
 pub fn run(host: &Host, line: &str) -> Restartable {
     let (process, output) = start(host, line);
     let mut again = process::command(Path::new("/bin/sh"));
@@ -111,7 +113,7 @@ pub fn breaks(host: &Host, what: Injection) -> Broken {
     host.agent().inject(what, LIMIT).unwrap()
 }
 
-/// Asserts that `one` survives the fault, and is restarted when it is healed.
+/// Asserts that `one` survives the fault, and is restarted when the fault is healed.
 fn healed(host: &Host, one: &Restartable, broken: Broken) -> Restartable {
     assert!(one.process.alive(), "it goes on with it");
     let healed = host.agent().heal(broken).unwrap();
@@ -206,7 +208,7 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
         matches!(seen, (Attempt::Silent, Attempt::Took(_))),
         "{seen:?}"
     );
-    // However often it is tested, not every caller has to wait.
+    // The number of hanging test processes is limited, so not every later caller has to wait.
     for _ in 0..8 {
         assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     }
@@ -230,7 +232,8 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
     assert!(is_whole(host));
     host.agent().change(vec![FileStep::write(file, "x")]).unwrap();
 
-    // Heals by itself, and a process that waits for it continues.
+    // The fault is healed when its time limit expires, and a process that waits for the disk
+    // continues.
     let broken = host.agent().inject(Injection::DiskStalled, SHORT).unwrap();
     let output = host.folder().join("late");
     let line = format!("echo late > {}", output.display());
@@ -285,8 +288,8 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// The test process is in the groups of its host, and has their limits. An idle disk does a tenth
-/// of a second's requests at once, regardless of its limit.
+/// The test process is in the control groups of its host, and has their limits. An idle disk serves
+/// the requests of a tenth of a second at once, regardless of its limit.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
     if !able(&[Capability::DiskLimit]) {

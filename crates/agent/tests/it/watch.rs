@@ -13,24 +13,24 @@ use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Shift of some agents' clock, s.
+/// Time by which the clock of some agents is shifted, in seconds.
 const AHEAD_S: u64 = 1000;
 
-/// Prefix of such an agent's cluster.
+/// Prefix of the cluster of an agent with a shifted clock.
 const SHIFTED: &str = "shifted";
 
-/// Environment variable that marks a shifted clock.
+/// Environment variable that marks a process whose clock is already shifted.
 const DONE: &str = "CASSAY_TEST_SHIFTED";
 
-/// Restarts an agent of a cluster with that name with another clock before `main`, if the kernel
-/// supports it.
+/// If this process is an agent of a cluster with that prefix, restarts it with another clock before
+/// `main`. Does nothing if the kernel does not support this.
 pub fn shift_clock() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mine = variable("CASSAY_AGENT").starts_with(&format!("test-{SHIFTED}-"));
     if !mine || !variable(DONE).is_empty() {
         return;
     }
-    // SAFETY: no other thread runs yet, and the namespaces of this one stay.
+    // SAFETY: no other thread runs yet, and the namespaces of this thread do not change.
     let shifted = unsafe { unshare_unsafe(UnshareFlags::NEWTIME) }.is_ok()
         && std::fs::write(
             "/proc/self/timens_offsets",
@@ -40,21 +40,21 @@ pub fn shift_clock() {
     if shifted {
         let mut again = process::command(Path::new("/proc/self/exe"));
         again.args(std::env::args_os().skip(1)).env(DONE, "yes");
-        // The agent's connection uses these.
+        // The agent's connection uses stdin and stdout.
         again.stdin(Stdio::inherit()).stdout(Stdio::inherit());
         let _ = again.exec();
     }
 }
 
-/// Starts the agent of this machine for the test `name`. Its folder exists as long as the first
-/// returned value.
+/// Starts the agent of this machine for the test `name`. The agent's folder exists as long as the
+/// first returned value.
 fn machine(name: &str) -> (tempfile::TempDir, Arc<Agent>) {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::start_on_machine(&id(name), &root.path().join("cluster")).unwrap();
     (root, Arc::new(agent))
 }
 
-/// Probes of the machine and this process.
+/// Returns probes of the machine and this process.
 fn everything() -> Watch {
     let mut watch = Watch::default();
     watch.machine(PERIOD, &[]);
@@ -62,7 +62,7 @@ fn everything() -> Watch {
     watch
 }
 
-/// Collects readings until there are some from two samples.
+/// Collects readings until two samples have returned some.
 fn some(probes: &Probes) -> Vec<Reading> {
     let mut readings = Vec::new();
     wait_until("there are rates", || {
@@ -128,7 +128,7 @@ fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
     assert!(problems[0].contains("its agent ended"), "{problems:?}");
 }
 
-/// Folder of a cluster with a kept agent, which always ends with the test.
+/// Folder of a cluster with a kept agent. The agent always ends with the test.
 struct Kept(tempfile::TempDir);
 
 impl Drop for Kept {
@@ -139,11 +139,13 @@ impl Drop for Kept {
     }
 }
 
-/// It used to continue without a controller, and the readings would have filled its memory.
+/// A kept agent used to continue its probes without a controller, and the readings would have
+/// filled its memory.
 #[test]
 fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let (root, agent) = machine("watch-kept");
-    // Connects after the connection of the test has ended.
+    // When this value is dropped, it connects to the agent, after the connection of the test has
+    // ended.
     let _kept = Kept(root);
     let agent = agent;
     let pid = agent.process().pid;
@@ -154,9 +156,9 @@ fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     };
     agent.keep().unwrap();
     let sampler = everything().by(&agent).unwrap();
-    // A thread sets its own name.
+    // Each thread sets its own name, so the name appears only after its start.
     wait_until("it looks", looks);
-    // The watch is not ended, as when a controller is killed.
+    // The test does not end the watch, as when a controller is killed.
     drop(sampler);
     drop(agent);
     wait_until("it looks no longer", || !looks());

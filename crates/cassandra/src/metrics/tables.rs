@@ -1,9 +1,9 @@
 //! Reads metrics from the `system_metrics` tables. Each group of metrics has a table with one value
-//! per metric, and each kind of metric has a table with its percentiles.
+//! per metric. Each kind of metric has a table with the percentiles.
 //!
-//! The module selects rows by metric name, which is the partition key. So a sample reads only the
-//! rows that it needs, not all 10,000 rows of a node. In a group's table the value corresponds to
-//! the attributes `Value` and `Count`; for a histogram it is the median.
+//! The module selects rows by the name of the metric, which is the partition key. So a sample reads
+//! only the rows that it needs, not all 10,000 rows of a node. In the table of a group, the value
+//! corresponds to the attributes `Value` and `Count`. For a histogram, the value is the median.
 
 use crate::credentials::Access;
 use crate::mbeans::METRICS;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Reader of a list of attributes.
+/// Reader of a list of attributes from the tables.
 pub(super) struct MetricTables {
     node: SocketAddr,
     access: Access,
@@ -25,14 +25,14 @@ pub(super) struct MetricTables {
     count: usize,
 }
 
-/// Statement, and the attributes that get their values from its rows.
+/// A statement, and the attributes whose values come from its rows.
 struct Statement {
     asked: RepeatedQuery,
-    /// Attributes that get their values from a row with this name, each with its column.
+    /// Attributes whose values come from a row with this name, each with its column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
 }
 
-/// Column of a value.
+/// Column that contains a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     /// Value in a group's table, for metrics other than histograms.
@@ -54,11 +54,11 @@ impl Column {
         }
     }
 
-    /// Returns the tables that have this column for metrics of a group.
+    /// Returns the tables that have this column for the metrics of a group.
     fn tables(self, group: &str) -> Vec<String> {
         match self {
             Column::Value | Column::Median => vec![group.to_owned()],
-            // Each metric is also in the table of its kind.
+            // Each metric of a group is also in the table of its kind.
             Column::P99 | Column::Max => vec!["type_timer".to_owned(), "type_histogram".to_owned()],
         }
     }
@@ -76,16 +76,17 @@ impl Column {
     }
 }
 
-/// Name of a metric in its tables.
+/// Name of a metric in its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metric {
-    /// Table of its group.
+    /// Table of the metric's group.
     group: String,
     name: String,
 }
 
 impl Metric {
-    /// Converts the name of an MBean. `None` if it is not a metric.
+    /// Converts the name of an MBean to the name of its metric. Returns `None` if the MBean is not
+    /// a metric.
     fn parse(mbean: &str) -> Option<Metric> {
         let properties = mbean.strip_prefix(METRICS)?.strip_prefix(':')?;
         let property = |wanted: &str| {
@@ -93,7 +94,7 @@ impl Metric {
             pairs.find(|(key, _)| *key == wanted).map(|(_, value)| value)
         };
         let (kind, name) = (property("type")?, property("name")?);
-        // Keyspace metrics have their own prefix.
+        // The names of keyspace metrics have a separate prefix.
         let prefix = if kind == "Keyspace" { "keyspace" } else { kind };
         let of_all = (kind == "Table").then_some("all");
         let scope: Vec<&str> =
@@ -111,7 +112,7 @@ impl Metric {
     }
 }
 
-/// Converts `ThreadPools` to `thread_pools`. All-capital names (`CQL`) only become lower case.
+/// Converts `ThreadPools` to `thread_pools`. A name in capitals (`CQL`) only becomes lower case.
 fn snake_case(name: &str) -> String {
     let is_word = |letter: char| letter.is_ascii_uppercase();
     if name.chars().all(is_word) {
@@ -127,7 +128,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// Parses a table's text as an integer, or else as a floating-point number.
+/// Parses a text in a table as an integer, or else as a floating-point number.
 fn number_of(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::from);
     whole.or_else(|| number_value(text.parse().ok()?))
@@ -154,7 +155,7 @@ impl MetricTables {
     }
 }
 
-/// Builds a statement for each table with requested values.
+/// Builds a statement for each table that contains requested values.
 fn statements(attributes: &[(&str, &str)]) -> Vec<Statement> {
     let mut tables: BTreeMap<String, BTreeMap<String, Vec<(usize, Column)>>> = BTreeMap::new();
     for (index, (mbean, attribute)) in attributes.iter().enumerate() {
@@ -199,7 +200,7 @@ impl Ask for MetricTables {
         }
         self.session = Some(session);
         match refusal {
-            // After an error the other results of this sample are discarded.
+            // If one statement fails, the other results of this sample are discarded.
             Some(error) => Err(error),
             None => Ok(answers),
         }
@@ -227,7 +228,7 @@ impl Statement {
 mod tests {
     use super::*;
 
-    /// Names in a node of 6.0-alpha2.
+    /// These are names of a node with 6.0-alpha2.
     #[test]
     fn mbeans_have_these_names_in_tables() {
         for (properties, group, name) in [
@@ -317,7 +318,7 @@ mod tests {
             columns: ["name", "type", "value"].map(str::to_owned).to_vec(),
             rows: vec![vec![text(name.trim_matches('\'')), text(kind), text(value)]],
         };
-        // A histogram's value is not a count.
+        // The value of a histogram is not a count.
         statements[0].fill(&row("histogram", "7.0"), &mut answers);
         assert_eq!(answers[0], None);
         statements[0].fill(&row("timer", "7"), &mut answers);

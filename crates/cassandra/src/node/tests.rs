@@ -10,7 +10,7 @@ use cql::frame::opcode;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 
-/// Does work with a node that has no MBeans.
+/// Calls `work` with a node that has no MBeans.
 fn with_node<T>(
     version: &str,
     answers: Vec<(u8, Vec<u8>)>,
@@ -29,7 +29,7 @@ fn number(value: i64) -> Vec<u8> {
     value.to_be_bytes().to_vec()
 }
 
-/// The answer of a server that lacks the table.
+/// This is the answer of a server that lacks the table.
 fn refusal() -> (u8, Vec<u8>) {
     (opcode::ERROR, error(0x2200, "unconfigured table"))
 }
@@ -167,7 +167,7 @@ fn metrics_come_from_tables_where_the_line_has_them() {
     });
 }
 
-/// The owner has recreated the pod of a node, which has its tokens at another address now.
+/// The owner has recreated the pod of a node. The node now has the same tokens at another address.
 #[test]
 fn a_node_that_has_moved_is_found_by_its_tokens() {
     let port = || {

@@ -1,9 +1,10 @@
-//! Time series from metrics and other MBeans of one node: a fixed list, one request per sample.
+//! Time series from metrics and other MBeans of one node. The list of series is fixed, and a sample
+//! takes one request.
 //!
 //! Invariants: a missing MBean has no value. Cassandra registers many MBeans at their first use,
 //! and their counts start from zero. A counter yields its increase per second between two samples,
-//! at the time of the second one, so that the integral equals the count. A decrease means that the
-//! node has restarted and that the counter starts again.
+//! at the time of the second sample, so that the integral equals the count. A decrease means that
+//! the node has restarted and that the counter starts again.
 
 use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
@@ -14,21 +15,21 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-/// Time limit of a sample: longer than tolerable pauses, but short enough that a frozen node does
-/// not delay the end of a trial for long.
+/// Time limit of a sample. It is longer than tolerable pauses, but short enough that a frozen node
+/// does not delay the end of a trial for long.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Numeric attribute of an MBean.
+/// A numeric attribute of an MBean.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BeanAttribute {
     mbean: String,
     attribute: &'static str,
-    /// Part of a composite value.
+    /// Key within a composite value. `None` if the value is not composite.
     part: Option<&'static str>,
 }
 
 impl BeanAttribute {
-    /// Creates an attribute that is a number, or a list, which counts as its length.
+    /// Creates an attribute whose value is a number, or a list, of which the length counts.
     pub fn new(mbean: impl Into<String>, attribute: &'static str) -> BeanAttribute {
         BeanAttribute {
             mbean: mbean.into(),
@@ -37,7 +38,8 @@ impl BeanAttribute {
         }
     }
 
-    /// Creates a part of an attribute with a composite value, or the sum of a list of such values.
+    /// Creates an attribute for one key of a composite value. If the value is a list of composite
+    /// values, the sum over the list counts.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,
@@ -50,18 +52,18 @@ impl BeanAttribute {
     }
 }
 
-/// Conversion of attribute values to a series.
+/// How attribute values become a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Conversion {
-    /// Value times a factor. A negative value means that there is no value.
+    /// The value, multiplied by a factor. A negative value means that there is no value.
     Level(BeanAttribute, f64),
-    /// Increase per second, times a factor.
+    /// The increase per second, multiplied by a factor.
     Rate(BeanAttribute, f64),
-    /// Value of the first attribute times a factor, only while the second one increases. A
-    /// percentile without new samples is minutes old.
+    /// The value of the first attribute, multiplied by a factor, but only while the second
+    /// attribute increases. Without new samples, a percentile is minutes old.
     While(BeanAttribute, BeanAttribute, f64),
-    /// Increase of the first attribute per increase of the second, times a factor. There is no
-    /// value while the second one does not change.
+    /// The increase of the first attribute per increase of the second one, multiplied by a factor.
+    /// There is no value while the second attribute does not change.
     Share(BeanAttribute, BeanAttribute, f64),
 }
 
@@ -82,9 +84,9 @@ impl Conversion {
 pub(super) struct Series {
     /// Name of the series.
     pub name: String,
-    /// Unit of its values.
+    /// Unit of the values.
     pub unit: &'static str,
-    /// Source of its values.
+    /// How the values are obtained.
     pub kind: Conversion,
 }
 
@@ -93,24 +95,24 @@ pub(super) struct Beans {
     metrics: Metrics,
     place: String,
     series: Vec<Series>,
-    /// True if a missing attribute remains missing while the JVM runs.
+    /// True if an attribute that is missing remains missing while the JVM runs.
     fixed: bool,
     asked: Option<SeriesRequest>,
     counters: Counters,
 }
 
-/// Request for a list of series.
+/// A request for the attributes of a list of series.
 struct SeriesRequest {
     ask: Box<dyn Ask>,
-    /// Index of the answer by MBean and attribute.
+    /// Position of the answer, by MBean and attribute.
     index: HashMap<(String, &'static str), usize>,
-    /// True if the request still includes missing attributes.
+    /// True if the request still includes attributes that may be missing.
     whole: bool,
 }
 
 impl Beans {
-    /// Creates a reader for the node `place`. With `fixed`, attributes that are missing in the
-    /// first sample are not requested again until the node fails to answer.
+    /// Creates a reader for the node `place`. If `fixed` is true, attributes that are missing in
+    /// the first sample are not requested again until the node fails to answer.
     pub fn new(metrics: Metrics, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
         Beans {
             metrics,
@@ -125,7 +127,7 @@ impl Beans {
     /// Takes one sample, and stores the values.
     ///
     /// # Errors
-    /// The agent does not answer.
+    /// The node does not answer.
     pub fn look(&mut self, out: &mut Out) -> Result<()> {
         let mut asked = match self.asked.take() {
             Some(asked) => asked,
@@ -133,7 +135,7 @@ impl Beans {
         };
         let before_ns = clock::now_ns();
         let answers = asked.ask.ask()?;
-        // The values were read between these two times.
+        // The node read the values between these two times, so the middle is the best estimate.
         let at_ns = before_ns.midpoint(clock::now_ns());
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
@@ -152,7 +154,7 @@ impl Beans {
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
             let value = |source: &BeanAttribute| number_of(asked.answer(source, answers)?, source);
-            // An MBean that is not registered yet has counted nothing: its first count is an
+            // The count of an MBean that is not registered yet is zero. So its first count is an
             // increase.
             let count = |source: &BeanAttribute| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
@@ -227,7 +229,7 @@ fn number_of(value: &Value, source: &BeanAttribute) -> Option<f64> {
     }
 }
 
-/// Returns a number in a composite value. Cassandra writes numbers of compactions as texts.
+/// Returns a number in a composite value. Cassandra reports the numbers of compactions as texts.
 fn part_of(value: &Value, part: &str) -> Option<f64> {
     match value.get(part)? {
         Value::String(text) => text.parse().ok(),
@@ -235,13 +237,13 @@ fn part_of(value: &Value, part: &str) -> Option<f64> {
     }
 }
 
-/// Last values of counters, for differences.
+/// Last values of counters, which are needed for differences.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     last: HashMap<String, (u64, f64)>,
 }
 
-/// Increase of a counter, and the time that it took.
+/// Increase of a counter, and the time since its last value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Increase {
     pub by: f64,
@@ -255,8 +257,8 @@ impl Increase {
 }
 
 impl Counters {
-    /// Returns the increase since the last call for this counter. `None` at the first call, and
-    /// after a decrease.
+    /// Returns the increase of a counter since the last call for it. Returns `None` at the first
+    /// call, and after a decrease.
     pub fn increase(&mut self, name: &str, at_ns: u64, value: f64) -> Option<Increase> {
         let last = match self.last.get_mut(name) {
             Some(last) => std::mem::replace(last, (at_ns, value)),
@@ -273,8 +275,8 @@ impl Counters {
         (increase.by >= 0.0 && increase.seconds > 0.0).then_some(increase)
     }
 
-    /// Returns the increase of one counter per increase of another. `None` while the other does not
-    /// change.
+    /// Returns the increase of one counter per increase of another. Returns `None` while the other
+    /// counter does not change.
     pub fn share(
         &mut self,
         name: &str,
@@ -282,7 +284,7 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        // Both are always updated, because the next call needs both last values.
+        // This code always updates both counters, because the next call needs both last values.
         let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
         let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
         let (first, second) = (first?, second?);
@@ -309,7 +311,7 @@ mod tests {
         Series { name, unit, kind }
     }
 
-    /// Stores answers as if `second` seconds had passed, and returns the values.
+    /// Stores answers as if `second` seconds had passed since the start, and returns the values.
     fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
         let asked = beans.request(|_| true);
         let mut out = Out::new();
@@ -340,8 +342,8 @@ mod tests {
                 Conversion::While(source("Percentile"), source("Requests"), 1e-3),
             ),
         ]);
-        // Answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile, each requested
-        // once.
+        // Returns answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile. Each
+        // attribute is requested once.
         let answers = |hits: Option<u64>, requests: u64| {
             let heap = json!({"used": 7, "max": -1});
             let hits = hits.map(|hits| json!(hits));
@@ -370,7 +372,7 @@ mod tests {
         // The cache got no requests, so there is no ratio, and the percentile is out of date.
         let idle = [still[0], still[1], ("hits", 0.0)];
         assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
-        // The node has restarted: its counters start at zero, and one of them does not exist yet.
+        // The node has restarted, so its counters start at zero. One counter does not exist yet.
         assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
         let first = [
             still[0],

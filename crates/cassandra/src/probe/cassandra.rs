@@ -1,10 +1,11 @@
 //! Cassandra's own metrics: pools, compactions, caches, hints, dropped messages, client requests,
-//! commit log, memtables and the workload's tables. Also the nodes that it considers down.
+//! commit log, memtables and the workload's tables. Also the nodes that the node considers down.
 //!
-//! Omitted on purpose: values that a reader resets (`Recent…`), because another reader would miss
-//! them; request metrics by consistency level (`Read-ONE`) and old message names (`MUTATION`),
-//! which count the same events again. Percentiles are the server's own, from a sample that decays
-//! over minutes. Means and rates are exact for the time between two samples.
+//! Some metrics are omitted on purpose. Values that a reader resets (`Recent…`) are omitted because
+//! another reader would miss them. Request metrics by consistency level (`Read-ONE`) and old
+//! message names (`MUTATION`) are omitted because they count the same events again. Percentiles are
+//! the server's own, from a sample that decays over minutes. Means and rates are exact for the time
+//! between two samples.
 //!
 //! `client_request.*` counts the requests that this node coordinated, in all keyspaces.
 
@@ -18,7 +19,7 @@ const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
 
-/// Thread pools, each with the path of its MBeans. Several are registered at their first use.
+/// Thread pools, each with the path of its MBeans. Several pools are registered at their first use.
 pub(super) const POOLS: [(&str, &str); 17] = [
     ("request", "MutationStage"),
     ("request", "ReadStage"),
@@ -39,8 +40,8 @@ pub(super) const POOLS: [(&str, &str); 17] = [
     ("internal", "ViewBuildExecutor"),
 ];
 
-/// Caches, with their names in the virtual table and as MBeans. The chunk cache exists only if
-/// enabled.
+/// Caches, each with its name in the virtual table and its name as an MBean. The chunk cache exists
+/// only if it is enabled.
 const CACHES: [(&str, &str); 4] = [
     ("keys", "KeyCache"),
     ("rows", "RowCache"),
@@ -48,7 +49,7 @@ const CACHES: [(&str, &str); 4] = [
     ("chunks", "ChunkCache"),
 ];
 
-/// Messages that a late node drops. Dropped responses have their own names.
+/// Messages that a node may drop when it cannot keep up. Dropped responses have separate names.
 const MESSAGES: [&str; 14] = [
     "MUTATION_REQ",
     "READ_REQ",
@@ -68,14 +69,14 @@ const MESSAGES: [&str; 14] = [
 
 const REQUESTS: [&str; 5] = ["Read", "Write", "RangeSlice", "CASRead", "CASWrite"];
 
-/// Cassandra's timers are in microseconds, the series in milliseconds.
+/// Factor for times: Cassandra's timers are in microseconds, and the series are in milliseconds.
 const MS_PER_US: f64 = 1e-3;
 
 /// Probe of one node's database metrics.
 pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
-    /// Creates a probe for the node `place`, with the metrics of some tables of a keyspace.
+    /// Creates a probe for the node `place`. It reads the metrics of some tables of a keyspace.
     pub(super) fn new(metrics: Metrics, place: &str, keyspace: &str, tables: &[&str]) -> Cassandra {
         Cassandra(Beans::new(metrics, place, series(keyspace, tables), false))
     }
@@ -87,7 +88,7 @@ impl SampledSource for Cassandra {
     }
 }
 
-/// List of series under construction.
+/// A list of series under construction.
 #[derive(Default)]
 struct List(Vec<Series>);
 
@@ -101,13 +102,14 @@ impl List {
         self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
-    /// Adds the rate of a count. The name is that of the counted events per second.
+    /// Adds the rate of a count. The name of the series is that of the counted events per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Conversion::Rate(source, 1.0));
     }
 
-    /// Adds a statistic of a timer or histogram, reported while `counted` increases.
+    /// Adds a statistic of a timer or histogram. The series has values only while `counted`
+    /// increases.
     fn statistic(
         &mut self,
         name: String,
@@ -184,7 +186,8 @@ fn compactions(list: &mut List) {
     list.add(name("running"), "count", Conversion::Level(running, 1.0));
     let done = BeanAttribute::part(COMPACTIONS, "Compactions", "completed");
     list.add(name("running_done"), "bytes", Conversion::Level(done, 1.0));
-    // This increases when a compaction ends, so a long compaction appears as a peak at its end.
+    // This count increases only when a compaction ends, so a long compaction appears as a peak at
+    // its end.
     list.rate(
         name("bytes/s"),
         "bytes/s",
@@ -318,11 +321,11 @@ fn messages(list: &mut List) {
     );
 }
 
-/// Adds a node's view of the others: unreachable nodes, pending hints, received data.
+/// Adds what a node reports about other nodes: unreachable nodes, pending hints, received data.
 fn others(list: &mut List) {
     for (name, mbean, attribute) in [
         ("gossip.unreachable", STORAGE, "UnreachableNodesWithPort"),
-        // The map has an entry for each node with hints.
+        // The map has an entry for each node for which there are hints.
         ("hints.pending", HINTS, "PendingHints"),
     ] {
         let source = BeanAttribute::new(mbean, attribute);
@@ -367,7 +370,8 @@ fn commit_log(list: &mut List) {
 
 fn list_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
-    // The histogram's own count is in no metrics table.
+    // No metrics table contains the count of the histogram itself, so this code uses the count of
+    // reads.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     for (name, attribute) in [
         ("sstables_per_read.p50", "50thPercentile"),
@@ -395,7 +399,8 @@ fn list_table(list: &mut List, keyspace: &str, table: &str) {
         ("pending_flushes", "count", "PendingFlushes", "Count"),
         ("live_disk_space", "bytes", "LiveDiskSpaceUsed", "Count"),
         ("total_disk_space", "bytes", "TotalDiskSpaceUsed", "Count"),
-        // Server's ratio of compressed to uncompressed size; below 0 without compression.
+        // The server's ratio of compressed to uncompressed size. It is below 0 if no SSTable is
+        // compressed.
         ("compression_ratio", "ratio", "CompressionRatio", "Value"),
         (
             "memtable_live_data",

@@ -2,11 +2,11 @@
 //! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or with Cassandra's default settings
 //! `-Xlog:gc=info,…,safepoint=info,…:file=…/gc.log:time,uptime,pid,tid,level`).
 //!
-//! The collector's lines give the reason of a pause, safepoint lines the duration. Safepoint lines
-//! have the same format for all collectors; the collectors' own lines differ. A pause has the time
-//! of its line, which the JVM writes at the end of the pause. The probe adds up the safepoints
-//! between two samples. It follows the newest log of the folder, because a restarted node begins a
-//! new one. It does not read lines from before the first sample.
+//! The lines of the collector contain the reason of a pause, and safepoint lines contain the
+//! duration. Safepoint lines have the same format for all collectors, but the collectors' own lines
+//! differ. A pause has the time of its line, which the JVM writes at the end of the pause. The
+//! probe adds up the safepoints between two samples. It follows the newest log of the folder,
+//! because a restarted node begins a new log. It does not read lines from before the first sample.
 
 mod followed_file;
 mod java8;
@@ -19,18 +19,18 @@ use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Probe of one node's collector log.
+/// Probe of the garbage collector log of one node.
 pub struct GcLog {
     host: Arc<Agent>,
     folder: PathBuf,
     place: String,
     followed: Option<FollowedFile>,
-    /// True after the first sample. Logs that appear later are read from their beginning.
+    /// True after the first sample. From then on, new logs are read from their beginning.
     begun: bool,
-    /// True for a node on another machine, with a different wall clock.
+    /// True if the node is on another machine, which has a different wall clock.
     is_elsewhere: bool,
-    /// Latest possible start of the JVM, in nanoseconds since 1970. It is derived from lines with
-    /// uptimes only.
+    /// Latest possible start of the JVM, in nanoseconds since 1970. It is derived only from lines
+    /// that have an uptime but no wall time.
     started_unix_ns: Option<u64>,
     java8_pauses: java8::SplitPauses,
 }
@@ -51,7 +51,7 @@ impl GcLog {
         }
     }
 
-    /// Marks the node as being on another machine.
+    /// Marks the node as running on another machine.
     pub fn elsewhere(self) -> GcLog {
         GcLog {
             is_elsewhere: true,
@@ -59,7 +59,7 @@ impl GcLog {
         }
     }
 
-    /// Returns the wall clock of its machine.
+    /// Returns the wall clock of the node's machine.
     fn wall_ns(&self) -> Result<u64> {
         let ahead_ns = if self.is_elsewhere {
             self.host.wall_clock()?.0
@@ -69,7 +69,8 @@ impl GcLog {
         Ok(clock::unix_ns().saturating_add_signed(ahead_ns))
     }
 
-    /// Reads new lines, and stores their values. `unix_ns` is the wall clock at `now_ns`.
+    /// Reads new lines, and stores their values. `unix_ns` is the time of the wall clock at
+    /// `now_ns`.
     fn read(&mut self, now_ns: u64, unix_ns: u64, out: &mut Out) -> Result<()> {
         let mut lines = Vec::new();
         if let Some(followed) = &mut self.followed {
@@ -82,7 +83,7 @@ impl GcLog {
             let mut followed = FollowedFile::open(&self.host, path, newest.id, !self.begun)?;
             followed.read(&self.host, &mut lines)?;
             self.followed = Some(followed);
-            // A new log may be from a new JVM.
+            // A new log may come from a new JVM, so the start of the JVM is no longer known.
             self.started_unix_ns = None;
         }
         let first = !std::mem::replace(&mut self.begun, true);
@@ -91,8 +92,8 @@ impl GcLog {
             .iter()
             .filter_map(|line| self.parse_next(&String::from_utf8_lossy(line)))
             .collect();
-        // The JVM writes a line before the probe reads it, so the last line gives the best estimate
-        // of the JVM's start.
+        // The JVM writes a line before the probe reads it. So the last line leads to the best
+        // estimate of the JVM's start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
             LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
             LineTime::Wall(_) => None,
@@ -109,7 +110,7 @@ impl GcLog {
                     self.started_unix_ns.unwrap_or_default().saturating_add(*uptime_ns)
                 }
             };
-            // The two clocks may differ: a line from the future counts as written now.
+            // The two clocks may differ, so a line with a time in the future counts as written now.
             let at_ns = now_ns.saturating_sub(unix_ns.saturating_sub(written_unix_ns));
             self.put(at_ns, event, &mut safepoints, out);
         }
@@ -175,7 +176,7 @@ impl SampledSource for GcLog {
     }
 }
 
-/// Safepoints between two samples, in milliseconds.
+/// Sums over the safepoints between two samples, in milliseconds.
 #[derive(Default)]
 struct Safepoints {
     stopped_ms: f64,
@@ -184,11 +185,12 @@ struct Safepoints {
     count: f64,
 }
 
-/// Returns the most recently written log. Of several with the same time, returns the last by name.
+/// Returns the most recently written log. If several logs have the same time, returns the last of
+/// them by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
-    // Cassay's logs are gc-<number>.log; Cassandra's default name is gc.log, to which Java 8
-    // appends a number and `.current` if it rotates logs.
+    // cassay names logs gc-<number>.log. Cassandra's default name is gc.log. When Java 8 rotates
+    // logs, it appends a number and `.current`.
     let is_log = |entry: &Entry| {
         let kind = entry.name.strip_prefix("gc");
         kind.is_some_and(|kind| {
@@ -215,28 +217,28 @@ enum Event {
         /// Type of the pause: `young`, `mixed`, `full`, `remark`, `z_mark_start`, …
         kind: String,
         ms: f64,
-        /// Used heap bytes after the pause, if the line has them.
+        /// Number of used bytes of the heap after the pause, if the line contains it.
         heap: Option<f64>,
     },
-    /// End of a concurrent collection, with the used heap bytes afterwards.
+    /// End of a concurrent collection, with the number of used bytes of the heap afterwards.
     Collected { heap: f64 },
     /// Allocation stall of one thread.
     Stall { ms: f64 },
-    /// Safepoint for any reason.
+    /// Safepoint, whatever its reason.
     Safepoint { reach_ms: f64, stopped_ms: f64 },
 }
 
 /// Time at which a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LineTime {
-    /// Nanoseconds since 1970.
+    /// Wall-clock time, in nanoseconds since 1970.
     Wall(u64),
-    /// Nanoseconds since the JVM started.
+    /// Time since the JVM started, in nanoseconds.
     Uptime(u64),
 }
 
-/// Parses a line's time and content. `None` if the line is irrelevant. The `-Xlog` decorations come
-/// in any order; a wall time is preferred to an uptime.
+/// Parses a line into its time and content. Returns `None` if the line is irrelevant. The `-Xlog`
+/// decorations may have any order. If a line has a wall time and an uptime, the wall time is used.
 fn parse(line: &str) -> Option<(LineTime, Event)> {
     if !line.starts_with('[') {
         return java8::parse(line);
@@ -257,26 +259,26 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         "gc" => parse_collector(text)?,
         "gc,phases" => parse_z_phase(text)?,
         "safepoint" => parse_safepoint(text)?,
-        // Cassandra's default settings omit the tags, so the level is last. Other settings end with
-        // the time or with the number of a thread.
+        // Cassandra's default settings omit the tags, so the level is the last decoration. With
+        // other settings, the time or the number of a thread is the last one.
         last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };
     Some((wall.or(uptime)?, event))
 }
 
-/// Returns true if a line's last decoration is not its tags.
+/// Returns true if the last decoration of a line is not its tags.
 fn has_no_tags(last: &str) -> bool {
     last == "info" || last.parse::<u64>().is_ok() || written_of(last).is_some()
 }
 
-/// Millisecond values of at least this number (the year 2001) count from 1970. Smaller values count
-/// from the JVM's start.
+/// Smallest value in milliseconds that counts from 1970 (the year 2001). Smaller values count from
+/// the JVM's start.
 const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
-/// `timemillis` or `uptimemillis` in milliseconds, `timenanos` or `uptimenanos` in nanoseconds.
-/// The zero of `timenanos` is arbitrary, but it is the same for all lines, as the JVM's start is.
+/// `timemillis` or `uptimemillis` in milliseconds, `timenanos` or `uptimenanos` in nanoseconds. The
+/// zero of `timenanos` is arbitrary. But it is the same for all lines, like the start of the JVM.
 fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(ns) = unix_ns_of(decoration) {
         return Some(LineTime::Wall(ns));
@@ -298,7 +300,8 @@ fn written_of(decoration: &str) -> Option<LineTime> {
     is_time.then_some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64))
 }
 
-/// Parses lines such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms`.
+/// Parses the lines of collectors, such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause)
+/// 26M->8M(512M) 8.052ms`.
 fn parse_collector(text: &str) -> Option<Event> {
     let text = without_number(text);
     let heap = text.split(' ').find_map(heap_after);
@@ -308,7 +311,7 @@ fn parse_collector(text: &str) -> Option<Event> {
         });
     }
     let Some(pause) = text.strip_prefix("Pause ") else {
-        // ZGC's summary line of a collection.
+        // This is ZGC's summary line of a collection.
         let collection = text.contains(" Collection (").then_some(heap)??;
         return Some(Event::Collected { heap: collection });
     };
@@ -340,9 +343,9 @@ fn parse_z_phase(text: &str) -> Option<Event> {
     })
 }
 
-/// Parses safepoint lines. Since Java 13: `Safepoint "Cleanup", Time since last: 1 ns, Reaching
-/// safepoint: 2 ns, …, Total: 3 ns`. Before: `Total time for which application threads were
-/// stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
+/// Parses safepoint lines. Since Java 13, the form is `Safepoint "Cleanup", Time since last: 1 ns,
+/// Reaching safepoint: 2 ns, …, Total: 3 ns`. Before, it was `Total time for which application
+/// threads were stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
 fn parse_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
@@ -363,7 +366,7 @@ fn parse_safepoint(text: &str) -> Option<Event> {
     })
 }
 
-/// Returns the text after `GC(7) `.
+/// Returns the text after a prefix such as `GC(7) `.
 fn without_number(text: &str) -> &str {
     match text.split_once(") ") {
         Some((number, rest)) if number.starts_with("GC(") => rest,
@@ -371,7 +374,8 @@ fn without_number(text: &str) -> &str {
     }
 }
 
-/// Converts `Final Update Refs 0.1ms` to `final_update_refs`: the words before a bracket or number.
+/// Converts `Final Update Refs 0.1ms` to `final_update_refs`. Takes the words before a bracket or
+/// number.
 fn kind_of(pause: &str) -> String {
     let words: Vec<String> = pause
         .split(' ')
@@ -384,15 +388,15 @@ fn kind_of(pause: &str) -> String {
     words.join("_")
 }
 
-/// Parses the duration at the end of a line, `8.052ms`. Newer JDKs append CPU times: `User=0.01s
-/// Sys=0.00s Real=0.00s`.
+/// Parses the duration at the end of a line, such as `8.052ms`. Newer JDKs append CPU times:
+/// `User=0.01s Sys=0.00s Real=0.00s`.
 fn milliseconds(text: &str) -> Option<f64> {
     let is_cpu = |word: &&str| ["User=", "Sys=", "Real="].iter().any(|name| word.starts_with(name));
     let last = text.split(' ').rev().find(|word| !is_cpu(word))?;
     last.strip_suffix("ms")?.parse().ok()
 }
 
-/// Parses the bytes after the arrow of `26M->8M(512M)` or `276M(54%)->126M(25%)`.
+/// Parses the number of bytes after the arrow in `26M->8M(512M)` or `276M(54%)->126M(25%)`.
 fn heap_after(word: &str) -> Option<f64> {
     let (_, after) = word.split_once("->")?;
     let end = after.find('(').unwrap_or(after.len());

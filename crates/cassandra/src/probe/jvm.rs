@@ -11,8 +11,8 @@ const SYSTEM: &str = "java.lang:type=OperatingSystem";
 const CLASSES: &str = "java.lang:type=ClassLoading";
 const COMPILER: &str = "java.lang:type=Compilation";
 
-/// Collectors of Java 11 to 21. If a name ends in `Cycles`, its time is concurrent work, not a
-/// pause.
+/// Garbage collectors of Java 11 to 21. If a name ends in `Cycles`, its time is concurrent work,
+/// not a pause.
 const COLLECTORS: [&str; 15] = [
     "G1 Young Generation",
     "G1 Old Generation",
@@ -31,7 +31,7 @@ const COLLECTORS: [&str; 15] = [
     "MarkSweepCompact",
 ];
 
-/// Memory pools of these collectors, and those of every JVM.
+/// Memory pools of these collectors, and the pools that every JVM has.
 const POOLS: [&str; 19] = [
     "G1 Eden Space",
     "G1 Survivor Space",
@@ -54,15 +54,15 @@ const POOLS: [&str; 19] = [
     "CodeHeap 'non-profiled nmethods'",
 ];
 
-/// Parts of a memory size. The maximum is absent without a limit.
+/// Keys of a memory size. The maximum is absent if there is no limit.
 const PARTS: [&str; 3] = ["used", "committed", "max"];
 
 /// Probe of one node's JVM.
 pub(super) struct Jvm(Beans);
 
 impl Jvm {
-    /// Creates a probe for the node `place`. Collectors and pools are fixed while a JVM runs, so
-    /// cassay requests missing ones only once.
+    /// Creates a probe for the node `place`. Collectors and pools do not change while a JVM runs,
+    /// so cassay requests missing ones only once.
     pub(super) fn new(agent: &Jolokia, place: &str) -> Jvm {
         Jvm(Beans::new(agent.into(), place, series(), true))
     }
@@ -95,13 +95,13 @@ fn series() -> Vec<Series> {
     }
     let compiling = BeanAttribute::new(COMPILER, "TotalCompilationTime");
     list.rate("jvm.compiling_ms/s", "ms/s", compiling, 1.0);
-    // Nanoseconds per second are billionths of a CPU.
+    // A nanosecond per second is a billionth of a CPU.
     let cpu = BeanAttribute::new(SYSTEM, "ProcessCpuTime");
     list.rate("jvm.%cpu", "%", cpu, 100.0 / 1e9);
     list.0
 }
 
-/// List of series under construction.
+/// A list of series under construction.
 struct List(Vec<Series>);
 
 impl List {
@@ -119,7 +119,7 @@ impl List {
     }
 }
 
-/// Adds the sizes of heap and non-heap memory, and of their pools.
+/// Adds the sizes of heap and non-heap memory, and of their memory pools.
 fn memory(list: &mut List) {
     for part in PARTS {
         let heap = BeanAttribute::part(MEMORY, "HeapMemoryUsage", part);

@@ -1,5 +1,5 @@
-//! Chooses the probes of a node. A managed node with an agent gets all probes. A node with only CQL
-//! gets those of virtual tables.
+//! Chooses the probes of a node. A managed node with a Jolokia agent gets all probes. A node with
+//! only CQL gets the probes of virtual tables.
 
 use super::ProbeSpec;
 use super::cassandra::Cassandra;
@@ -11,19 +11,19 @@ use crate::node::Node;
 use anyhow::Result;
 use host::probe::{Out, SampledSource, Sampler, Task};
 
-/// Values that only MBeans show, but not the tables of `system_views`.
+/// Description of the values that MBeans show, but not the tables of `system_views`.
 pub const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables \
     per read, dropped messages, timeouts, unavailables and failures of client requests, waits for \
     the commit log and for memtables";
 
-/// Values that only MBeans show, but neither metrics tables nor virtual tables.
+/// Description of the values that MBeans show, but neither metrics tables nor virtual tables.
 pub const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
-/// Hint that enables the MBeans.
+/// Hint on how to make the MBeans accessible.
 pub const BY_AGENT: &str =
     "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide it";
 
-/// Probes of a node that shows its metrics in tables.
+/// Probes of a node whose metrics are in tables.
 struct ByTables {
     metrics: Cassandra,
     others: VirtualTables,
@@ -38,8 +38,8 @@ impl SampledSource for ByTables {
 
 impl Node<'_> {
     /// Returns the sampler of the node's probes, with the metrics of `tables` in `keyspace`. Each
-    /// node has its own, so that a hanging node does not delay the others. `log` is its collector
-    /// log, if that is accessible.
+    /// node has a separate sampler, so that a hanging node does not delay the others. `log` is the
+    /// garbage collector log of the node, if it is accessible.
     pub fn sampler(
         &self,
         spec: &ProbeSpec,

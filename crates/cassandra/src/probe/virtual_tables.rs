@@ -1,5 +1,5 @@
-//! Probe of a node with only CQL, without MBeans: the tables of `system_views`. If the node also
-//! shows its metrics (`system_metrics`), only non-metrics are read here.
+//! Probe of a node with only CQL, without MBeans. It reads the tables of `system_views`. If the
+//! node also shows its metrics (`system_metrics`), the probe reads only non-metrics.
 //!
 //! The series have the same names as with MBeans if they mean the same. Two differ:
 //! `client_request.*` counts only operations on the workload's keyspace, and counts a batch once
@@ -18,7 +18,7 @@ use measure::clock;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Time limit of an answer.
+/// Time limit of an answer of the node.
 const LIMIT: Duration = Duration::from_secs(5);
 
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -32,28 +32,28 @@ pub(super) struct VirtualTables {
     put: Put,
 }
 
-/// Handler of a row. The caller runs it for every row of the result.
+/// Function that handles a row. The caller runs it for every row of the result.
 type Use = fn(&mut Put, &Row<'_>);
 
-/// Statement of a sample.
+/// A statement that is part of a sample.
 struct Query {
     asked: RepeatedQuery,
     each: Use,
 }
 
-/// Destination of the values, and the last counts for differences.
+/// Values of a sample under construction, and the last counts, which are needed for differences.
 struct Put {
     place: String,
     tables: Vec<String>,
     counters: Counters,
-    /// Sums over the rows of one result, in the order of their first row.
+    /// Sums over the rows of one result, in the order in which their first rows came.
     sums: Vec<Sum>,
-    /// Values that are ready.
+    /// Values that are complete.
     ready: Vec<(String, &'static str, f64)>,
     at_ns: u64,
 }
 
-/// Value that is a sum over rows.
+/// A value that is a sum over rows.
 struct Sum {
     name: &'static str,
     unit: &'static str,
@@ -62,8 +62,8 @@ struct Sum {
 }
 
 impl VirtualTables {
-    /// Creates a probe for the node `place` at `node`. It reads the metrics of some tables of a
-    /// keyspace or, for a node that shows its metrics, only non-metrics.
+    /// Creates a probe for the node `place` at `node`. The probe reads the metrics of some tables
+    /// of a keyspace. If the node shows its metrics in tables, the probe reads only non-metrics.
     pub(super) fn new(
         node: SocketAddr,
         access: &Access,
@@ -144,7 +144,7 @@ const NO_METRICS: [(&str, &str, Use); 4] = [
     ),
 ];
 
-/// Tables about the tables of a keyspace.
+/// Tables with information on the tables of a keyspace.
 const OF_KEYSPACE: [(&str, &str, Use); 6] = [
     (COUNT, "coordinator_read_latency", |put, row| {
         put.count(row, Some("client_request.Read.ops/s"), "coordinator_read");
@@ -182,7 +182,7 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     queries.extend(OF_NODE.into_iter().map(whole));
     queries.extend(OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
-        // Before 5.0, a partial key is not enough for the query.
+        // Before 5.0, a query with a part of the key needs ALLOW FILTERING.
         let some = format!("{all} WHERE keyspace_name = {keyspace} ALLOW FILTERING");
         query(some, each)
     }));
@@ -219,7 +219,7 @@ impl Put {
             each(self, &Row { columns, cells });
         }
         if result.rows.is_empty() {
-            // Even an empty table yields its sums: zeros.
+            // If a table is empty, its sums are zero.
             let columns = &result.columns;
             each(
                 self,
@@ -252,7 +252,7 @@ impl Put {
         self.ready.extend(per_second.map(|value| (name, unit, value)));
     }
 
-    /// Adds to a sum over rows. A missing value adds nothing, but creates the sum.
+    /// Adds a value to a sum over rows. A missing value adds nothing, but creates the sum.
     fn add(&mut self, name: &'static str, unit: &'static str, rate: bool, value: Option<f64>) {
         let value = value.unwrap_or(0.0);
         match self.sums.iter_mut().find(|sum| sum.name == name) {

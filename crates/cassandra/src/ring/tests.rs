@@ -1,4 +1,4 @@
-//! Tests of manually calculated shares, and of properties of any ring.
+//! Tests of shares that were calculated by hand, and of properties that any ring has.
 
 use super::*;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn by(copies: &[(&str, usize)]) -> Replication {
     Replication::ByDatacenter(copies.iter().map(pair).collect())
 }
 
-/// It is a quarter of the ring.
+/// Number of tokens in a quarter of the ring.
 const Q: i64 = 1 << 62;
 
 #[test]
@@ -65,11 +65,12 @@ fn an_empty_ring_has_no_shares() {
     assert_eq!(tokenless.primary_shares(), vec![0.0]);
 }
 
-/// Description, the racks of four nodes, the replication, and the replicas of each of the four
-/// ranges.
+/// Description of the case, the racks of four nodes, the replication, and the replicas of each of
+/// the four ranges.
 type Row<'a> = (&'a str, [&'a str; 4], &'a Replication, [&'a [usize]; 4]);
 
-/// Each of four nodes has a quarter, and the racks determine which node has the second copy.
+/// Each of four nodes owns a quarter of the ring, and the racks determine which node has the second
+/// copy.
 #[test]
 fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     let ring_of = |racks: [&str; 4]| {
@@ -117,8 +118,8 @@ fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     for (what, racks, replication, expected) in rows {
         assert_eq!(replicas(&ring_of(racks), replication), expected, "{what}");
     }
-    // There are pairs of racks: the first node of each rack is also replica of the other rack's
-    // ranges.
+    // Pairs of neighbouring nodes are in the same rack. The first node of each rack is also a
+    // replica for the ranges of the other rack.
     let ring = ring_of(["r1", "r1", "r2", "r2"]);
     assert_eq!(ring.shares(&two), vec![0.75, 0.25, 0.75, 0.25]);
 }
@@ -180,7 +181,8 @@ fn replication_is_read_as_the_server_writes_it() {
     }
 }
 
-/// Rings of up to 12 nodes in up to 3 data centers of up to 4 racks, with arbitrary tokens.
+/// Generates rings of up to 12 nodes in up to 3 data centers with up to 4 racks each, with
+/// arbitrary tokens.
 fn rings() -> impl Strategy<Value = Vec<NodeInfo>> {
     let one = (
         0..3u8,

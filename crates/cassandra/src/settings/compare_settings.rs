@@ -1,4 +1,4 @@
-//! Compares requested settings with those that a server reports. Values are compared, not texts,
+//! Compares requested settings with those that a server reports. Compares values, not texts,
 //! because servers write `1GiB` as `1024MiB` and `10s` as `10000ms`.
 
 mod java_text;
@@ -8,17 +8,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use target_spec::jvm_size;
 
-/// Requested value of a yaml key, and the server's value.
+/// Requested value of a key in `cassandra.yaml`, and the value that the server reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SettingPair {
-    /// Key, with dots where the server flattens it.
+    /// Key in `cassandra.yaml`. It contains dots if the server flattens it.
     pub key: String,
     pub wanted: String,
     pub effect: Effect,
 }
 
 /// Looks up a key of `cassandra.yaml` in `system_views.settings`. The server flattens most nested
-/// keys with dots, and shows some as one text.
+/// keys with dots, and shows some nested values as one text.
 pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
     if let Some(row) = rows.get(key) {
         return vec![SettingPair {
@@ -32,7 +32,7 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
             .iter()
             .flat_map(|(name, value)| yaml(&format!("{key}.{name}"), value, rows))
             .collect(),
-        // A class with parameters is written as a list of one element.
+        // A class with parameters may be written as a list of one element.
         Value::Array(list) if matches!(list.as_slice(), [Value::Object(_)]) => {
             yaml(key, &list[0], rows)
         }
@@ -46,8 +46,8 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
     }
 }
 
-/// Values that the server shows in part. `mmap_index_only` is stored as `standard` for data files
-/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and only the first is shown.
+/// Values that the server shows in part. It stores `mmap_index_only` as `standard` for data files
+/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and shows only the first.
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
 /// Returns a value as text, without JSON quotes.
@@ -92,13 +92,13 @@ pub fn same(wanted: &str, shown: &str) -> bool {
     if let (Some(wanted), Some(shown)) = (quantity(wanted), quantity(shown)) {
         return wanted == shown;
     }
-    // A class may be written with or without its package.
+    // The name of a class may be written with or without its package.
     let is_class_of =
         |short: &str, long: &str| !short.is_empty() && long.ends_with(&format!(".{short}"));
     is_class_of(wanted, shown) || is_class_of(shown, wanted)
 }
 
-/// Unit, its dimension, and its size in the smallest unit.
+/// Each row: the unit, its dimension, and its size in the smallest unit.
 const UNITS: [(&str, &str, f64); 16] = [
     ("ns", "time", 1.0),
     ("us", "time", 1e3),
@@ -130,17 +130,17 @@ pub fn quantity(text: &str) -> Option<(&'static str, f64)> {
     Some((what, number * factor))
 }
 
-/// JVM flag in effect.
+/// A JVM flag that is in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     /// Value of the flag.
     pub value: String,
-    /// Origin of the value: `command line`, `ergonomic`, `default` …
+    /// Origin of the value, such as `command line`, `ergonomic` or `default`.
     pub origin: String,
 }
 
 impl Flag {
-    /// Returns the value, with its origin unless that is the command line.
+    /// Returns the value of the flag, and its origin unless that is the command line.
     pub fn with_origin(&self) -> String {
         if self.origin == "command line" {
             self.value.clone()
@@ -168,18 +168,18 @@ pub fn flags(text: &str) -> BTreeMap<String, Flag> {
     text.lines().filter_map(flag).collect()
 }
 
-/// Parsed JVM option.
+/// A parsed JVM option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JvmOption<'a> {
     /// Flag with name and value.
     Flag(&'a str, String),
     /// System property with name and value.
     Property(&'a str, &'a str),
-    /// Other option, which is looked up verbatim among the arguments.
+    /// Other option, which cassay looks up verbatim among the arguments.
     Other,
 }
 
-/// Short options that set flags.
+/// Short options, each with the flag that it sets.
 const SHORT: [(&str, &str); 4] = [
     ("-Xms", "InitialHeapSize"),
     ("-Xmx", "MaxHeapSize"),
@@ -218,8 +218,8 @@ pub fn jvm_option(option: &str) -> JvmOption<'_> {
     JvmOption::Other
 }
 
-/// Returns true if a flag has the requested value. The JVM rounds sizes up to the heap's
-/// granularity, which is at most the largest G1 region, 32 MiB.
+/// Returns true if a flag has the requested value. The JVM rounds sizes up to the granularity of
+/// the heap, which is at most the size of the largest G1 region, 32 MiB.
 pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {
@@ -232,8 +232,8 @@ pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     matches!((wanted.parse::<f64>(), shown.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Parses what `VM.info` reports about the container that the JVM detects. Empty outside a
-/// container.
+/// Parses the lines of `VM.info` about the container that the JVM detects. The result is empty
+/// outside a container.
 pub fn container(text: &str) -> BTreeMap<String, String> {
     let section = text
         .lines()
@@ -242,7 +242,7 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // Values that change continuously are not configuration.
+        // These values change continuously, so they are not configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -251,7 +251,7 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
     section.filter_map(pair).collect()
 }
 
-/// Returns the distinct names of class data archives among the mappings in `VM.info`.
+/// Returns the distinct names of class data archives among the mappings that `VM.info` lists.
 pub fn archives(text: &str) -> Vec<String> {
     let mapped = text.lines().skip_while(|line| !line.starts_with("Dynamic libraries:"));
     let mut names: Vec<String> = mapped
@@ -264,7 +264,7 @@ pub fn archives(text: &str) -> Vec<String> {
     names
 }
 
-/// Parses a size in `VM.info`: `3145728 k`, or a plain number of bytes.
+/// Parses a size in `VM.info`. The form is `3145728 k`, or a plain number of bytes.
 pub fn container_bytes(text: &str) -> Option<u64> {
     jvm_size(&text.replace(' ', ""))
 }
@@ -276,7 +276,7 @@ pub fn properties(text: &str) -> BTreeMap<String, String> {
             return None;
         }
         let mut end = line.find('=')?;
-        // A name may contain an escaped equals sign.
+        // If a name contains an equals sign, it is escaped.
         while end > 0 && line.as_bytes()[end - 1] == b'\\' {
             end += 1 + line[end + 1..].find('=')?;
         }
@@ -397,8 +397,8 @@ mod tests {
         assert!(memtable("SkipListMemtable").ends_with("} yes"));
         assert!(memtable("TrieMemtable").ends_with("} no"));
         assert!(check("disk_access_mode", json!("mmap_index_only")).ends_with("mmap no"));
-        // If the server chose a setting itself, the report shows the chosen value, but not that the
-        // server chose it.
+        // If the server chose a setting itself, the report shows the chosen value, but not who
+        // chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
             sized.ends_with("? the server reports the value that it has chosen: 32"),

@@ -1,5 +1,6 @@
-//! Report of a node, queried once: settings from the server's virtual table; flags, properties and
-//! machine size from the JVM. Also contains the proofs that follow from the report.
+//! Report of a node, for which the node is queried once. Settings come from the server's virtual
+//! table. Flags, properties and machine size come from the JVM. The module also contains the proofs
+//! that follow from the report.
 
 use super::compare_settings::{self, Flag, JvmOption, SettingPair};
 use super::outcome::{Effect, Proof};
@@ -18,19 +19,20 @@ pub struct NodeConfiguration {
     pub node: String,
     /// Cassandra version. Empty if the node does not report it.
     pub version: String,
-    /// Rows of `system_views.settings`. Empty if not readable.
+    /// Rows of `system_views.settings`. Empty if they cannot be read.
     pub settings: BTreeMap<String, String>,
-    /// JVM flags that differ from the defaults, and the collector's threads. An origin other than
-    /// the command line follows the value: `2 (ergonomic)`. Empty if the JVM cannot be queried.
+    /// JVM flags that differ from the defaults, and the number of the collector's threads. If the
+    /// origin of a value is not the command line, the origin follows the value: `2 (ergonomic)`.
+    /// Empty if the JVM cannot be queried.
     pub flags: BTreeMap<String, String>,
-    /// JVM facts and its view of the machine: `version`, `processors`, `memory`, and its container
-    /// facts under the JVM's own names.
+    /// Facts about the JVM and the machine as the JVM sees it: `version`, `processors`, `memory`,
+    /// and facts about its container, under the names that the JVM uses.
     pub jvm: BTreeMap<String, String>,
 }
 
 impl Proof {
     /// Compares the requested `cassandra.yaml` keys with the `system_views.settings` of a node of
-    /// `line`.
+    /// release line `line`.
     pub fn compare_yaml(
         yaml: &Map<String, Value>,
         shown: &BTreeMap<String, String>,
@@ -43,7 +45,7 @@ impl Proof {
                 *row = line.shown_with_unit(key, row);
             }
         }
-        // A number under this key is compared in the older unit, in which the server shows it.
+        // Under this key, a number is in the older unit, in which the server shows the value.
         let whole = |key: &str, value: &Value| match value {
             Value::Number(number) => {
                 let text = line.shown_with_unit(key, &number.to_string());
@@ -54,7 +56,7 @@ impl Proof {
         let keys = yaml.iter();
         let all =
             keys.flat_map(|(key, value)| compare_settings::yaml(key, &whole(key, value), &shown));
-        // An empty value is the server's default: access for everyone.
+        // An empty value is the server's default, which means access for every user.
         let class = ["authenticator", "authenticator.class_name"];
         let mut classes = class.iter().filter_map(|key| shown.get(*key)).peekable();
         let is_open = classes.peek().is_some()
@@ -76,7 +78,7 @@ impl Proof {
     }
 }
 
-/// Reason for a visible guardrail without effect on the load.
+/// Reason why a guardrail that is visible has no effect on the load.
 const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail limits only ordinary users, and nodes without \
                                       authentication treat every client as a superuser";
 
@@ -84,40 +86,40 @@ const SETTINGS: &str = "system_views.settings";
 const FLAGS: &str = "VM.flags";
 const PROPERTIES: &str = "VM.system_properties";
 const ARGUMENTS: &str = "Runtime.InputArguments";
-/// Source of facts about the JVM's container.
+/// Name of the source of facts about the JVM's container.
 pub const CONTAINER: &str = "VM.info";
 const MAPPED: &str = "VM.info";
-/// Source of facts about the JVM itself.
+/// Name of the source of facts about the JVM itself.
 pub const JVM: &str = "JVM";
-/// JVM fact with the mapped class data archives.
+/// Key of the JVM fact that lists the mapped class data archives.
 const ARCHIVES: &str = "class_archives";
-/// Displayed value of a missing option.
+/// Text that is displayed for a missing option.
 const ABSENT: &str = "absent";
-/// Reason for the absence of all facts about the JVM.
+/// Reason why all facts about the JVM are missing.
 pub const NO_AGENT: &str = "cassay cannot query the JVM: it has no agent";
 
-/// Prefix of an archive's name, by which it is recognised among a JVM's mappings.
+/// Prefix of an archive's name, by which cassay recognises the archive among a JVM's mappings.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 
-/// Report of a node.
+/// Report that a node gives about itself.
 #[derive(Clone, Debug, Default)]
 pub struct NodeReport {
-    /// Rows of `system_views.settings`.
+    /// Rows of the table `system_views.settings`.
     pub settings: BTreeMap<String, String>,
-    /// JVM part of the report. `None` without an agent.
+    /// Part of the report that comes from the JVM. `None` without a Jolokia agent.
     pub jvm: Option<Jvm>,
 }
 
 /// Part of a report that comes from the JVM.
 #[derive(Clone, Debug, Default)]
 pub struct Jvm {
-    /// All flags by name.
+    /// All flags of the JVM, by name.
     pub flags: BTreeMap<String, Flag>,
-    /// System properties.
+    /// System properties of the JVM.
     pub properties: BTreeMap<String, String>,
-    /// Arguments of its command line.
+    /// Arguments of the JVM's command line.
     pub arguments: Vec<String>,
-    /// Facts, as [`NodeConfiguration::jvm`] has them.
+    /// Facts, in the form of [`NodeConfiguration::jvm`].
     pub facts: BTreeMap<String, String>,
 }
 
@@ -144,10 +146,10 @@ impl Node<'_> {
 const RUNTIME: &str = "java.lang:type=Runtime";
 const SYSTEM: &str = "java.lang:type=OperatingSystem";
 
-/// Reads version and machine facts of a JVM.
+/// Reads facts about the version and the machine from a JVM.
 ///
 /// # Errors
-/// The agent does not answer.
+/// The Jolokia agent does not answer.
 pub fn java_of(jolokia: &Jolokia) -> Result<BTreeMap<String, String>> {
     let attributes = [
         (RUNTIME, "SpecVersion", "java"),
@@ -195,11 +197,11 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
 }
 
 impl NodeReport {
-    /// Returns the part of the report that a record keeps.
+    /// Returns the part of the report that is stored in records.
     pub fn configuration(self, node: &str, release: &Release) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
-            // The JVM derives this flag from its CPUs, but reports its origin as default.
+            // The JVM derives this flag from the number of CPUs, but reports its origin as default.
             let is_told = flag.origin != "default" || name == "ParallelGCThreads";
             is_told.then(|| (name, flag.with_origin()))
         };
@@ -239,7 +241,8 @@ impl NodeReport {
         let line = spec.release.line();
         proofs.extend(Proof::compare_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
-            // The last of repeated options wins, so only the last one is verified.
+            // If an option is repeated, the last one takes effect, so only the last one is
+            // verified.
             let key = |option: &str| self.option(option, node).key;
             let later = &spec.jvm_options[index + 1..];
             if !later.iter().any(|other| key(other) == key(option)) {
@@ -249,7 +252,7 @@ impl NodeReport {
         proofs
     }
 
-    /// Verifies the collector that is in use.
+    /// Verifies which garbage collector is in use.
     fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
         let found = self.jvm.as_ref().map(|jvm| {
             let is_on = |one: &&Collector| {
@@ -269,7 +272,8 @@ impl NodeReport {
         }
     }
 
-    /// Verifies that the archive of the server's classes is mapped, in addition to Java's own.
+    /// Verifies that the archive of the server's classes is mapped, in addition to Java's own
+    /// archive.
     fn sharing_proof(&self, node: &str) -> Proof {
         let judged = self.jvm.as_ref().map(|jvm| {
             let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
@@ -309,7 +313,7 @@ impl NodeReport {
 }
 
 impl Jvm {
-    /// Returns the value of an option, the comparison's result, and the source.
+    /// Returns the value of an option, the result of the comparison, and the source.
     fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> ShownSetting {
         match parsed {
             JvmOption::Flag(name, _) => match self.flags.get(*name) {
@@ -317,7 +321,7 @@ impl Jvm {
                     let holds = compare_settings::flag_holds(name, wanted, &flag.value);
                     (flag.with_origin(), holds, FLAGS)
                 }
-                // Locked flags are not listed.
+                // The JVM does not list locked flags.
                 None => self.argument(option, wanted),
             },
             JvmOption::Property(name, value) => {
@@ -338,7 +342,7 @@ impl Jvm {
     }
 }
 
-/// Masks secrets in a proof after the comparison. The result of the proof does not change.
+/// Masks secrets in a proof after the comparison. This does not change the result of the proof.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {
@@ -357,7 +361,7 @@ fn hide(mut proof: Proof) -> Proof {
     proof
 }
 
-/// Returns key, requested value and kind of an option.
+/// Returns the key, the requested value and the kind of an option.
 fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     let parsed = compare_settings::jvm_option(option);
     let (key, wanted) = match &parsed {
@@ -368,7 +372,7 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     (key, wanted, parsed)
 }
 
-/// The value as shown, true if it is the requested value, and the source.
+/// The displayed value, true if it is the requested value, and the source.
 type ShownSetting = (String, bool, &'static str);
 
 #[cfg(test)]
@@ -390,7 +394,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Formats proofs as `key: value yes`, one line each.
+    /// Formats proofs as `key: value yes`, one per line.
     pub(in crate::settings) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

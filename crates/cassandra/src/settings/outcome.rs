@@ -1,38 +1,38 @@
-//! Results of checking if a requested setting is in effect.
+//! Results of checking whether a requested setting is in effect.
 
-/// A requested setting, and its value on a node.
+/// A requested setting, and the result of checking it on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// Name of the node.
     pub node: String,
-    /// Setting: a key of `cassandra.yaml` with dots where the server flattens it, a JVM option
-    /// without its value, `heap`, `collector`, `class_sharing`, a host's `cpus`, `cpu_quota`,
-    /// `memory`, `volume`, `link_rate`, `link_delay`, or a table option: `standard1
-    /// compaction.class`.
+    /// Name of the setting. It is a key of `cassandra.yaml` (with dots if the server flattens it),
+    /// a JVM option without its value, `heap`, `collector` or `class_sharing`. Or it is a host's
+    /// `cpus`, `cpu_quota`, `memory`, `volume`, `link_rate` or `link_delay`, or a table option:
+    /// `standard1 compaction.class`.
     pub key: String,
-    /// Requested value.
+    /// Value that was requested.
     pub wanted: String,
     /// Result of the check.
     pub effect: Effect,
-    /// Source of the value in effect.
+    /// Source that shows the value in effect.
     pub source: &'static str,
 }
 
-/// Result of checking a setting. The type has no fourth case, so an unknown value never counts as
+/// Result of checking a setting. There is no fourth case, so an unknown value never counts as
 /// proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The requested value is in effect, as shown here.
+    /// The requested value is in effect. Contains the value as the node shows it.
     InEffect(String),
-    /// This other value is in effect.
+    /// Another value is in effect. Contains that value.
     NotInEffect(String),
-    /// The value is not visible, for this reason.
+    /// The value is not visible. Contains the reason.
     NotShown(String),
 }
 
 impl Effect {
-    /// Converts a shown value, with the result of the comparison. `None` means that the value is
-    /// not visible, for the reason `why`.
+    /// Creates the result from a displayed value and the result of its comparison. `None` means
+    /// that the value is not visible, for the reason `why`.
     pub fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
@@ -41,7 +41,8 @@ impl Effect {
         }
     }
 
-    /// Returns the value in effect, requested or not. `None` if it is not visible.
+    /// Returns the value in effect, even if it is not the requested one. Returns `None` if it is
+    /// not visible.
     pub fn shown(&self) -> Option<&str> {
         match self {
             Effect::InEffect(shown) | Effect::NotInEffect(shown) => Some(shown),

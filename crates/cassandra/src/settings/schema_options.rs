@@ -1,4 +1,4 @@
-//! Verifies table options from each node's own schema.
+//! Verifies table options with the schema that each node itself reports.
 
 mod replication;
 
@@ -15,20 +15,20 @@ use std::collections::BTreeMap;
 const TABLES: &str = "system_schema.tables";
 const KEYSPACES: &str = "system_schema.keyspaces";
 
-/// Options of a table or keyspace, by column.
+/// Options of a table or keyspace, by the name of the column.
 type Columns = BTreeMap<String, Value>;
 
-/// Option of tables or of a keyspace, as written after `WITH` in CQL.
+/// An option of tables or of a keyspace, as it is written after `WITH` in CQL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaOption {
-    /// Name of the option: `compaction`, `gc_grace_seconds` …
+    /// Name of the option, such as `compaction` or `gc_grace_seconds`.
     pub name: String,
-    /// Requested value. Entries of a map are checked one by one.
+    /// Requested value. If it is a map, its entries are checked one by one.
     pub value: Json,
 }
 
-/// Query for options: name of the table or keyspace, schema table, condition for its rows, and
-/// requested options.
+/// A query for options: name of the table or keyspace, schema table, condition that selects the
+/// row, and requested options.
 type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
 
 impl Node<'_> {
@@ -137,7 +137,7 @@ fn option_proofs(
     }
 }
 
-/// Formats a plain value. `None` for other values.
+/// Formats a plain value. Returns `None` for other values.
 fn in_words(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
@@ -148,8 +148,8 @@ fn in_words(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns an entry of a map option. The server renames some entries, and does not store an entry
-/// that follows from others.
+/// Returns the value of an entry of a map option. The server stores some entries under another
+/// name, and does not store an entry that follows from other entries.
 fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
     if let Some(found) = shown.get(key) {
         return Some(found.clone());

@@ -1,13 +1,14 @@
 //! Verifies the files of a snapshot, byte for byte.
 //!
-//! An import does not notice a changed byte in a table's file, which changes the measurement. So
-//! cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the CRC-32 that the
-//! server wrote next to it. It compares each other file with the CRC-32 from the time of the
+//! An import does not notice a changed byte in a table's file, although it changes the measurement.
+//! So cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the CRC-32 that
+//! the server wrote next to it. It compares each other file with the CRC-32 from the time of the
 //! snapshot.
 //!
-//! Invariants: a file is read where it is, and only once while its inode, size and ctime remain the
-//! same. Hard links share the ctime, so the check also notices a change through a table's own link.
-//! Reading leaves no pages in the page cache, which belongs to the measurement.
+//! Invariants: a file is read on its own host, and only once while its inode, size and ctime remain
+//! the same. Hard links share the ctime, so the check also notices a change through a link in the
+//! table's folder. Reading leaves no pages in the page cache, because cached pages would change the
+//! measurement.
 
 use super::manifest::{self, Manifest, TableRecord};
 use super::sstables::{self, TableFiles};
@@ -18,37 +19,36 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Number of files that a message names.
+/// Maximum number of files that a message names.
 const PROBLEMS_SHOWN: usize = 8;
 
-/// File, with its metadata at the time of its verification.
+/// A file, with its metadata at the time of its verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CheckedFile {
-    /// Agent that read it.
+    /// Agent that has read the file.
     agent: Identity,
-    /// Metadata from before the reading, so that a file that changes during the reading is read
-    /// again.
+    /// Metadata from before the file was read. So a file that changes meanwhile is read again.
     id: FileId,
     bytes: u64,
     crc: u32,
 }
 
-/// Files that this process has verified.
+/// Files that this process has already verified.
 static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
-/// Files to read.
+/// Which files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Files that were not yet verified, or have changed since.
+    /// Read files that were not yet verified, or have changed since their verification.
     Once,
-    /// Every file, even if it was already verified.
+    /// Read every file, even if it was already verified.
     Always,
 }
 
 /// Computes the CRC-32 of every file from its current bytes.
 ///
 /// # Errors
-/// A file cannot be read, or a `Data.db` does not match its own digest.
+/// A file cannot be read, or a `Data.db` does not match the digest next to it.
 pub fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
     let names: Vec<String> = files.all().map(|file| file.name.clone()).collect();
     let mut sums = host.sums(folder, &names)?.into_iter();
@@ -78,7 +78,7 @@ pub fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
     refuse(&problems)
 }
 
-/// Compares the files of a snapshot's folder with its manifest.
+/// Compares the files of a snapshot's folder with the manifest of the snapshot.
 ///
 /// # Errors
 /// The names of missing or changed files.
@@ -101,8 +101,8 @@ pub fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     refuse(&problems)
 }
 
-/// Compares sizes and digests of a table's files, without reading them. Returns the files that must
-/// be read, each with the record to store if its bytes are right.
+/// Compares sizes and digests of a table's files, without reading the files. Returns the files that
+/// must be read, each with the record to store if its bytes are right.
 fn compare(
     host: &Agent,
     at: &Path,
@@ -125,7 +125,7 @@ fn compare(
                 file.bytes
             ));
         }
-        // Without a checksum, only the size is known.
+        // If a file has no checksum, only its size can be compared.
         let seen = crc.map(|crc| CheckedFile {
             agent: host.process(),
             id: entry.id,
@@ -138,14 +138,14 @@ fn compare(
     };
     for sstable in &table.sstables {
         let named = |end: &str| format!("{}{end}", sstable.prefix);
-        // The digest file must be the one of the snapshot.
+        // The digest file must be the one from the time of the snapshot.
         match found.get(&named(sstables::DIGEST)).map(|one| sstables::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(sstables::DIGEST));
                 problems.push(format!("the digest in {} differs", path.display()));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
-            // A missing file is reported with the other files.
+            // If the digest file is missing, it is reported below with the other files.
             _ => {}
         }
         for file in &sstable.files {
@@ -162,7 +162,7 @@ fn compare(
     unread
 }
 
-/// Forgets all verified files, so that the next check reads all files again.
+/// Forgets which files were verified, so that the next check reads all files again.
 pub fn doubt() {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
@@ -202,8 +202,8 @@ mod tests {
     use crate::snapshot::manifest::TableRecord;
     use std::path::PathBuf;
 
-    /// Creates a snapshot of one table in a temporary folder. Returns the folder, its agent, and
-    /// the folder of the table's files.
+    /// Creates a snapshot of one table in a temporary folder. Returns the folder of the snapshot,
+    /// its agent, and the folder of the table's files.
     fn snapshot(root: &Path) -> (PathBuf, Agent, PathBuf) {
         let host = agent::in_thread(root).unwrap();
         let folder = manifest::folder(root, "s");
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// A server imported and served four changed bytes without an error.
+    /// A real server imported and served four changed bytes without an error.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();
@@ -240,7 +240,8 @@ mod tests {
             let mut after = before.clone();
             after[0] ^= 1;
             std::fs::write(&path, &after).unwrap();
-            // A file system's clock may not advance for some milliseconds.
+            // The clock of a file system may not advance for some milliseconds, so the test sets
+            // the time itself.
             let file = std::fs::File::options().write(true).open(&path).unwrap();
             file.set_modified(std::time::UNIX_EPOCH).unwrap();
             let text = why(&host, &folder, Reading::Once);
@@ -271,7 +272,7 @@ mod tests {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"X", 0).unwrap();
-        // A failing disk returns other bytes with unchanged metadata.
+        // The test simulates a failing disk, which returns other bytes with unchanged metadata.
         file.set_modified(modified).unwrap();
         assert_eq!(why(&host, &folder, Reading::Once), "whole");
         assert!(why(&host, &folder, Reading::Always).contains("is damaged"));

@@ -2,8 +2,8 @@
 //! ratio, format versions.
 //!
 //! A fingerprint ([`super::sstables::Fingerprint`]) proves that two nodes have the same SSTables.
-//! These numbers show the size of a difference. The numbers come from the SSTables themselves, so
-//! a snapshot that no server has loaded has them too.
+//! The numbers of this module show the size of a difference. They come from the SSTables
+//! themselves, so they are also available for a snapshot that no server has loaded.
 
 use super::hard_links::TableNow;
 use super::manifest::{self, Manifest};
@@ -15,37 +15,38 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// File name suffix of the component with the numbers of partitions and rows.
+/// File name suffix of the component that contains the numbers of partitions and rows.
 const STATISTICS: &str = "Statistics.db";
 
-/// File name suffix of the component with compression data.
+/// File name suffix of the component that contains information about compression.
 const COMPRESSION: &str = "CompressionInfo.db";
 
-/// Number of bytes read from its beginning, which has the compressor's name and options.
+/// Number of bytes to read from the beginning of that component, which contains the compressor's
+/// name and options.
 const COMPRESSION_BYTES: usize = 16 << 10;
 
-/// Maximum size of a `Statistics.db` that is read. Servers write some ten kB.
+/// Maximum size of a `Statistics.db` that is read, in bytes. Servers write some ten kB.
 const STATISTICS_BYTES_MAX: u64 = 4 << 20;
 
 /// Contents of a table on one node, over all of its SSTables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableContents {
-    /// Rows, summed over the SSTables: a row in two of them counts twice, a deleted row once.
-    /// `None` if an SSTable does not report it.
+    /// Number of rows, summed over the SSTables. A row in two SSTables counts twice, and a deleted
+    /// row counts once. `None` if an SSTable does not report its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// Partitions, counted likewise.
+    /// Number of partitions, counted in the same way as rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u64>,
-    /// Bytes of all `Data.db` files.
+    /// Total size of all `Data.db` files, in bytes.
     pub data_bytes: u64,
-    /// Bytes of the same data before compression. `None` if an SSTable does not report it.
+    /// Size of the same data before compression, in bytes. `None` if an SSTable does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncompressed_bytes: Option<u64>,
     /// Number of SSTables.
     pub sstables: u64,
-    /// SSTables per level, if the compaction strategy has levels.
+    /// Number of SSTables per level, if the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
     /// Number of SSTables by format version: `nb`, `oa`, `da`.
@@ -59,17 +60,18 @@ impl TableContents {
         Some(self.data_bytes as f64 / rows as f64)
     }
 
-    /// Returns the ratio of bytes on disk to bytes before compression.
+    /// Returns the ratio of the size on disk to the size before compression.
     pub fn compression_ratio(&self) -> Option<f64> {
         let whole = self.uncompressed_bytes.filter(|bytes| *bytes > 0)?;
         Some(self.data_bytes as f64 / whole as f64)
     }
 }
 
-/// Contents of a node by table.
+/// Contents of a node's tables, by table name.
 pub type NodeContents = BTreeMap<String, TableContents>;
 
-/// Returns the format version from the prefix of an SSTable's file names: `nb` of `nb-10-big-`.
+/// Returns the format version from the prefix of an SSTable's file names, such as `nb` for
+/// `nb-10-big-`.
 pub fn format_of(prefix: &str) -> &str {
     prefix.split('-').next().unwrap_or_default()
 }
@@ -77,7 +79,7 @@ pub fn format_of(prefix: &str) -> &str {
 /// Returns the contents of a table whose files are in `folder`.
 ///
 /// # Errors
-/// A file cannot be read. If a file can be read but not parsed, only its number is absent.
+/// A file cannot be read. If a file can be read but not parsed, only its numbers are absent.
 pub fn read_table(
     host: &Agent,
     folder: &Path,
@@ -122,7 +124,7 @@ fn counts(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<Count
 fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<u64>> {
     let name = format!("{}{COMPRESSION}", sstable.prefix);
     if !sstable.files.iter().any(|file| file.name == name) {
-        // Uncompressed tables have no such file.
+        // An uncompressed table does not have this file.
         let data = sstable.files.iter().find(|file| file.name[sstable.prefix.len()..] == *DATA);
         return Ok(data.map(|data| data.bytes));
     }
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(found.compression_ratio(), Some(250.0 / 850.0));
         let formats = [("da".to_owned(), 1), ("nb".to_owned(), 2)];
         assert_eq!(found.formats, BTreeMap::from(formats));
-        // With a missing number, the sum is unknown, not smaller.
+        // If one number is missing, the sum is unknown, not smaller.
         std::fs::remove_file(folder.join(format!("nb-2-big-{STATISTICS}"))).unwrap();
         let found = of();
         assert_eq!(

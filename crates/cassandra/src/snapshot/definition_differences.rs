@@ -1,9 +1,9 @@
-//! Compares existing tables with the definitions in another cluster's snapshot. Data imported into
-//! a table with another definition would be misread or unreadable.
+//! Compares existing tables with the definitions in another cluster's snapshot. If data were
+//! imported into a table with another definition, the server would misread it or could not read it.
 //!
-//! Statements are compared as the server describes them, token by token. Ids differ between
-//! separately created tables. An option that only one side has belongs to another Cassandra
-//! version.
+//! Statements are compared as the server describes them, token by token. Ids are ignored, because
+//! they differ between tables that were created separately. If only one definition has an option,
+//! the other one comes from another Cassandra version, so the option is ignored.
 
 use super::table_definitions;
 use crate::session::Session;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A CREATE statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Definition {
-    /// Created object: `create table k . t`.
+    /// The object that the statement creates, such as `create table k . t`.
     what: String,
     /// Columns and keys.
     parts: String,
@@ -23,10 +23,10 @@ struct Definition {
 }
 
 /// Returns true if the keyspace has all tables of `statements` with the same definition. Refuses a
-/// keyspace with only some of them, or with a different one.
+/// keyspace that has only some of them, or has one with a different definition.
 ///
 /// # Errors
-/// The differing table with the difference, or the node does not answer.
+/// The table that differs, with the difference, or the node does not answer.
 pub fn refuse_different(
     session: &mut Session,
     keyspace: &str,
@@ -57,8 +57,8 @@ pub fn refuse_different(
     }
 }
 
-/// Returns the first difference between existing and required definitions. It ignores the
-/// replication of the keyspace, because another check compares the ranges of each node.
+/// Returns the first difference between existing and required definitions. Ignores the replication
+/// of the keyspace, because another check compares the token ranges of each node.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
         let each = all.iter().map(|one| Definition::parse(one));
@@ -77,7 +77,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 impl Definition {
     fn parse(statement: &str) -> Definition {
         let Ok(tokens) = cql::tokens::tokens(statement) else {
-            // Equal only to identical text.
+            // A statement that cannot be parsed is equal only to a statement with identical text.
             return Definition {
                 what: statement.to_owned(),
                 parts: String::new(),

@@ -1,8 +1,8 @@
 //! A managed node's part of a snapshot: hard links on the node's own volume.
 //!
-//! The server first creates the links in its own snapshot, because only it can prevent the removal
-//! of SSTables during that time. cassay links the files again into a folder beyond the reach of
-//! DROP and `nodetool clearsnapshot`. Then it removes the server's snapshot.
+//! The server first creates the links in its own snapshot, because only the server can prevent the
+//! removal of SSTables during that time. cassay then links the files again into a folder that DROP
+//! and `nodetool clearsnapshot` do not affect. Then it removes the server's snapshot.
 
 use super::checksums::{self, Reading};
 use super::manifest::{self, Manifest, TableRecord};
@@ -14,17 +14,18 @@ use anyhow::{Context, Result, anyhow, bail};
 use host::FileStep;
 use std::path::PathBuf;
 
-/// Takes one node's part. Its manifest is written last, and then the folder gets its name.
+/// Takes the snapshot of one node. The manifest is written last, and then the folder gets its final
+/// name.
 ///
 /// # Errors
-/// The node does not answer, or has SSTables without all their files.
+/// The node does not answer, or has SSTables that lack some of their files.
 pub fn create(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> Result<Manifest> {
     let agent = place.agent()?;
     let (name, keyspace) = (manifest.name.clone(), manifest.keyspace.clone());
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let tag = format!("cassay-{name}");
     let making = manifest::folder_in_making(place.folder, &name);
-    // A killed command may have left this folder.
+    // A killed command may have left this folder behind.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
@@ -56,10 +57,10 @@ pub fn create(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) ->
     Ok(manifest)
 }
 
-/// Returns a node's part of a snapshot.
+/// Returns the manifest of a node's part of a snapshot.
 ///
 /// # Errors
-/// The node has no part of it. The message lists its snapshots.
+/// The node has no part of this snapshot. The message lists the node's snapshots.
 pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
     let folder = manifest::folder(place.folder, name);
     if !place.has(&folder)? {
@@ -74,8 +75,8 @@ pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
     Manifest::read(place.host, &folder).with_context(|| place.name.to_string())
 }
 
-/// Refuses a part with damaged or missing files before it is used. Files that this process has
-/// verified before are trusted.
+/// Refuses a node's part of a snapshot if its files are damaged or missing, before it is used.
+/// Files that this process has verified before are trusted.
 ///
 /// # Errors
 /// The damaged files. Nothing has changed.
@@ -90,25 +91,26 @@ pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     })
 }
 
-/// Returns the step that links files from one folder into another.
+/// Returns the step that creates links to files of one folder in another folder.
 pub fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> FileStep {
     let names = files.all().map(|file| file.name.clone()).collect();
     FileStep::Link { from, to, names }
 }
 
-/// Present state of a table on a node.
+/// Current state of a table on a node.
 pub struct TableNow {
     /// Name of the table.
     pub name: String,
-    /// Folder of its live files.
+    /// Folder of the table's live files.
     pub folder: PathBuf,
-    /// Its files.
+    /// Files of the table.
     pub files: TableFiles,
-    /// SSTables by level, if its strategy has levels.
+    /// Number of SSTables by level, if the compaction strategy has levels.
     pub levels: Option<Vec<u64>>,
 }
 
-/// Returns a node's current tables: files from its folders, levels from the server.
+/// Returns a node's current tables. The files come from the node's folders, and the levels from the
+/// server.
 ///
 /// # Errors
 /// The folders cannot be listed, or the node does not answer.
@@ -130,7 +132,7 @@ pub fn tables_now(place: &NodeFiles<'_>, keyspace: &str, tables: &Tables) -> Res
     tables.iter().zip(levels).map(now).collect()
 }
 
-/// Returns the layout of present tables.
+/// Returns the layout of current tables.
 pub fn layout_of(tables: &[TableNow]) -> Fingerprint {
     let layout = |table: &TableNow| {
         let layout = table.files.layout(table.levels.clone());
@@ -152,7 +154,7 @@ pub fn fingerprint(place: &NodeFiles<'_>, keyspace: &str, tables: &Tables) -> Re
 /// Removes a node's part of a snapshot, if it exists.
 ///
 /// # Errors
-/// The host of the node does not do it.
+/// The host of the node cannot remove it.
 pub fn remove(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let (from, to) = (
         manifest::folder(place.folder, name),

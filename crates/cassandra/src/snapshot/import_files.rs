@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Time limit until the files of removed SSTables are deleted. The server does this in the
+/// Time limit for the server to delete the files of removed SSTables, which it does in the
 /// background.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
@@ -44,10 +44,10 @@ pub fn import(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the tables of a node match its manifest exactly.
+/// Waits until the tables of a node match the manifest exactly.
 ///
 /// # Errors
-/// The tables still differ after ten seconds. The message has the difference.
+/// The tables still differ after ten seconds. The message contains the difference.
 pub fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);

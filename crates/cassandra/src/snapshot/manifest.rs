@@ -1,7 +1,8 @@
-//! `snapshots/NAME/manifest.json` of each node: description of its part of a snapshot.
+//! `snapshots/NAME/manifest.json` of each node: description of the node's part of a snapshot.
 //!
-//! The manifest is written last, and then the folder gets its name. So a snapshot with a manifest
-//! is complete. A node's manifest is self-contained: it includes the table definitions.
+//! The manifest is written last, and then the folder gets its final name. So a snapshot with a
+//! manifest is complete. A node's manifest is self-contained, because it includes the table
+//! definitions.
 
 use super::sstables::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
 use crate::node_files::NodeFiles;
@@ -15,11 +16,11 @@ const FORMAT: u32 = 1;
 
 const FILE: &str = "manifest.json";
 
-/// Folder of all snapshots in a node's folder: on the same volume as Cassandra's data, but beyond
-/// the reach of `nodetool clearsnapshot` and DROP.
+/// Folder of all snapshots in a node's folder. It is on the same volume as Cassandra's data, but
+/// `nodetool clearsnapshot` and DROP do not affect it.
 const FOLDER: &str = "snapshots";
 
-/// Longest snapshot name: it becomes part of a folder name on the server.
+/// Maximum length of a snapshot name, which becomes part of a folder name on the server.
 const NAME_CHARS_MAX: usize = 80;
 
 /// A node's part of a snapshot.
@@ -29,15 +30,15 @@ pub struct Manifest {
     pub format: u32,
     /// Name of the snapshot.
     pub name: String,
-    /// Keyspace of its tables.
+    /// Keyspace of the snapshot's tables.
     pub keyspace: String,
-    /// Creation time in nanoseconds since 1970.
+    /// Creation time of the snapshot, in nanoseconds since 1970.
     pub created_unix_ns: u64,
     /// Version of Cassandra that wrote the files.
     pub version: String,
     /// Statements that create the keyspace and its tables.
     pub schema: Vec<String>,
-    /// Its tables.
+    /// Tables of the snapshot.
     pub tables: Vec<TableRecord>,
 }
 
@@ -46,14 +47,14 @@ pub struct Manifest {
 pub struct TableRecord {
     /// Name of the table.
     pub name: String,
-    /// Table id at the time of the snapshot, 32 hexadecimal digits.
+    /// Id of the table at the time of the snapshot, as 32 hexadecimal digits.
     pub id: String,
-    /// SSTables by level, if its strategy has levels.
+    /// Number of SSTables by level, if the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
-    /// Its SSTables.
+    /// SSTables of the table.
     pub sstables: Vec<SstableRecord>,
-    /// Files of indexes in folders of their own.
+    /// Files of indexes, which are in separate folders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<File>,
 }
@@ -61,18 +62,18 @@ pub struct TableRecord {
 /// An SSTable in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SstableRecord {
-    /// Common start of its file names.
+    /// Common prefix of the SSTable's file names.
     pub prefix: String,
-    /// CRC-32 of its data.
+    /// CRC-32 of the SSTable's data.
     pub digest: u32,
-    /// Size of its data file.
+    /// Size of the SSTable's data file, in bytes.
     pub data_bytes: u64,
-    /// Its files.
+    /// Files of the SSTable.
     pub files: Vec<File>,
 }
 
 impl TableRecord {
-    /// Describes a table by its files.
+    /// Creates the description of a table from its files.
     pub fn new(name: String, id: String, levels: Option<Vec<u64>>, files: TableFiles) -> Self {
         let record = |one: Sstable| SstableRecord {
             prefix: one.prefix,
@@ -108,7 +109,7 @@ impl TableRecord {
 }
 
 impl Manifest {
-    /// Describes a snapshot that has no tables yet.
+    /// Creates the description of a snapshot that has no tables yet.
     pub fn new(name: &str, keyspace: &str, version: &str, schema: Vec<String>) -> Manifest {
         Manifest {
             format: FORMAT,
@@ -121,7 +122,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the layout of its tables.
+    /// Returns the layout of the snapshot's tables.
     pub fn fingerprint(&self) -> Fingerprint {
         let layout = |table: &TableRecord| {
             let layout = table.files().layout(table.levels.clone());
@@ -132,7 +133,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the number of its files.
+    /// Returns the number of the snapshot's files.
     pub fn files_count(&self) -> u64 {
         let count = |table: &TableRecord| table.files().all().count() as u64;
         self.tables.iter().map(count).sum()
@@ -159,10 +160,10 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses other formats.
+    /// Refuses a manifest in another format.
     ///
     /// # Errors
-    /// The format differs; the message has both numbers.
+    /// The format differs. The message contains both format numbers.
     pub fn check_format(&self) -> Result<()> {
         ensure!(
             self.format == FORMAT,
@@ -183,12 +184,13 @@ pub fn folder(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(name)
 }
 
-/// Returns the folder of a snapshot under construction, whose name is invalid for snapshots.
+/// Returns the folder of a snapshot under construction. The name of this folder is not a valid name
+/// of a snapshot.
 pub fn folder_in_making(node: &Path, name: &str) -> PathBuf {
     snapshots_folder(node).join(format!(".making-{name}"))
 }
 
-/// Returns the folder of a table's files in a snapshot's folder.
+/// Returns the folder that contains a table's files within a snapshot's folder.
 pub fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> PathBuf {
     snapshot.join(keyspace).join(table)
 }
@@ -211,7 +213,7 @@ pub fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Refuses names that are invalid for a folder on this machine or for a snapshot on a server.
+/// Refuses names that are not valid for a folder on this machine or for a snapshot on a server.
 ///
 /// # Errors
 /// The message describes the valid names.

@@ -1,9 +1,9 @@
 //! SSTables of a table, read from a folder and compared.
 //!
 //! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
-//! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these is the
-//! same after every restore, and differs between nodes. If files are not accessible (attached
-//! clusters), this module compares the server's own counts instead.
+//! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these
+//! identities is the same after every restore, and differs between nodes. If files are not
+//! accessible (attached clusters), this module compares the server's own counts instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -13,21 +13,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
-/// Component with the rows.
+/// Component that contains the rows.
 pub const DATA: &str = "Data.db";
 
-/// Component with the decimal CRC-32 of [`DATA`].
+/// Component that contains the CRC-32 of [`DATA`] as a decimal number.
 pub const DIGEST: &str = "Digest.crc32";
 
-/// Number of hexadecimal digits shown of a fingerprint. 64 bits suffice to distinguish all layouts
-/// of any laboratory.
+/// Number of hexadecimal digits of a fingerprint that are shown. 64 bits suffice to distinguish all
+/// layouts of any laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
 /// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
-/// equal exactly if the layouts are equal.
+/// equal if and only if the layouts are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Layout by table name.
+    /// Layout of each table, by table name.
     pub tables: BTreeMap<String, TableLayout>,
 }
 
@@ -36,15 +36,16 @@ pub struct Fingerprint {
 pub struct TableLayout {
     /// Number of SSTables.
     pub sstables: u64,
-    /// Total bytes of their files.
+    /// Total size of the files of the SSTables, in bytes.
     pub bytes: u64,
-    /// SSTables per level, if the compaction strategy has levels and the server reports them.
+    /// Number of SSTables per level, if the compaction strategy has levels and the server reports
+    /// them.
     pub levels: Option<Vec<u64>>,
-    /// Identities of the SSTables, ascending. `None` if files are not accessible.
+    /// Identities of the SSTables in ascending order. `None` if files are not accessible.
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
-/// Identity of an SSTable, regardless of the names of its files.
+/// Identity of an SSTable, independent of its file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SstableIdentity {
     /// CRC-32 of `Data.db`, as the server recorded it.
@@ -54,10 +55,10 @@ pub struct SstableIdentity {
 }
 
 impl Fingerprint {
-    /// Describes the difference to the expected layout. `None` if there is none.
+    /// Describes the difference from the expected layout. Returns `None` if there is no difference.
     ///
-    /// Levels are compared only if both sides have them: after a change of the compaction strategy,
-    /// the files are still the same.
+    /// Levels are compared only if both layouts have them, because the files do not change if the
+    /// compaction strategy changes.
     pub fn difference(&self, wanted: &Fingerprint) -> Option<String> {
         let mut differences = Vec::new();
         for (name, wanted) in &wanted.tables {
@@ -74,14 +75,14 @@ impl Fingerprint {
         self.tables.values().map(|table| table.sstables).sum()
     }
 
-    /// Returns the total bytes of all files of all tables.
+    /// Returns the total size of all files of all tables, in bytes.
     pub fn bytes(&self) -> u64 {
         self.tables.values().map(|table| table.bytes).sum()
     }
 }
 
 impl TableLayout {
-    /// Describes the difference to the wanted layout. `None` if there is none.
+    /// Describes the difference from the expected layout. Returns `None` if there is no difference.
     pub fn difference(&self, wanted: &TableLayout) -> Option<String> {
         if self.sstables != wanted.sstables {
             return Some(format!(
@@ -139,51 +140,51 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// SSTable as files of one folder.
+/// An SSTable as files of one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sstable {
-    /// Prefix of its file names: `nb-10-big-`.
+    /// Prefix of the SSTable's file names: `nb-10-big-`.
     pub prefix: String,
-    /// Identity, which a rename does not change.
+    /// Identity of the SSTable, which does not change if the files are renamed.
     pub identity: SstableIdentity,
-    /// Files by name.
+    /// Files of the SSTable, by name.
     pub files: Vec<File>,
 }
 
-/// File below a table's folder.
+/// A file below a table's folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct File {
-    /// File name, or `.index/name` for a file in an index folder.
+    /// Name of the file, or `.index/name` for a file in an index folder.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// CRC-32 of its bytes at the creation of the snapshot. Absent for live files, and in older
-    /// snapshots.
+    /// CRC-32 of the file's bytes at the creation of the snapshot. Absent for live files, and in
+    /// older snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crc32: Option<u32>,
 }
 
-/// Contents of a table's folder, or of the folder of its snapshot.
+/// Contents of a table's folder, or of the table's folder in a snapshot.
 #[derive(Clone, Debug, Default)]
 pub struct TableFiles {
     /// Complete SSTables, by name.
     pub sstables: Vec<Sstable>,
-    /// SSTables of indexes in folders of their own (`.index/`).
+    /// Files of the SSTables of indexes, which are in separate folders (`.index/`).
     pub indexes: Vec<File>,
     /// Number of incomplete SSTables, which the server is currently writing or deleting.
     pub incomplete: u64,
-    /// File identities, by name.
+    /// Identities of the files, by file name.
     pub ids: HashMap<String, FileId>,
 }
 
 impl TableFiles {
-    /// Returns the layout of these files, with the SSTables by level.
+    /// Returns the layout of these files. `levels` is the number of SSTables by level.
     pub fn layout(&self, levels: Option<Vec<u64>>) -> TableLayout {
         let mut identities: Vec<_> = self.sstables.iter().map(|one| one.identity).collect();
         identities.sort_unstable();
         let files = self.sstables.iter().flat_map(|one| &one.files);
         TableLayout {
-            // Incomplete SSTables count, because they make the state of a table undefined.
+            // Incomplete SSTables count too, because they make the state of a table undefined.
             sstables: self.sstables.len() as u64 + self.incomplete,
             bytes: files.map(|file| file.bytes).sum(),
             levels,
@@ -198,7 +199,7 @@ impl TableFiles {
     }
 }
 
-/// Reads the SSTables of a folder. Empty without such a folder.
+/// Reads the SSTables of a folder. The result is empty if the folder does not exist.
 ///
 /// # Errors
 /// The folder or a digest cannot be read.
@@ -222,8 +223,9 @@ pub fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
     Ok(found)
 }
 
-/// Returns the SSTable files in a folder and its index folders, by name; digests with their text.
-/// Names have the form `nb-10-big-Data.db`. The server's manifest.json, schema.cql and logs do not.
+/// Returns the SSTable files in a folder and its index folders, by name. Digests come with their
+/// text. SSTable files have names of the form `nb-10-big-Data.db`. The server's manifest.json,
+/// schema.cql and logs have other names.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -259,7 +261,7 @@ fn file(entry: Entry) -> File {
     }
 }
 
-/// Builds an SSTable. `None` if it has no data or no digest.
+/// Builds an SSTable. Returns `None` if it has no data or no digest.
 fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Sstable>> {
     let named = |end: &str| files.iter().find(|file| file.name[prefix.len()..] == *end);
     let Some(data_bytes) = named(DATA).map(|file| file.bytes) else {
@@ -276,7 +278,7 @@ fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Ss
     }))
 }
 
-/// Parses the content of a `Digest.crc32`. `None` if it is still empty.
+/// Parses the content of a `Digest.crc32`. Returns `None` if the file is still empty.
 ///
 /// # Errors
 /// The file has other content.
@@ -295,7 +297,7 @@ pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
 pub(super) mod tests {
     use super::*;
 
-    /// Writes an SSTable with this data.
+    /// Writes an SSTable that contains this data.
     pub(in crate::snapshot) fn write(folder: &Path, prefix: &str, data: &[u8]) {
         std::fs::create_dir_all(folder).unwrap();
         let digest = crc32fast::hash(data).to_string();
@@ -320,7 +322,7 @@ pub(super) mod tests {
         write(&a, "nb-10-big-", b"two");
         write(&b, "da-3gr5_0abc-bti-", b"two");
         write(&b, "nb-7-big-", b"one");
-        // Files that belong to no SSTable do not count.
+        // Files that do not belong to an SSTable do not count.
         std::fs::write(b.join("manifest.json"), "{}").unwrap();
         std::fs::create_dir_all(b.join("snapshots/x-y")).unwrap();
         let (a, b) = (fingerprint(&host, &a, None), fingerprint(&host, &b, None));
@@ -348,7 +350,7 @@ pub(super) mod tests {
             assert!(text.contains(part), "{text}");
             assert_ne!(found.to_string(), wanted.to_string());
         };
-        // Importing twice gives the same rows, but more SSTables.
+        // If files are imported twice, the rows are the same, but there are more SSTables.
         is(
             &folder("twice", &[b"one", b"two", b"one", b"two"]),
             "4 SSTables instead of 2",

@@ -1,28 +1,28 @@
-//! Reads statistics of SSTables: partitions and rows from `Statistics.db`, bytes before compression
-//! from `CompressionInfo.db`.
+//! Reads statistics of SSTables: the numbers of partitions and rows from `Statistics.db`, and the
+//! size before compression from `CompressionInfo.db`.
 //!
 //! The layouts are those of Cassandra 4.0 to 6.0 (its classes MetadataSerializer, StatsMetadata and
-//! CompressionMetadata), with big-endian numbers. Invariant: bytes may be arbitrary. Input that
-//! does not fit gives `None`, never a panic or an invented number.
+//! CompressionMetadata), with big-endian numbers. Invariant: bytes may be arbitrary. For input of
+//! another form, functions return `None`. They never panic or return an invented number.
 
 /// Counts in a `Statistics.db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Partitions, including deleted partitions.
+    /// Number of partitions, including deleted partitions.
     pub partitions: u64,
-    /// Rows. Rows of a partition in several SSTables count in each of them. `None` if the number
-    /// follows data that only the table's types can parse (clustering columns in the formats `oa`
-    /// and `da`).
+    /// Number of rows. If a partition is in several SSTables, its rows count in each of them.
+    /// `None` if the number follows data that cannot be parsed without the types of the table
+    /// (clustering columns in the formats `oa` and `da`).
     pub rows: Option<u64>,
 }
 
-/// Component with the counts, in the table of contents of `Statistics.db`.
+/// Number of the component that contains the counts, in the table of contents of `Statistics.db`.
 const STATS: u32 = 2;
 
-/// Upper limit of the length of any list. Histograms have about 150 buckets.
+/// Maximum length of any list. Histograms have about 150 buckets.
 const ITEMS_MAX: u32 = 1 << 16;
 
-/// Parses a `Statistics.db` of a format such as `nb`.
+/// Parses a `Statistics.db` in a format such as `nb`.
 pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut contents = Reader(bytes);
     let components = contents.count()?;
@@ -39,13 +39,13 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut stats = Reader(bytes.get(usize::try_from(at?).ok()?..)?);
     let partitions = stats.histogram()?;
     stats.histogram()?;
-    // Commit log positions, timestamps, deletion times, TTLs, compression ratio.
+    // This skips commit log positions, timestamps, deletion times, TTLs, and the compression ratio.
     stats.skip(12 + 16 + 8 + 8 + 8)?;
     let rows = stats.rows(format);
     Some(Counts { partitions, rows })
 }
 
-/// Returns the bytes before compression from a `CompressionInfo.db`.
+/// Returns the size before compression in bytes, from a `CompressionInfo.db`.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;
@@ -53,7 +53,7 @@ pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
         info.short_text()?;
         info.short_text()?;
     }
-    // Chunk length, and maximum compressed length.
+    // This skips the chunk length, and the maximum compressed length.
     info.skip(8)?;
     info.u64()
 }
@@ -68,12 +68,13 @@ fn is_trie(format: &str) -> bool {
     versions::is_trie(format)
 }
 
-/// Returns true for formats since 5.0: times are unsigned, and clustering bounds have types.
+/// Returns true for formats since 5.0, in which times are unsigned, and clustering bounds have
+/// types.
 fn is_of_5(format: &str) -> bool {
     format >= "oa" || is_trie(format)
 }
 
-/// Bytes that were not yet read.
+/// The bytes that have not been read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -112,7 +113,7 @@ impl<'a> Reader<'a> {
         self.skip(length.into())
     }
 
-    /// Returns the total count of a histogram, whose buckets are a bound and a count each.
+    /// Returns the total count of a histogram. Each bucket has a bound and a count.
     fn histogram(&mut self) -> Option<u64> {
         let mut sum: u64 = 0;
         for _ in 0..self.count()? {
@@ -122,13 +123,13 @@ impl<'a> Reader<'a> {
         Some(sum)
     }
 
-    /// Reads on from the histogram of tombstones to the number of rows.
+    /// Reads from the histogram of tombstones up to the number of rows, and returns that number.
     fn rows(&mut self, format: &str) -> Option<u64> {
         self.skip(4)?;
         let tombstone = if is_of_5(format) { 8 + 4 } else { 8 + 8 };
         let tombstones = usize::try_from(self.count()?).ok()?;
         self.skip(tombstones.checked_mul(tombstone)?)?;
-        // Level and repair time.
+        // This skips the level and the repair time.
         self.skip(4 + 8)?;
         if is_of_5(format) {
             self.no_clustering()?;
@@ -139,13 +140,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // Counter shards flag, number of columns set.
+        // This skips the counter shards flag, and the number of columns set.
         self.skip(1 + 8)?;
         self.u64()
     }
 
-    /// Skips the clustering bounds of a table without clustering columns: no types, and two bounds
-    /// without values.
+    /// Skips the clustering bounds of a table without clustering columns. They have no types, and
+    /// consist of two bounds without values.
     fn no_clustering(&mut self) -> Option<()> {
         let types = self.u8()?;
         for _ in 0..2 {
@@ -171,7 +172,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// Returns the part of a `Statistics.db` that this module reads.
+    /// Returns the part of a `Statistics.db` that this module reads, for tests.
     pub(in crate::snapshot) fn statistics(format: &str, partitions: u64, rows: u64) -> Vec<u8> {
         let mut stats = [histogram(&[partitions - 1, 1]), histogram(&[5])].concat();
         stats.extend([7; 12 + 16 + 8 + 8 + 8]);
@@ -226,7 +227,8 @@ pub(super) mod tests {
         assert_eq!((found.partitions, found.rows), (12, None));
     }
 
-    /// Tests every truncation, and changes of every byte, because the bytes may be arbitrary.
+    /// The test tries every truncation, and a change of every byte, because the bytes may be
+    /// arbitrary.
     #[test]
     fn damaged_statistics_cause_no_panic() {
         for format in ["nb", "oa"] {

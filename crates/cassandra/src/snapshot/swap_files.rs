@@ -1,4 +1,4 @@
-//! Replaces the files of a stopped node by those of its part of a snapshot.
+//! Replaces the files of a stopped node by the files of its part of a snapshot.
 
 use super::manifest::{self, Manifest};
 use super::table_definitions::Tables;
@@ -8,17 +8,18 @@ use anyhow::{Context, Result, bail};
 use host::FileStep;
 use std::path::PathBuf;
 
-/// Folders whose content could be replayed over restored data. They are emptied.
+/// Folders that a restore empties, because the server could replay their content over the restored
+/// data.
 const MEMORIES: [&str; 3] = ["commitlog", "hints", "saved_caches"];
 
-/// Folders in a table's folder that are not its live files.
+/// Subfolders of a table's folder that do not contain live files.
 const KEPT_FOLDERS: [&str; 2] = ["snapshots", "backups"];
 
 /// Restores a node's tables from its manifest, and empties the folders that the server would
 /// replay.
 ///
 /// # Errors
-/// The host of the node does not do it, or the linked files differ from the manifest.
+/// The host of the node cannot do this, or the linked files differ from the manifest.
 pub fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
@@ -81,7 +82,7 @@ mod tests {
                 0
             );
         }
-        // Restores again, when source and target are the same inode.
+        // The test restores once more. Source and target are now the same inode.
         swap(&place, &manifest, &tables).unwrap();
         std::fs::remove_file(put_away.join("nb-1-big-Data.db")).unwrap();
         let error = format!("{:#}", swap(&place, &manifest, &tables).unwrap_err());

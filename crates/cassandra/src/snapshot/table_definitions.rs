@@ -1,4 +1,4 @@
-//! Table definitions of a snapshot, and the current tables.
+//! Table definitions of a snapshot, and current tables of a node.
 
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
@@ -7,11 +7,11 @@ use cql::tokens::literal;
 use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 
-/// Table ids by table name.
+/// Ids of tables, by table name.
 pub type Tables = BTreeMap<String, String>;
 
-/// Returns tables of `keyspace` with their ids (32 hexadecimal digits): the `wanted` tables, or all
-/// tables.
+/// Returns tables of `keyspace` with their ids (32 hexadecimal digits). These are the `wanted`
+/// tables, or all tables if none is named.
 ///
 /// # Errors
 /// A name is not a valid Cassandra name, or the table does not exist. The message lists the
@@ -35,11 +35,11 @@ pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<
     Ok(found)
 }
 
-/// Refuses tables that have materialized views: TRUNCATE empties the views too, and an import does
-/// not fill them.
+/// Refuses tables that have materialized views, because TRUNCATE empties the views too, and an
+/// import does not fill them.
 ///
 /// # Errors
-/// There is a view; the message names it and its table.
+/// A table has a view. The message names the view and the table.
 pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
@@ -59,7 +59,8 @@ pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> R
     Ok(())
 }
 
-/// Returns all tables of `keyspace` with their ids. Empty without such a keyspace.
+/// Returns all tables of `keyspace` with their ids. The result is empty if the keyspace does not
+/// exist.
 ///
 /// # Errors
 /// The node does not answer.
@@ -80,10 +81,11 @@ pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
     tables.context("a row of system_schema.tables has another form")
 }
 
-/// Refuses invalid keyspace names, because names become part of statements, MBean names and paths.
+/// Refuses invalid names of keyspaces, because names become part of statements, MBean names and
+/// paths.
 ///
 /// # Errors
-/// The name is not valid, or belongs to the server.
+/// The name is not valid, or it is the name of one of the server's own keyspaces.
 pub fn check_keyspace(keyspace: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if keyspace.is_empty() || !keyspace.chars().all(plain) {
@@ -106,7 +108,7 @@ pub fn describe(session: &mut Session, keyspace: &str, tables: &Tables) -> Resul
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
         // The server describes indexes and views under their own names. If only some tables are
-        // wanted, this function omits those that name another table.
+        // wanted, this code omits the indexes and views of other tables.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {
@@ -130,10 +132,10 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
     })
 }
 
-/// Creates the missing tables of a snapshot. Returns the current ids of all.
+/// Creates the missing tables of a snapshot. Returns the current ids of all tables of the snapshot.
 ///
 /// # Errors
-/// A statement is refused.
+/// The server refuses a statement.
 pub fn make_again(
     session: &mut Session,
     keyspace: &str,

@@ -1,4 +1,4 @@
-//! Gossip state of one node: which nodes join or leave, and how much data each has.
+//! Gossip state as one node reports it: which nodes join or leave, and how much data each node has.
 
 use crate::jolokia::Jolokia;
 use crate::session::Session;
@@ -7,7 +7,7 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// Gossip state by CQL address.
+/// Gossip state of each node, by CQL address.
 #[derive(Debug, Default)]
 pub(super) struct Gossip {
     heard: BTreeMap<SocketAddr, Heard>,
@@ -40,8 +40,9 @@ impl Mode {
         }
     }
 
-    /// Parses a gossiped status such as `NORMAL,-9183…`. A node that was shut down normally has
-    /// `shutdown`: it is down, but still a normal member. `None` for nodes that are not members.
+    /// Parses a gossiped status such as `NORMAL,-9183…`. If a node was shut down normally, its
+    /// status is `shutdown`. Such a node is down, but still a normal member. Returns `None` for
+    /// nodes that are not members.
     fn parse(status: &str) -> Option<Mode> {
         let word = status.split(',').next().unwrap_or_default();
         match word {
@@ -69,8 +70,8 @@ impl Gossip {
     }
 }
 
-/// Queries one node, also by its MBeans if they are accessible. Before Cassandra 4.1, CQL shows no
-/// gossip.
+/// Queries one node, also by its MBeans if they are accessible. Before Cassandra 4.1, gossip is not
+/// visible over CQL.
 ///
 /// # Errors
 /// The node stops answering.
@@ -127,7 +128,8 @@ fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socket
     Ok(addresses)
 }
 
-/// Returns the internode addresses of the nodes that the agent's node considers alive.
+/// Returns the internode addresses of the nodes that the node of this Jolokia agent considers
+/// alive.
 fn live_nodes(agent: &Jolokia) -> Option<BTreeSet<SocketAddr>> {
     const SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
     let answer = agent.read(&[(SERVICE, "LiveNodesWithPort")]).ok()?;
@@ -140,13 +142,14 @@ fn port_of(value: &Value) -> Option<u16> {
     u16::try_from(value.as_i64()?).ok()
 }
 
-/// Parses a gossiped load, which is the text of a number with a fraction: `1234567.0`.
+/// Parses a gossiped load, which is a decimal number as text: `1234567.0`.
 fn load_of(text: &str) -> Option<u64> {
     let bytes: f64 = text.parse().ok()?;
     (bytes.is_finite() && bytes >= 0.0).then_some(bytes as u64)
 }
 
-/// Returns the rows of a statement. `None` if the server refuses it, as for a missing table.
+/// Returns the rows of a statement. Returns `None` if the server refuses the statement, such as for
+/// a missing table.
 fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
     Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

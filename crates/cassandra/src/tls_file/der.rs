@@ -1,15 +1,16 @@
-//! Distinguishes the forms of DER files by the tags of their first values, without decoding them.
+//! Distinguishes the structures of DER files by the tags of their first values, without decoding
+//! these values.
 //!
-//! Structures: RFC 5280 (certificate), 5958 (PKCS #8), 8017 (PKCS #1), 5915 (SEC 1), 7292
-//! (PKCS #12), 5652 (PKCS #7).
+//! Structures: RFC 5280 (certificate), 5958 (PKCS #8), 8017 (PKCS #1), 5915 (SEC 1), 7292 (PKCS
+//! #12), 5652 (PKCS #7).
 
-/// Tags of DER.
+/// Tags of DER values.
 const INTEGER: u8 = 0x02;
 const BITS: u8 = 0x03;
 const OCTETS: u8 = 0x04;
 const OBJECT: u8 = 0x06;
 const SEQUENCE: u8 = 0x30;
-/// Context-specific tag 0: the version of a certificate.
+/// Context-specific tag 0, which contains the version of a certificate.
 const CONTEXT_0: u8 = 0xA0;
 
 /// Structure of a DER file.
@@ -24,7 +25,7 @@ pub(super) enum Der {
 }
 
 impl Der {
-    /// Returns the structure of `bytes`. `None` if it is an unknown one.
+    /// Returns the structure of `bytes`. Returns `None` if the structure is unknown.
     pub(super) fn parse(bytes: &[u8]) -> Option<Der> {
         let outer = values(values(bytes)?.first().filter(|first| first.0 == SEQUENCE)?.1)?;
         let tags: Vec<u8> = outer.iter().map(|value| value.0).collect();
@@ -53,7 +54,8 @@ impl Der {
     }
 }
 
-/// Returns tag and content of each value in `bytes`; `None` if they are not DER.
+/// Returns the tag and the content of each value in `bytes`. Returns `None` if the bytes are not
+/// DER.
 fn values(mut bytes: &[u8]) -> Option<Vec<(u8, &[u8])>> {
     let mut all = Vec::new();
     while let [tag, length, rest @ ..] = bytes {

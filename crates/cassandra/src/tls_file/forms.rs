@@ -1,39 +1,39 @@
-//! The forms of files that users give as TLS files. Each has a name, a way to recognize it, and a
-//! way to get a usable PEM file.
+//! The forms of files that users provide as TLS files. Each form has a name, a way to recognize it,
+//! and a way to get a usable PEM file.
 
 use super::Role;
 use super::der::Der;
 use base64::Engine;
 
-/// Way from a file to a usable one.
+/// How the user gets a usable file from a file of some form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A command, with `FILE` instead of the path.
+    /// A command. The word `FILE` in it represents the path.
     Command(&'static str),
-    /// A sentence, where no command helps.
+    /// A sentence, for forms for which no command helps.
     Advice(&'static str),
 }
 
 use Way::{Advice, Command};
 
-/// One form: a row of [`FORMS`].
+/// One form of a file, as a row of [`FORMS`].
 pub(super) struct Form {
     is: fn(&Content<'_>) -> bool,
     called: &'static str,
-    /// Way to a file of certificates.
+    /// How the user gets a file of certificates.
     certificates: Way,
-    /// Way to a file with the private key.
+    /// How the user gets a file with the private key.
     key: Way,
 }
 
 impl Form {
-    /// Returns the first form that matches.
+    /// Returns the first form that matches a file.
     pub(super) fn recognize(bytes: &[u8]) -> &'static Form {
         let content = Content::inspect(bytes);
         FORMS.iter().find(|form| (form.is)(&content)).unwrap_or(&OTHER)
     }
 
-    /// Returns its name, with an article.
+    /// Returns the name of the form, with an article.
     pub(super) fn called(&self) -> &'static str {
         self.called
     }
@@ -46,7 +46,7 @@ impl Form {
     }
 }
 
-/// A file's content in the representations that rows use.
+/// The content of a file in the representations that the rows examine.
 struct Content<'a> {
     bytes: &'a [u8],
     text: String,
@@ -62,7 +62,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Returns true if the text has a PEM block with a label that ends with `label`.
+    /// Returns true if the text has a PEM block whose label ends with `label`.
     fn has(&self, label: &str) -> bool {
         let end = format!("{label}-----");
         let mut begins = self.text.split("-----BEGIN ").skip(1);
@@ -72,14 +72,14 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Returns the bytes of a text that is only base64.
+    /// Decodes a text that consists only of base64.
     fn decoded(&self) -> Option<Vec<u8>> {
         let joined: String = self.text.split_whitespace().collect();
         base64::engine::general_purpose::STANDARD.decode(joined).ok()
     }
 }
 
-/// A key cannot become a certificate, and vice versa.
+/// A key cannot be converted to a certificate, and a certificate cannot be converted to a key.
 const NO_CERTIFICATE: Way = Advice(
     "you cannot make a certificate from a key: specify the certificate file that the certificate \
      authority returned",
@@ -291,7 +291,7 @@ const FORMS: &[Form] = &[
     },
 ];
 
-/// Form of a file that matches no row.
+/// Form of a file that does not match any row.
 static OTHER: Form = Form {
     is: |_| true,
     called: "a file of another kind",

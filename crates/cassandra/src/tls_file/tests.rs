@@ -15,24 +15,24 @@ fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Returns a value of DER: tag, length and content.
+/// Returns a DER value, which consists of a tag, a length and the content.
 fn der(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
     let content = parts.concat();
     [vec![tag, u8::try_from(content.len()).unwrap()], content].concat()
 }
 
-/// Returns a DER sequence of an algorithm in the form of keys and certificates.
+/// Returns a DER sequence that names an algorithm, as in keys and certificates.
 fn algorithm() -> Vec<u8> {
     der(0x30, &[der(0x06, &[vec![42, 3]]), der(0x05, &[])])
 }
 
-/// Text that represents secret bytes. It must not appear in messages.
+/// Text that represents the secret bytes of a file. Messages must not contain it.
 const SECRET: &[u8] = b"hunter2hunter2";
 
-/// A file, its form, and a part of the hints for certificates and for a private key.
+/// Each row: a file, its form, and a part of the hints for certificates and for a private key.
 type Example = (Vec<u8>, &'static str, &'static str, &'static str);
 
-/// Returns keystores, and other bytes that are not keys and certificates in DER.
+/// Returns examples of keystores, and of other bytes that are not keys or certificates in DER.
 fn stores() -> Vec<Example> {
     let store = |magic: [u8; 4]| [magic.to_vec(), SECRET.to_vec()].concat();
     let part = || der(0x30, &[der(0x06, &[vec![42]]), der(0xA0, &[secret()])]);
@@ -87,7 +87,7 @@ fn secret() -> Vec<u8> {
     der(0x04, &[SECRET.to_vec()])
 }
 
-/// Returns keys and certificates in DER.
+/// Returns examples of keys and certificates in DER.
 fn ders() -> Vec<Example> {
     let (certificate, key) = made();
     vec![
@@ -136,10 +136,10 @@ fn ders() -> Vec<Example> {
     ]
 }
 
-/// Like [`Example`], with a text.
+/// Like [`Example`], but the content of the file is a text.
 type Text = (String, &'static str, &'static str, &'static str);
 
-/// Returns keys that are not plain private keys, and an empty file.
+/// Returns examples of keys that are not plain private keys, and of an empty file.
 fn keys() -> Vec<Text> {
     let of = |label: &str| pem(label, SECRET);
     vec![
@@ -177,7 +177,7 @@ fn keys() -> Vec<Text> {
     ]
 }
 
-/// Returns PEM blocks of other kinds.
+/// Returns examples of PEM blocks of other kinds.
 fn blocks() -> Vec<Text> {
     let of = |label: &str| pem(label, SECRET);
     vec![
@@ -216,7 +216,7 @@ fn blocks() -> Vec<Text> {
     ]
 }
 
-/// Returns texts that hold a certificate or a key, but not as PEM.
+/// Returns examples of texts that contain a certificate or a key, but not as PEM.
 fn damaged() -> Vec<Text> {
     let (certificate, key) = made();
     let of = |label: &str| pem(label, SECRET);

@@ -1,5 +1,5 @@
-//! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that it
-//! heals even if this process is killed.
+//! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that they
+//! heal the fault even if this process is killed.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use anyhow::{Context, Result};
@@ -21,29 +21,29 @@ use target_spec::{AttachSpec, HostIndex, JolokiaAccess, NodeIndex, PerHost, PerN
 /// Jolokia client of a node, or the reason why there is none.
 pub(super) type Agent = std::result::Result<Jolokia, String>;
 
-/// Control of an attached cluster.
+/// How cassay controls an attached cluster.
 #[derive(Debug)]
 pub(crate) struct AttachedControl {
-    /// Jolokia clients in node order. Empty without access to agents.
+    /// Jolokia clients in node order. Empty if the study does not configure Jolokia agents.
     pub agents: Vec<Agent>,
-    /// Access to the Jolokia agents.
+    /// Data for access to the Jolokia agents.
     jolokia: Option<JolokiaAccess>,
-    /// Existing snapshots, by node and snapshot name.
+    /// Existing snapshots, by the name of the node and the name of the snapshot.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
-    /// Contact points, by which a study counts the nodes.
+    /// Contact points in the order of the study. A study refers to nodes by these positions.
     points: Vec<String>,
-    /// Machines of the nodes. Empty if none is reachable.
+    /// Machines of the nodes. Empty if no machine can be reached.
     pub hosts: AttachedHosts,
-    /// Internode addresses by CQL address, once they were queried.
+    /// Internode addresses by CQL address. Filled at the first query.
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
-    /// Pod of each node, if it runs in one.
+    /// Pod of each node. `None` if the node does not run in a pod.
     pods: Vec<Option<Arc<NodePod>>>,
     /// Kubernetes operator of the pods.
     operator: Option<Operator>,
     /// Metrics endpoints, by node name.
     pub metrics: Vec<(String, SocketAddr)>,
     moves: NodeAddressMap,
-    /// Agent of this machine, once a fault was injected.
+    /// Agent of this machine. It is started with the first fault.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
@@ -69,7 +69,7 @@ impl AttachedControl {
         }
     }
 
-    /// Returns the index of the node of a contact point.
+    /// Returns the index of the node to which a contact point belongs.
     pub fn index_of(&self, asked: NodeIndex, nodes: &[NodeInfo]) -> Result<NodeIndex> {
         let point = self
             .points
@@ -145,8 +145,8 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes, with their addresses and tables. Its effect lasts until it
-    /// is undone or this program ends.
+    /// Performs an operation on nodes, which are given with their addresses and tables. The
+    /// operation stays in effect until it is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,
@@ -162,14 +162,14 @@ impl AttachedControl {
         Order::build(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 
-    /// Returns the MBean client of a node, if it has an agent.
+    /// Returns the MBean client of a node, if the node has a Jolokia agent.
     fn control(&self, node: usize) -> Option<NodeControl> {
         let agent = self.agents.get(node)?.as_ref().ok()?;
         Some(NodeControl(agent.clone()))
     }
 
-    /// Returns the internode addresses by CQL address. Only MBean queries, and faults that concern
-    /// other nodes, need them. Nodes that do not report them are omitted.
+    /// Returns the internode addresses by CQL address. They are needed only for MBean queries, and
+    /// for faults that concern other nodes. Nodes that do not report them are omitted.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
@@ -186,7 +186,8 @@ impl AttachedControl {
         known.clone()
     }
 
-    /// Returns the agent of this machine. It has a folder of its own, which is removed with it.
+    /// Returns the agent of this machine. The agent has a separate folder, which it removes when it
+    /// ends.
     fn here(&self) -> Result<Arc<host::Agent>> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*here {
@@ -196,8 +197,8 @@ impl AttachedControl {
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
         let agent =
             host::Agent::start_on_machine(&id, &folder).context("start an agent that heals")?;
-        // From now on, its undo list is also on disk. The attach step has already reported
-        // leftovers.
+        // From now on, the undo list of this agent is also on disk. Leftovers were already reported
+        // when cassay attached to the cluster.
         let _ = agent.mend(None);
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
@@ -210,7 +211,7 @@ fn host_handle(
     nodes: &PerNode<NodeHandle>,
     access: &Access,
 ) -> HostHandle {
-    // A node may send from either address.
+    // A node may send packets from either of its addresses.
     let addresses: BTreeSet<Ipv4Addr> = nodes
         .iter()
         .filter(|node| node.host == Some(index))
@@ -239,10 +240,10 @@ fn ipv4(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Default internode port before 4.0, which is the same on all nodes.
+/// Default internode port before 4.0. In these versions, all nodes use the same port.
 const STORAGE_PORT: u16 = 7000;
 
-/// Returns CQL and internode address of a node and its peers.
+/// Returns the CQL address and the internode address of a node and of each peer.
 fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     const OWN: &str = "SELECT broadcast_address, broadcast_port FROM system.local";
     const OTHERS: &str = "SELECT native_address, native_port, peer, peer_port FROM system.peers_v2";
@@ -262,7 +263,7 @@ fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socke
     Ok(all)
 }
 
-/// Parses address and port from the first two columns of a row.
+/// Parses an address and a port from the first two columns of a row.
 fn address_of(row: &[Value]) -> Option<SocketAddr> {
     let Value::Inet(ip) = row.first()? else {
         return None;

@@ -1,4 +1,5 @@
-//! Discovers an attached cluster from its Kubernetes service, and completes its description.
+//! Discovers an attached cluster from its Kubernetes service, and completes the description of the
+//! cluster.
 
 use super::pods::{self, Pods};
 use anyhow::{Context, Result};
@@ -10,13 +11,13 @@ use target_spec::{
     AttachSpec, AttachedHost, KubernetesCluster, PodAgents, PodPlace, RemoteHost, SecretSource,
 };
 
-/// Default folder for the program in containers of attached pods.
+/// Default folder in containers of attached pods, into which cassay copies its program.
 const FOLDER: &str = "/tmp/cassay";
 
 /// Returns the spec with contact points, data center, credentials and pods from Kubernetes.
 ///
 /// # Errors
-/// The cluster does not exist, no node is ready, or a required object may not be read.
+/// The cluster does not exist, no node is ready, or the user may not read a required object.
 pub(super) fn spec(
     spec: &AttachSpec,
     there: &KubernetesCluster,
@@ -55,11 +56,12 @@ pub(super) fn spec(
     Ok((spec, pods))
 }
 
-/// Returns hints about unused services of the pods besides CQL.
+/// Returns hints about services of the pods, other than CQL, that the study does not use.
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // A study that requests metrics needs no hint: cassay already names the port that it reads.
+    // If a study requests metrics, no hint is needed, because cassay already names the port that it
+    // reads.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "its pods may provide metrics at port {port}, which `metrics` of \
@@ -75,7 +77,7 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     metrics.into_iter().chain(management).collect()
 }
 
-/// Returns a placeholder for all pods before they are discovered.
+/// Returns a placeholder that represents all pods before they are discovered.
 pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     AttachedHost {
         remote: RemoteHost {
@@ -89,7 +91,7 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     }
 }
 
-/// Returns the pod of a node as a host.
+/// Returns the description of a host for the pod of a node.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
     let no_pod = || {
         format!(

@@ -1,7 +1,7 @@
 //! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
 //! Invariants: cassay contacts all machines in parallel, and reports the unreachable ones together.
-//! It changes nothing there, and the agents' own files disappear with the agents.
+//! It changes nothing on the machines, and the agents' own files disappear with the agents.
 
 use anyhow::{Context, Result, bail};
 use cassandra::NodeInfo;
@@ -17,26 +17,26 @@ use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 /// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
-/// All reachable machines of a cluster.
+/// All machines of a cluster that were reached.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedHosts {
     /// Machines in the order of the study.
     pub all: Vec<ReachedHost>,
-    /// Location of each node, in node order.
+    /// Machine and logs of each node, in node order. `None` if the machine is unknown.
     of_nodes: Vec<Option<Home>>,
 }
 
-/// Location of a node.
+/// Machine and logs of a node.
 #[derive(Debug)]
 struct Home {
-    /// Its machine.
+    /// Index of the node's machine.
     host: HostIndex,
-    /// Log folder, with the lengths of its files at the time of attaching. Otherwise, the reason
-    /// why it cannot be read.
+    /// Log folder of the node, with the lengths of its files at the time of attaching. If the
+    /// folder cannot be read, the reason.
     logs: Result<(PathBuf, Marks), String>,
 }
 
-/// A machine with a running agent.
+/// A machine on which an agent runs.
 #[derive(Debug)]
 pub(crate) struct ReachedHost {
     /// Name for reports: the `ssh` destination without user and port.
@@ -44,15 +44,15 @@ pub(crate) struct ReachedHost {
     pub agent: Arc<Agent>,
     spec: AttachedHost,
     /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, the
-    /// reason why not.
+    /// reason why they are not.
     pub undoes: Result<(), String>,
     /// True if a leftover of an earlier command was undone.
     is_mended: bool,
 }
 
 impl AttachedHosts {
-    /// Connects to all machines in `specs`, without assigning nodes yet. Undoes leftovers of
-    /// earlier commands there.
+    /// Connects to all machines in `specs`, without assigning nodes yet. Undoes the leftovers of
+    /// earlier commands on these machines.
     ///
     /// # Errors
     /// All unreachable machines, each with the reason.
@@ -70,7 +70,8 @@ impl AttachedHosts {
         Ok(hosts)
     }
 
-    /// Returns true if a leftover of an earlier command was undone. Nodes may be starting then.
+    /// Returns true if a leftover of an earlier command was undone. In that case, nodes may be
+    /// starting.
     pub fn is_mended(&self) -> bool {
         self.all.iter().any(|host| host.is_mended)
     }
@@ -101,18 +102,18 @@ impl AttachedHosts {
         Ok(self)
     }
 
-    /// Returns the machine of a node.
+    /// Returns the machine of a node. Returns `None` if it is unknown.
     pub fn for_node(&self, node: usize) -> Option<&ReachedHost> {
         self.all.get(self.index_of(NodeIndex(node))?.0)
     }
 
-    /// Returns the index of the machine of a node.
+    /// Returns the index of the machine of a node. Returns `None` if the machine is unknown.
     pub fn index_of(&self, node: NodeIndex) -> Option<HostIndex> {
         self.of_nodes.get(node.0)?.as_ref().map(|home| home.host)
     }
 
-    /// Returns the log folder of a node and the initial lengths of its files, or the reason why it
-    /// cannot be read. `None` if its machine is unknown.
+    /// Returns the log folder of a node with the initial lengths of its files, or the reason why it
+    /// cannot be read. Returns `None` if the machine of the node is unknown.
     pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
         let home = self.of_nodes.get(node)?.as_ref()?;
         let logs = home.logs.as_ref().map_err(String::clone);
@@ -129,7 +130,7 @@ impl AttachedHosts {
     /// Returns the current process of a node.
     ///
     /// # Errors
-    /// The process cannot be determined, with the reason.
+    /// The process cannot be determined. The error contains the reason.
     pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
         let host = self.for_node(node).ok_or("its machine is not among `hosts`")?;
         match host.agent.find(&host.service(address)) {
@@ -139,7 +140,8 @@ impl AttachedHosts {
         }
     }
 
-    /// Returns the processes of all nodes. `None` for nodes whose machine is unknown.
+    /// Returns the processes of all nodes. An entry is `None` if the machine of the node is
+    /// unknown.
     pub fn processes(&self, nodes: &[NodeInfo]) -> Vec<Option<Result<Identity, String>>> {
         let all = nodes.iter().enumerate();
         all.map(|(index, node)| {
@@ -149,7 +151,7 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Calls `of` for every node with its machine. Returns the failures of all nodes.
+    /// Calls `of` for every node, with the machine of the node. Returns the failures of all nodes.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -170,7 +172,7 @@ impl AttachedHosts {
         }
     }
 
-    /// Ends all agents in parallel. Each undoes its changes first.
+    /// Ends all agents in parallel. Each agent undoes its changes first.
     ///
     /// # Errors
     /// The first failure. All other agents have still ended.
@@ -189,7 +191,7 @@ impl AttachedHosts {
         })
     }
 
-    /// Describes the assignment in a sentence.
+    /// Describes the assignment of nodes to machines in a sentence.
     fn words(&self, nodes: &[NodeInfo]) -> String {
         let of_host = |host: &ReachedHost| {
             let names = self.nodes_of(host).map(|node| nodes[node].name.as_str());
@@ -201,7 +203,7 @@ impl AttachedHosts {
 }
 
 impl Drop for AttachedHosts {
-    /// Drops all agents in parallel, because each takes a moment.
+    /// The agents are dropped in parallel, because dropping one takes a moment.
     fn drop(&mut self) {
         std::thread::scope(|scope| {
             for host in self.all.drain(..) {
@@ -233,7 +235,7 @@ impl ReachedHost {
         }
     }
 
-    /// Returns the service of a node. The agent uses it to find, stop and start the node.
+    /// Returns the service of a node. The agent needs it to find, stop and start the node.
     pub fn service(&self, address: SocketAddr) -> Service {
         let control = self.spec.control.as_ref();
         Service {
@@ -242,7 +244,8 @@ impl ReachedHost {
         }
     }
 
-    /// Makes the log folder of a node readable. Returns it with the lengths of its files.
+    /// Makes the log folder of a node readable for the agent. Returns the folder with the lengths
+    /// of its files.
     fn lent(&self, node: IpAddr) -> Result<(PathBuf, Marks), String> {
         let said = self.spec.logs.as_deref();
         let folder = said
@@ -253,7 +256,7 @@ impl ReachedHost {
         Ok((folder, marks))
     }
 
-    /// Returns the data folder of a node, if it is known.
+    /// Returns the data folder of a node, if the study names it.
     pub fn data(&self, node: IpAddr) -> Option<PathBuf> {
         let folder = self.spec.data.as_deref()?;
         Some(folder_of_node(folder, node))
@@ -262,7 +265,7 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    /// The study names no such commands.
+    /// The study does not name such commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
         let missing = "`hosts` does not set the program that stops and starts it (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
@@ -274,7 +277,8 @@ fn destination(spec: &AttachedHost) -> Result<Destination> {
     host::destination::destination(&spec.remote)
 }
 
-/// Returns names for the machines: the bare host of the `ssh` destination, if it is unique.
+/// Returns names for the machines. A name is the host of the `ssh` destination without user and
+/// port, if that is unique.
 fn names(specs: &[AttachedHost]) -> Vec<String> {
     let plain = |spec: &AttachedHost| {
         let text = spec.remote.ssh.trim_start_matches("ssh://");
@@ -295,8 +299,8 @@ fn names(specs: &[AttachedHost]) -> Vec<String> {
     all.iter().zip(specs).map(or_whole).collect()
 }
 
-/// Assigns nodes to machines, by the given addresses, or else by the addresses of the machines'
-/// interfaces.
+/// Assigns nodes to machines. Uses the addresses in the study, or else the addresses of the
+/// machines' interfaces.
 ///
 /// # Errors
 /// All machines whose assignment is unclear.
@@ -348,7 +352,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     )
 }
 
-/// Checks that the command that stops a node stops no other node.
+/// Checks that the command that stops a node does not stop another node.
 fn check_controls(
     all: &[ReachedHost],
     of_nodes: &[Option<usize>],

@@ -1,5 +1,5 @@
-//! Capabilities on the machines of an attached cluster: the expected ones from a description, and
-//! the actual ones once the machines are reached.
+//! Capabilities on the machines of an attached cluster. There are the expected capabilities, from a
+//! description, and the actual capabilities, once the machines are reached.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
@@ -8,7 +8,7 @@ use host::process::Identity;
 use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};
 
-/// Sources of the capabilities, as their statuses name them.
+/// Sources of the capabilities, in the form in which statuses show them.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
 const PROCESSES: &str = "the owners of the nodes' CQL sockets on their machines";
@@ -19,7 +19,7 @@ const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if
 const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
                        restart";
 
-/// Returns the capabilities to expect from these machines before they are reached.
+/// Returns the capabilities that cassay expects on these machines before it reaches them.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts
@@ -46,7 +46,7 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     }
 }
 
-/// Returns the capabilities that every node's machine has, once the machines are reached.
+/// Returns the capabilities that the machines of all nodes have, once they are reached.
 pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachines {
     type Of<'a> = &'a dyn Fn(&ReachedHost, usize) -> Result<(), String>;
     let answer =
@@ -76,7 +76,7 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
 }
 
 /// Checks that a process can be stopped by signals. The kernel protects process 1 of a container
-/// from signals sent within it.
+/// from signals that are sent within the container.
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
@@ -89,8 +89,7 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the capabilities of the machines for network faults. cassay queries all machines in
-/// parallel.
+/// Returns the capabilities of the machines for network faults. Queries all machines in parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

@@ -22,8 +22,8 @@ impl AttachedHosts {
         self.all.iter().map(of_host).collect()
     }
 
-    /// Returns the answers to `question` by machine name. They include the processes and data
-    /// folders of the nodes on each machine.
+    /// Returns the answers to `question` by machine name. The answers include the processes and
+    /// data folders of the nodes on each machine.
     ///
     /// # Errors
     /// An agent has ended.

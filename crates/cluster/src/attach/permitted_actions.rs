@@ -6,8 +6,8 @@ use cassandra::{NodeInfo, may};
 use target_spec::NodeAct;
 
 impl Cluster {
-    /// Checks that an action on the node processes is permitted: the nodes are managed, or the
-    /// command line names the action.
+    /// Checks that an action on the processes of nodes is permitted. It is if cassay manages the
+    /// nodes, or if the command line names the action.
     ///
     /// # Errors
     /// The action is not permitted.
@@ -15,7 +15,8 @@ impl Cluster {
         may(self.access().door.as_ref(), act, "the cluster")
     }
 
-    /// Returns the programs that stop and start attached nodes, one sentence per node.
+    /// Returns a description of the programs that stop and start attached nodes, one sentence per
+    /// node.
     pub fn controls(&self) -> Vec<String> {
         let hosts = self.attached_hosts();
         let of_node = |(index, node): (usize, &NodeInfo)| {

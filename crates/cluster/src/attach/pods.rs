@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::PodPlace;
 
-/// Ways to delete and isolate pods, as capabilities name them.
+/// How pods are deleted and isolated, in the form in which capabilities show it.
 pub(crate) const BY_CLUSTER: &str = "by their Kubernetes cluster, if the command line allows it";
 
-/// Reason why there are no pods.
+/// Reason why no pods are known.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 
@@ -24,16 +24,17 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(1);
 /// Pods of attached nodes, and their operator.
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
-    /// Pods by CQL address.
+    /// Pods by the CQL address of their node.
     all: BTreeMap<SocketAddr, PodPlace>,
-    /// Ports with possible metrics endpoints, by CQL address.
+    /// Ports that may be metrics endpoints, by CQL address.
     metrics: BTreeMap<SocketAddr, Vec<u16>>,
-    /// Operator of the pods, if there are any.
+    /// Operator of the pods, if they have one.
     pub operator: Option<Operator>,
 }
 
 impl Pods {
-    /// Collects the pods of a discovered cluster, and their metrics ports if wanted.
+    /// Collects the pods of a discovered cluster. Also collects their metrics ports if the study
+    /// requests metrics.
     pub fn found(kubectl: &Kubectl, cluster: &FoundCluster, wants_metrics: bool) -> Pods {
         let pod = |node: &FoundNode| Some((node.point, place(kubectl, node.pod.as_ref()?)));
         Pods {
@@ -48,7 +49,8 @@ impl Pods {
         }
     }
 
-    /// Names nodes after their pods, because pod names do not change when addresses change.
+    /// Names nodes after their pods, because the name of a pod does not change when its address
+    /// changes.
     pub fn name_nodes(&self, mut nodes: Vec<NodeInfo>) -> Vec<NodeInfo> {
         for node in &mut nodes {
             if let Some(pod) = self.all.get(&node.address) {
@@ -59,8 +61,8 @@ impl Pods {
         nodes
     }
 
-    /// Returns the metrics endpoints by node name: for each node the first port that accepts a
-    /// connection. The function tries all nodes in parallel.
+    /// Returns the metrics endpoints by node name. For each node, this is the first port that
+    /// accepts a connection. Tries all nodes in parallel.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],
@@ -104,7 +106,7 @@ impl Pods {
     }
 }
 
-/// Returns the location of a pod, without a container.
+/// Returns the location of a pod, without naming a container.
 pub(super) fn place(kubectl: &Kubectl, pod: &FoundPod) -> PodPlace {
     PodPlace {
         context: kubectl.context().map(str::to_owned),

@@ -1,5 +1,5 @@
-//! Plans another node on a host that already has nodes: its layout and its start command. Nothing
-//! is created until the node is added.
+//! Plans another node on a host that already has nodes: the layout and the start command of the new
+//! node. Nothing is created until the node is added.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -34,8 +34,8 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
 }
 
 impl Nodes {
-    /// Returns the nodes that could be added, one per host. Empty if nodes share the machine, or if
-    /// the network has no free address.
+    /// Returns the nodes that could be added, one per host. The list is empty if nodes share one
+    /// machine, or if the network has no free address.
     ///
     /// # Errors
     /// A command has an argument that is not Unicode.
@@ -45,9 +45,10 @@ impl Nodes {
         layouts.map(|layout| self.newcomer(layout)).collect()
     }
 
-    /// Returns the layout of a new node: in the rack of the host's first node.
+    /// Returns the layout of a new node. The node is in the same rack as the first node of the
+    /// host.
     fn newcomer_on(&self, host: HostIndex) -> Option<NodeLayout> {
-        // The token range of a new node in an exported ring is unknown.
+        // In a ring that was exported, the token range of a new node cannot be determined.
         let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
         let name = hosts.all().get(host.0)?.name();
         let mut others = self.nodes.iter().filter(|node| node.layout.host == name);
@@ -56,7 +57,7 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a machine, it shares the address of the other nodes, but has its own ports.
+        // On a machine, the node shares the address of the other nodes, but has separate ports.
         let ports = if hosts.are_machines() {
             beside.ports.for_slot(slot)
         } else {

@@ -1,5 +1,5 @@
-//! Assigns hosts, addresses, racks and folders to nodes: isolated hosts where this machine permits
-//! them, otherwise loopback addresses.
+//! Assigns hosts, addresses, racks and folders to nodes. Uses isolated hosts where this machine
+//! permits them, otherwise loopback addresses.
 //!
 //! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
 //! the ring are on different hosts and racks. Every node owns the same share of the data,
@@ -62,7 +62,8 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns the hosts to create for `spec`, if it requests any and this machine permits them.
+/// Returns the hosts to create for `spec`, if the spec requests hosts and this machine permits
+/// them.
 ///
 /// # Errors
 /// Isolation is requested but not available.
@@ -118,13 +119,13 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     }
 }
 
-/// Converts capabilities of a machine into answers.
+/// Converts the capabilities of a machine to answers.
 pub(super) fn answers(capabilities: &[CapabilityStatus]) -> BTreeMap<Capability, Answer> {
     capabilities.iter().map(|one| (one.capability, one.answer())).collect()
 }
 
-/// Returns the host capabilities for `spec` on this machine. Volume capabilities are tested on a
-/// real volume, and only if the spec has volumes.
+/// Returns the host capabilities for `spec` on this machine. Tests volume capabilities on a real
+/// volume, but only if the spec has volumes.
 fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let mut all = answers(host::capabilities());
     let hosts = spec.hosts.as_ref();
@@ -136,7 +137,8 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     all
 }
 
-/// Adds the answers for missing volumes, and for adding a node to a host.
+/// Adds the answers about volumes for a spec without volumes, and the answer about adding a node to
+/// a host.
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
@@ -155,8 +157,8 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, An
     }
 }
 
-/// Derives the layout of each node from the spec and its host. `folder` is the cluster's folder.
-/// `places` are the addresses and ports of the nodes in order.
+/// Derives the layout of each node from the spec and the host of the node. `folder` is the folder
+/// of the cluster. `places` are the addresses and ports of the nodes in order.
 ///
 /// # Errors
 /// The size of a disk cannot be determined.
@@ -175,7 +177,7 @@ pub(super) fn layouts(
     for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
         let seat = seats.get(index).context("each node has a host")?;
-        // Without hosts, each node is its own host.
+        // If there are no hosts, each node counts as a separate host.
         let number = 1 + if spec.hosts.is_some() {
             seat.host.0
         } else {
@@ -212,7 +214,7 @@ pub(super) fn layouts(
     Ok(all)
 }
 
-/// Returns the rack of a node: from the spec, or one rack per host.
+/// Returns the rack of a node. The spec determines it, or else each host is a rack.
 fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
     match (spec.racks.get(node.0).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
@@ -221,9 +223,9 @@ fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
     }
 }
 
-/// Returns addresses and ports of the nodes on hosts. A simulated host has its own address for its
-/// first node, and further addresses on the same link for other nodes. A machine has one address,
-/// and different ports for each node.
+/// Returns the addresses and ports of nodes on hosts. The first node of a simulated host has the
+/// address of the host, and other nodes have further addresses on the same link. A machine has one
+/// address, and different ports for each node.
 ///
 /// # Errors
 /// The network has no free address, the kernel refuses, or no ports are free.
@@ -231,7 +233,7 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
     let first = if hosts.are_machines() {
         ports::choose_on(hosts.all(), spec.nodes_per_host())?
     } else {
-        // Default ports, because a simulated network has no other users.
+        // A simulated network has no other users, so nodes use the default ports.
         ports::CHOICES[0]
     };
     let place = |seat: Seat| {

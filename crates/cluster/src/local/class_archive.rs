@@ -6,7 +6,7 @@
 //! There is one archive per Java build and set of jars. The JVM itself refuses an archive of
 //! another build, or of jars with another size or date, and then starts without it. A node that
 //! starts only for this purpose dumps the archive under a temporary name. Then cassay renames the
-//! archive, and checks its digest as it does for jars. It asks each JVM if it has mapped the
+//! archive, and checks its digest as it does for jars. It asks each JVM whether it has mapped the
 //! archive: see [`super::settings_check`].
 
 use super::nodes::Nodes;
@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{LocalSpec, class_sharing_refusal};
 
-/// Heap of the node that dumps an archive. The archive does not depend on it.
+/// Heap size of the node that dumps an archive. The archive does not depend on it.
 pub(super) const HEAP_BYTES: u64 = 512 << 20;
 
-/// Time limit for dumping the archive at exit. It took 6 s on a quiet machine.
+/// Time limit for dumping the archive when the node exits. On a quiet machine, this took 6 s.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 
-/// Refuses class sharing where no JVM would map the archive.
+/// Refuses class sharing if no JVM would map the archive.
 ///
 /// # Errors
 /// The collector or the heap needs uncompressed pointers.
@@ -38,7 +38,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Program {
-    /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
+    /// Enables or disables class sharing, as the spec requests, for nodes that start from now on.
     pub(super) fn share_classes(
         &mut self,
         spec: &LocalSpec,
@@ -58,13 +58,13 @@ impl Program {
 /// the node that dumps it.
 ///
 /// # Errors
-/// The archive cannot be dumped; the message has the output of that node.
+/// The archive cannot be dumped. The message contains the output of that node.
 fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {
         return Ok(path);
     }
-    // If two commands need the archive, one dumps it while the other waits. No JVM inherits the
+    // If two commands need the archive, one dumps it while the other waits. JVMs do not inherit the
     // lock.
     let lock = path.with_extension("lock");
     let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
@@ -76,8 +76,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// Returns the name of the archive. It depends on the Java build and the jars, so other builds and
-/// jars get another file.
+/// Returns the name of the archive. The name depends on the Java build and the jars, so other
+/// builds and jars have another file.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
@@ -87,20 +87,20 @@ fn name(program: &Program) -> Result<String> {
     Ok(file_name(&text))
 }
 
-/// Returns the archive name for a text.
+/// Returns the name of the archive for a text that identifies the Java build and the jars.
 pub(super) fn file_name(text: &str) -> String {
     let digest = supply::digest_of_texts(&[text]);
     format!("{ARCHIVE_PREFIX}{}.jsa", &digest[..12])
 }
 
-/// Returns the path of the file next to an archive. The file contains the digest of the archive,
+/// Returns the path of the file next to an archive. This file contains the digest of the archive,
 /// and the metadata of the archive at the last check of the digest.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }
 
-/// Returns true if an archive exists and is unchanged. If its metadata differs from the stamp, or
-/// the machine has rebooted since, its digest is compared.
+/// Returns true if an archive exists and is unchanged. Compares the digest of the archive if its
+/// metadata differs from the stamp, or if the machine has rebooted since the stamp was written.
 fn is_checked(archive: &Path) -> bool {
     let Ok(stamp) = foreign::text(FileKind::Note, stamp_path(archive)) else {
         return false;
@@ -113,7 +113,7 @@ fn is_checked(archive: &Path) -> bool {
         return true;
     }
     let is_same = supply::digest_of(archive).is_ok_and(|found| found == digest);
-    // If the cache is read-only, the digest is compared every time.
+    // In a read-only cache, the stamp cannot be written, so the digest is compared every time.
     let _ = is_same.then(|| supply::write_whole(&stamp_path(archive), &now));
     is_same
 }
@@ -123,7 +123,7 @@ fn stamp_of(archive: &Path, digest: &str) -> Result<String> {
     Ok(format!("{digest}\n{}\n{identity}\n", supply::boot_id()))
 }
 
-/// Starts a node that records its classes, waits until it is up, and stops it.
+/// Starts a node that records its classes, waits until the node is up, and stops it.
 fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
     say("creating an archive of the server's classes, once for this Java and these jars");
     let began_ns = clock::now_ns();
@@ -134,7 +134,8 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     let written = fresh.path().join("classes.jsa");
     let mut recording = program.clone();
     recording.classes = Classes::Archived(written.clone());
-    // The JVM considers archives dumped with agents to be for tests only.
+    // The archive is dumped without the Jolokia agent, because the JVM considers archives dumped
+    // with agents to be for tests only.
     recording.supply.jolokia = None;
     let spec = LocalSpec {
         release: program.supply.release.clone(),

@@ -1,5 +1,5 @@
-//! Builds handles of managed nodes for faults: the commands that restart each node, with or without
-//! its data.
+//! Builds the handles of managed nodes for faults. A handle contains the commands that restart its
+//! node, with or without its data.
 
 use super::jvm;
 use super::node_process::{LocalNode, OUTPUT};
@@ -107,7 +107,8 @@ impl Nodes {
         })
     }
 
-    /// Returns the start command of a node, optionally without data, and its output file.
+    /// Returns the start command of a node, and its output file. With `anew`, the command starts
+    /// the node without data.
     pub(super) fn command_for(
         &self,
         node: &LocalNode,

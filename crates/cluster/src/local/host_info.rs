@@ -1,4 +1,5 @@
-//! Descriptions of the hosts of a running target, for display.
+//! Hosts of a running target. They are needed for display, and to distinguish cassay's own load
+//! from that of other programs.
 
 use anyhow::Result;
 use cassandra::NodeInfo;
@@ -9,19 +10,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostInfo {
-    /// Name such as `host1`. For an attached node, its address.
+    /// Name of the host, such as `host1`. For an attached node, its address.
     pub name: String,
-    /// Address of the host. A host that is only an address has the address of its first node.
+    /// Address of the host. If the host is only an address, this is the address of its first node.
     pub address: String,
-    /// Machine name for ssh, with the machine type if known. `None` for a simulated host.
+    /// Name of the machine for ssh, with the machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
-    /// Descriptions of kernel limits, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
-    /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. Absent keys are
-    /// not limited.
+    /// Descriptions of the limits in the kernel, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
+    /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. If a name is
+    /// absent, the resource is not limited.
     pub limits: BTreeMap<String, String>,
-    /// Size of its own volume in bytes, as reported by the file system. `None` without a volume.
+    /// Size of the host's volume in bytes, as the file system reports it. `None` if the host has no
+    /// volume.
     pub volume_bytes: Option<u64>,
-    /// Used bytes of the volume.
+    /// Number of used bytes of the volume.
     pub volume_used_bytes: Option<u64>,
 }
 
@@ -72,7 +74,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
     })
 }
 
-/// Adds the unit to a limit.
+/// Returns a limit with its unit.
 fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

@@ -1,16 +1,16 @@
-//! Hosts of the nodes: this machine itself, or isolated hosts.
+//! Where the nodes run: on this machine itself, or on isolated hosts.
 
 use anyhow::{Context, Result};
 use host::{Agent, Host, Hosts};
 use std::sync::Arc;
 use target_spec::HostIndex;
 
-/// Hosts of the nodes.
+/// Where the nodes run.
 #[derive(Debug)]
 pub(super) enum HostLayout {
     /// This machine, with one address per host.
     Machine(Arc<Agent>),
-    /// Isolated hosts.
+    /// Isolated hosts, each with an agent.
     Hosts(Hosts),
 }
 
@@ -23,7 +23,7 @@ impl HostLayout {
         }
     }
 
-    /// Returns an isolated host.
+    /// Returns an isolated host. Returns `None` if there are none.
     pub fn host(&self, host: HostIndex) -> Option<&Host> {
         self.hosts()?.all().get(host.0)
     }

@@ -1,9 +1,10 @@
 //! JVM options of Apache Cassandra for each Java version: collectors, and access to packages that
 //! the module system hides.
 //!
-//! From `conf/jvm11-server.options`, `jvm17-server.options` and `jvm21-server.options`.
+//! The options come from `conf/jvm11-server.options`, `jvm17-server.options` and
+//! `jvm21-server.options`.
 
-/// G1 options of Apache's files for Java 11 and 17.
+/// G1 options in Apache's files for Java 11 and 17.
 pub(super) const G1: [&str; 7] = [
     "-XX:+UseG1GC",
     "-XX:+ParallelRefProcEnabled",
@@ -16,13 +17,13 @@ pub(super) const G1: [&str; 7] = [
 
 /// Options for one Java version.
 pub(super) struct JavaOptions {
-    /// Hidden packages that the server uses.
+    /// Packages that the module system hides and the server uses.
     pub exports: &'static [&'static str],
     /// Packages that the server accesses by reflection.
     pub opens: &'static [&'static str],
     /// Options that select ZGC.
     pub zgc: &'static [&'static str],
-    /// Other options of this version.
+    /// Other options for this version.
     pub others: &'static [&'static str],
 }
 
@@ -83,7 +84,7 @@ const OPENS_17: &[&str] = &[
 static JAVA_11: JavaOptions = JavaOptions {
     exports: EXPORTS_11,
     opens: OPENS_11,
-    // ZGC was experimental in this version.
+    // In this version, ZGC was experimental.
     zgc: &["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
     others: &["-XX:-UseBiasedLocking"],
 };
@@ -96,10 +97,11 @@ static JAVA_17: JavaOptions = JavaOptions {
 };
 
 static JAVA_21: JavaOptions = JavaOptions {
-    // The exports of the compiler modules are not needed in this version.
+    // In this version, the exports of the compiler modules are not needed.
     exports: EXPORTS_17,
     opens: OPENS_17,
-    // Otherwise jamm, the agent that measures object sizes, assumes compressed pointers.
+    // Without the last option, jamm, the agent that measures object sizes, would assume compressed
+    // pointers.
     zgc: &[
         "-XX:+UseZGC",
         "-XX:+ZGenerational",
@@ -109,7 +111,8 @@ static JAVA_21: JavaOptions = JavaOptions {
 };
 
 impl JavaOptions {
-    /// Returns the options for a major version: those of the newest known version up to it.
+    /// Returns the options for a major version. These are the options of the newest known version
+    /// that is not newer.
     pub(super) fn for_major(major: Option<u32>) -> &'static JavaOptions {
         match major {
             Some(..17) => &JAVA_11,

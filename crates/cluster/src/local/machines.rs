@@ -1,6 +1,6 @@
 //! Remote machines as hosts of managed nodes: their capabilities, and the programs from which their
-//! nodes start. cassay uploads jars once, names them by content, and leaves them for the next
-//! cluster.
+//! nodes start. cassay uploads jars once, names them by content, and leaves them on the machine for
+//! the next cluster.
 
 use super::assign_hosts;
 use super::program::{Classes, Program};
@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason for missing link capabilities on machines: other programs also use the link.
+/// Reason why link capabilities are missing on machines. Other programs also use the link, so
+/// cassay does not change it.
 const LINKS: &str = "the hosts are separate machines, whose links cassay does not change";
 
 /// Capabilities that change a link.
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
-/// Returns the host capabilities expected of machines before they are reached.
+/// Returns the host capabilities that cassay expects of machines before it reaches them.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let asked = "depends on the machine, which cassay checks when it reaches the machine";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
@@ -37,7 +38,7 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut capabilities = host.agent().capabilities().unwrap_or_default();
-        // Later answers replace earlier answers, because machines have no switch.
+        // The later answers replace the earlier ones, because machines have no switch.
         capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
             capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());
@@ -55,8 +56,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     all
 }
 
-/// Reports, for hosts that are pods, if each has its own disk. That is the volume that the pod
-/// claimed, unless this volume is part of a larger one.
+/// For hosts that are pods, reports whether each has a separate disk. This is the volume that the
+/// pod claimed, unless this volume is part of a larger one.
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
@@ -79,7 +80,7 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     Some((Capability::Volume, answer))
 }
 
-/// Tolerated excess of a volume over its claim, because provisioners round up.
+/// Number of bytes by which a volume may exceed its claim, because provisioners round up.
 const OVER_BYTES: u64 = 1 << 30;
 
 /// Adds the answers that are the same for all machines.
@@ -102,11 +103,11 @@ fn with_own(
     all
 }
 
-/// Returns the program for nodes on each machine: a Java found there, and the jars of `program`,
-/// which are uploaded if missing.
+/// Returns the program for nodes on each machine. It consists of a Java that was found on the
+/// machine, and the jars of `program`, which are uploaded if they are missing.
 ///
 /// # Errors
-/// A machine has no Java, or jars cannot be written there.
+/// A machine has no Java, or jars cannot be written to it.
 pub(super) fn programs(
     hosts: &Hosts,
     (program, java): (&Program, &JavaWanted),
@@ -136,7 +137,7 @@ pub(super) fn programs(
     Ok(programs)
 }
 
-/// Refuses nodes that do not fit on their machines. No such node may run yet.
+/// Refuses nodes that do not fit on their machines. These nodes must not run yet.
 ///
 /// # Errors
 /// All machines with too little memory or disk.
@@ -165,7 +166,7 @@ fn java_of(found: host::remote_host::FoundJava) -> Java {
     }
 }
 
-/// File from which nodes start, and its name on every machine.
+/// A file from which nodes start, and the name of this file on every machine.
 struct Jar {
     file: PathBuf,
     name: String,
@@ -184,7 +185,8 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
 }
 
 impl Jar {
-    /// Names the file by its content, so that several versions of the same name can coexist.
+    /// Reads a jar, and names it by its content, so that several versions with the same name can
+    /// coexist.
     fn read(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
@@ -220,8 +222,8 @@ fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     }
 }
 
-/// Uploads the jars that are missing or different in a machine's folder. Returns the path of each,
-/// and the number of uploads.
+/// Uploads the jars that are missing or different in a machine's folder. Returns the path of each
+/// jar, and the number of uploads.
 fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf, PathBuf>, usize)> {
     agent.change(vec![FileStep::Folder(folder.to_owned())])?;
     let entries = agent.list(folder, None)?.unwrap_or_default();
@@ -244,7 +246,7 @@ fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf,
     Ok((placed.collect(), missing.len()))
 }
 
-/// Writes to a temporary name until the file is complete, because another controller may upload the
+/// The file has a temporary name until it is complete, because another controller may upload the
 /// same jar.
 fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     let part = format!("{}.{}.part", jar.name, agent.process().pid);
@@ -270,7 +272,7 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     }])
 }
 
-/// Returns the program with its paths on a machine.
+/// Returns the program with the paths that its files have on a machine.
 fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
     let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
     let jar = |file: &str| place(Path::new(file)).display().to_string();

@@ -1,5 +1,5 @@
-//! Checks for enough memory and disk space before the start. A machine that swaps, or a node that
-//! the kernel kills, would ruin the run.
+//! Checks before the start that there is enough memory and disk space. If a machine swapped, or the
+//! kernel killed a node, the run would be useless.
 
 use anyhow::{Context, Result, bail};
 use host::memory;
@@ -9,16 +9,17 @@ use target_spec::memory_bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Smallest heap in which the JVM can start the server.
+/// Minimum heap size with which the JVM can start the server, in bytes.
 pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
 
-/// Free disk space per node: commit log segments, system tables, logs, a little data.
+/// Free disk space that a node needs, in bytes. It is used for commit log segments, system tables,
+/// logs, and a little data.
 const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 
-/// Refuses a cluster that does not fit.
+/// Refuses a cluster that does not fit on this machine.
 ///
 /// # Errors
-/// Too little memory or disk is free. The message has both numbers and a remedy.
+/// Too little memory or disk is free. The message contains both sizes and a remedy.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
@@ -29,7 +30,7 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
 /// the disk of `data`, in bytes.
 ///
 /// # Errors
-/// The nodes do not fit. The message has both numbers and a remedy.
+/// The nodes do not fit. The message contains both sizes and a remedy.
 pub(super) fn fits(
     nodes: usize,
     heap_bytes: u64,
@@ -59,27 +60,28 @@ pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
 /// Refuses nodes that need more memory than is available.
 ///
 /// # Errors
-/// The nodes need more, or the available memory is unknown.
+/// The nodes need more memory, or the available memory is unknown.
 pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
     fits_memory(nodes, heap_bytes, memory::available_bytes()?)
 }
 
-/// Refuses nodes that need more disk space than is free in a folder, even without data.
+/// Refuses nodes that need more disk space than is free in a folder. Counts only the space that
+/// nodes without data need.
 ///
 /// # Errors
-/// The nodes need more, or the free space is unknown.
+/// The nodes need more space, or the free space is unknown.
 pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }
 
-/// Returns the free bytes for ordinary users in a folder.
+/// Returns the number of bytes in a folder that are free for ordinary users.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("get the free space of {}", data.display()))?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Refuses a larger heap for running nodes if it does not fit.
+/// Refuses a larger heap for running nodes if the memory does not suffice.
 ///
 /// # Errors
 /// Too little memory is free for the increase.
@@ -99,10 +101,10 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }
 
-/// `commitlog_total_space` of Apache's `cassandra.yaml` for large disks.
+/// `commitlog_total_space` in Apache's `cassandra.yaml` for large disks, in MiB.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-/// Checks the memory like [`check_memory`], with `free` bytes available.
+/// Checks the memory like [`check_memory`]. `free` is the number of available bytes.
 pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

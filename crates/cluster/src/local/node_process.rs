@@ -9,29 +9,29 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
-/// Number of log lines in an error: enough for an exception with its cause.
+/// Number of log lines in an error. They are enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
 /// Number of characters of a log line in an error.
 const LOG_CHARS_SHOWN: usize = 300;
 
-/// Number of bytes read from the end of a log for these lines. A single line may have 15 kB.
+/// Number of bytes to read from the end of a log to find these lines. A single line may have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
-/// Signals with which other processes end this node.
+/// Signals with which other processes may end this node.
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// A node's process and its environment.
+/// The process of a node, with the objects that belong to it.
 #[derive(Debug)]
 pub(crate) struct LocalNode {
     pub layout: NodeLayout,
     pub jolokia: Option<Jolokia>,
-    /// Agent of its host.
+    /// Agent of the node's host.
     pub host: Arc<Agent>,
     /// Process of the node. `None` before its start, and while it is stopped.
     pub process: Option<Identity>,
-    /// Number of starts. `None` if only the logs show it.
+    /// Number of starts of the node. `None` if it is not known yet and must be read from the logs.
     pub starts: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct LocalNode {
 pub struct NodeDied {
     /// Name of the node.
     pub name: String,
-    /// Reason, with the last lines of its log if it died.
+    /// Reason why the node no longer runs. If it has died, also the last lines of its log.
     pub how: String,
 }
 
@@ -50,14 +50,14 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Returns the description of the process's end. `None` if it has not ended.
+    /// Returns a description of how the process ended. Returns `None` if it has not ended.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
                 let complaints = match status.signal() {
-                    // Another process ended it, so its log does not contain the reason.
+                    // Another process ended this one, so its log does not contain the reason.
                     Some(SIGKILL | SIGTERM) => String::new(),
                     _ => complaints(&log_tail),
                 };
@@ -78,7 +78,7 @@ impl LocalNode {
         })
     }
 
-    /// Describes the node as unreachable, with the reason.
+    /// Returns the error that describes the node as unreachable, with the reason.
     pub fn lost(&self, why: &str) -> NodeDied {
         self.gone(format!("is unreachable: {why}"))
     }
@@ -90,10 +90,10 @@ impl LocalNode {
         }
     }
 
-    /// Returns the number of starts, from the logs that the node has left.
+    /// Returns the number of starts of the node, which is derived from its logs.
     ///
     /// # Errors
-    /// Its logs cannot be listed.
+    /// The logs of the node cannot be listed.
     pub fn starts_count(&self) -> Result<usize> {
         let entries = self.host.list(&self.layout.logs(), None)?;
         let number = |entry: Entry| -> Option<usize> {
@@ -109,7 +109,7 @@ impl LocalNode {
         let end = |name: &str| {
             let path = self.layout.logs().join(name);
             match self.host.piece(&path, From::End(LOG_BYTES)) {
-                // A log may hold any bytes.
+                // A log may contain invalid UTF-8.
                 Ok(piece) => {
                     piece.map(|piece| String::from_utf8_lossy(&piece.bytes.0).into_owned())
                 }
@@ -123,22 +123,23 @@ impl LocalNode {
 /// Prefix of the names of garbage collection logs.
 const GC_LOG: &str = "gc-";
 
-/// Returns the GC log name of start number `start`, counted from 1. Each start has its own, because
-/// the JVM overwrites existing files.
+/// Returns the name of the garbage collection log for start number `start`, counted from 1. Each
+/// start has a separate log, because the JVM overwrites existing files.
 pub(super) fn gc_log_name(start: usize) -> String {
     format!("{GC_LOG}{start}.log")
 }
 
-/// File with the JVM's own output, in the node's log folder.
+/// Name of the file in the node's log folder that contains the JVM's own output.
 pub(super) const OUTPUT: &str = "jvm.log";
 
-/// Returns the last lines of several texts for an error.
+/// Returns the last lines of several texts, for an error.
 fn last_lines(texts: &[String]) -> String {
     let mut lines = Vec::new();
     for text in texts {
         let kept = text.lines().filter(|line| !line.trim().is_empty());
         lines.extend(kept.map(|line| {
-            // The server logs its whole configuration as one line of 15 kB.
+            // Lines are shortened, because the server logs its whole configuration as one line of
+            // 15 kB.
             let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
             format!("  {shown}")
         }));
@@ -147,8 +148,8 @@ fn last_lines(texts: &[String]) -> String {
     lines[first..].join("\n")
 }
 
-/// Returns warnings and errors of a log, with their continuation lines. If there are none, returns
-/// all lines, such as the output of a JVM that failed to start.
+/// Returns the warnings and errors in a log, with their continuation lines. If there are none,
+/// returns all lines, such as the output of a JVM that failed to start.
 fn complaints(log: &str) -> String {
     let level = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
@@ -163,7 +164,7 @@ fn complaints(log: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Describes the exit status and its most likely cause.
+/// Describes an exit status and its most likely cause.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     let hint = if status.signal() == Some(SIGKILL) {
         "; another process killed it, perhaps the kernel for lack of memory: see `dmesg`"
@@ -207,8 +208,8 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("at ") || line.starts_with("... ") || line.starts_with('\u{2026}')
 }
 
-/// Returns the message of the innermost cause in a Java stack trace. It names the problem. The
-/// outer causes only name the places that caught it.
+/// Returns the message of the innermost cause in a Java stack trace. This message names the
+/// problem. The outer causes only name the methods that caught it.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;
@@ -216,9 +217,9 @@ fn innermost_cause(log: &str) -> Option<&str> {
     (!message.is_empty()).then_some(message)
 }
 
-/// Returns the key of cassandra.yaml that the server rejects, and the reason, if its log contains
-/// both. The text comes from the YAML parser for a value of the wrong type, or from the server's
-/// own checks, which begin with the key.
+/// Returns the key of cassandra.yaml that the server rejects, and the reason, if the log contains
+/// both. For a value of the wrong type, the text comes from the YAML parser. Otherwise it comes
+/// from the server's own checks, whose messages begin with the key.
 fn refused_setting(log: &str) -> Option<(String, String)> {
     const SIGNS: [&str; 3] = [
         "Cannot create property=",
@@ -231,7 +232,7 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
         let Some(rest) = rest else {
             continue;
         };
-        // The reason follows in the same line, or one or two lines below.
+        // The reason follows on the same line, or one or two lines below.
         let same = rest.split_once("; ").map(|(_, why)| why);
         let below = lines[index + 1..].iter().map(|line| line.trim());
         let mut below =
@@ -243,7 +244,7 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
     let (_, message) = log.split_once("ConfigurationException: ")?;
     let message = message.lines().next()?.trim();
     let key = key_of(message);
-    // Other messages begin with words, which contain no underscore.
+    // Other messages begin with a word, which contains no underscore.
     key.contains('_').then(|| (key, message.to_string()))
 }
 
@@ -258,7 +259,8 @@ fn key_of(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// After a node was killed, 25 lines of routine statistics hid the relevant line.
+    /// In an earlier version, 25 lines of routine statistics hid the relevant line after a node was
+    /// killed.
     #[test]
     fn of_a_node_that_has_died_only_complaints_are_repeated() {
         let usual = "  INFO  [x] StatusLogger.java:65 - MutationStage 0\n    and more of it";
@@ -286,7 +288,7 @@ mod tests {
         assert_eq!(last_lines(&[jvm, String::new()]), "  from the JVM");
     }
 
-    /// The error message for a wrong value was only a Java stack trace.
+    /// In an earlier version, the error message for a wrong value was only a Java stack trace.
     #[test]
     fn the_key_that_the_server_refuses_is_named_first() {
         use std::os::unix::process::ExitStatusExt;

@@ -1,4 +1,4 @@
-//! Nodes of a managed cluster: their processes, their persistent state, and their end.
+//! Nodes of a managed cluster: their processes, their persistent state, and how they are ended.
 
 use super::host_layout::HostLayout;
 use super::node_process::LocalNode;
@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target_spec::{HostSpec, LocalSpec};
 
-/// Nodes of a managed cluster. Dropping the value kills them and removes their folder, unless the
-/// cluster is kept.
+/// Nodes of a managed cluster. Dropping this value kills the nodes and removes their folder, unless
+/// the cluster is kept.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     pub(super) folder: PathBuf,
@@ -27,16 +27,16 @@ pub(crate) struct Nodes {
     /// Spec with which the nodes were last started.
     pub(super) spec: LocalSpec,
     pub(super) nodes: Vec<LocalNode>,
-    /// Placement of the nodes on their machine.
+    /// Placement of the nodes and the client on their machine.
     pub(super) layout: Layout,
     /// Hosts of the nodes, with the agents that start them.
     pub(super) ground: HostLayout,
     pub(super) program: Program,
-    /// Program on each machine. Empty if the nodes run on this one.
+    /// Program on each machine. Empty if the nodes run on this machine.
     pub(super) programs: Vec<Program>,
-    /// Program of the nodes after an upgrade, once it was prepared.
+    /// Program of the nodes after an upgrade. `None` until an upgrade is prepared.
     pub(super) upgrade: Option<Upgrade>,
-    /// Claim on the nodes' addresses, which holds even while no node listens.
+    /// Claim on the nodes' addresses. It remains valid even while no node listens.
     pub(super) claim: Option<Claim>,
     /// Password of the Jolokia agents.
     pub(super) secret: String,
@@ -44,22 +44,23 @@ pub(crate) struct Nodes {
     pub(super) access: Access,
     /// True if dropping this value removes the cluster.
     pub(super) armed: bool,
-    /// Lock that a command holds while it works on a kept cluster. It keeps other commands out.
+    /// Lock that this command holds while it works on a kept cluster, so that no other command can
+    /// use the cluster.
     pub(super) _lock: Option<std::fs::File>,
-    /// Pods that cassay created as the cluster's hosts. They are dropped last.
+    /// Pods that cassay created as the cluster's hosts. This field is dropped last.
     pub(super) _pods: Option<PodSet>,
 }
 
 impl Nodes {
-    /// Returns the placement of a node. `None` if the spec has no placement, or the node was added
-    /// later.
+    /// Returns the placement of a node. Returns `None` if the spec has no placement, or the node
+    /// was added later.
     pub(super) fn placement(&self, node: &LocalNode) -> Option<&Placement> {
         let all = self.layout.nodes.iter();
         let mut all = all.filter(|one| one.confinement.name == node.layout.name);
         all.next()
     }
 
-    /// Returns the program of a node, with its paths on the node's host.
+    /// Returns the program of a node, with the paths that its files have on the node's host.
     pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = hosts.iter().position(|host| host.name() == node.layout.host);
@@ -75,10 +76,10 @@ impl Nodes {
         self.hosts().is_some_and(Hosts::are_machines)
     }
 
-    /// Builds a node without a process.
+    /// Builds a node that has no process yet.
     ///
     /// # Errors
-    /// Its host is not one of the cluster's.
+    /// The host of the node is not one of the cluster's hosts.
     pub(super) fn node_of(&self, layout: NodeLayout) -> Result<LocalNode> {
         let agent = SocketAddr::from((layout.address, layout.ports.jolokia));
         let has_agent = self.program.supply.jolokia.is_some();
@@ -96,7 +97,7 @@ impl Nodes {
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
         let before = &self.nodes[index];
         let starts = before.starts;
-        // MBean connections to the old process no longer work.
+        // The node is built anew, because MBean connections to the old process no longer work.
         self.nodes[index] = self.node_of(before.layout.clone())?;
         self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
@@ -104,7 +105,7 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Describes the nodes for their users.
+    /// Returns the descriptions of the nodes, for callers outside this module.
     pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &LocalNode| NodeInfo {
             name: node.layout.name.clone(),
@@ -129,14 +130,15 @@ impl Nodes {
         &self.layout
     }
 
-    /// Returns one node, counted from 0 as in [`Cluster::nodes`].
+    /// Returns one node. Its index counts from 0 as in [`Cluster::nodes`].
     pub fn node(&self, index: usize) -> &LocalNode {
         &self.nodes[index]
     }
 
     /// Returns the nodes that have died, except those `expected` to be down.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
-        // The hosts are unreachable, although the node processes continue.
+        // If the hosts have lost their network, they are unreachable, although the processes of the
+        // nodes continue.
         if let Some(lost) = self.hosts().and_then(Hosts::lost) {
             return self.nodes.iter().map(|node| node.lost(&lost)).collect();
         }
@@ -154,18 +156,18 @@ impl Nodes {
         &self.nodes
     }
 
-    /// Returns the isolated hosts. `None` if the hosts are only addresses.
+    /// Returns the isolated hosts. Returns `None` if the hosts are only addresses.
     pub fn hosts(&self) -> Option<&Hosts> {
         self.ground.hosts()
     }
 
-    /// Returns the isolated host of a node. `None` if the host is only an address.
+    /// Returns the isolated host of a node. Returns `None` if the host is only an address.
     pub fn host_of(&self, index: usize) -> Option<&Host> {
         let name = &self.nodes.get(index)?.layout.host;
         self.hosts()?.all().iter().find(|host| host.name() == *name)
     }
 
-    /// Returns the agents of all hosts, each with its isolated host if it has one.
+    /// Returns the agents of all hosts, each with its isolated host if there is one.
     pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
         match &self.ground {
             HostLayout::Machine(agent) => vec![(agent, None)],
@@ -176,7 +178,7 @@ impl Nodes {
         }
     }
 
-    /// Returns the nodes that an agent runs, with their process ids.
+    /// Returns the nodes that an agent has started, with their process ids.
     pub fn processes_of(&self, agent: &Arc<Agent>) -> impl Iterator<Item = (&str, u32)> {
         self.nodes.iter().filter_map(move |node| {
             let process = node.process.filter(|_| Arc::ptr_eq(&node.host, agent))?;
@@ -190,13 +192,13 @@ impl Nodes {
         nodes.map(|layout| (layout.name.as_str(), layout.folder.clone()))
     }
 
-    /// Returns the requested limits of hosts. `None` if the hosts cannot be limited.
+    /// Returns the requested limits of hosts. Returns `None` if the hosts cannot be limited.
     pub(super) fn limits(&self) -> Option<&HostSpec> {
         self.hosts()?;
         self.spec.hosts.as_ref().map(|hosts| &hosts.host)
     }
 
-    /// Returns file access for the nodes, in their order.
+    /// Returns the access to the files of each node, in node order.
     pub fn files(&self) -> Vec<NodeFiles<'_>> {
         let nodes = self.all().iter().map(|node| NodeFiles {
             name: node.layout.name.as_str(),
@@ -208,16 +210,17 @@ impl Nodes {
         nodes.collect()
     }
 
-    /// Returns the MBean client of each node, by its name; `None` if it has no agent.
+    /// Returns the MBean client of each node, with the name of the node. A client is `None` if its
+    /// node has no Jolokia agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
         self.nodes.iter().map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
-    /// Keeps the processes running after this command; `down` ends them. Until this call, dropping
-    /// the value removes the cluster, so an unfinished one is cleared.
+    /// Keeps the processes running after this command. The command `down` ends them. Until this
+    /// call, dropping the value removes the cluster, so an unfinished cluster is removed.
     ///
     /// # Errors
-    /// The state cannot be written. The cluster is removed then.
+    /// The state cannot be written. In that case, the cluster is removed.
     pub fn keep(mut self) -> Result<(PathBuf, State)> {
         match &self.ground {
             HostLayout::Hosts(hosts) => hosts.keep()?,
@@ -229,8 +232,8 @@ impl Nodes {
         Ok((self.folder.clone(), self.state.clone()))
     }
 
-    /// Kills the processes and removes the folder. See [`state::remove`] for the reason why it
-    /// kills them immediately.
+    /// Kills the processes and removes the folder. [`state::remove`] explains why the processes are
+    /// killed immediately.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -244,10 +247,10 @@ impl Nodes {
             HostLayout::Machine(agent) => agent.end(),
         };
         if self.are_on_machines() && ended.is_ok() {
-            // The agents have ended normally, and have reported it.
+            // The agents have reported that they ended normally, so nothing else is left.
             return persistent_state::remove_folder(&self.folder);
         }
-        // Repeats the removal from the recorded state, because agents may have been killed.
+        // The removal is repeated from the recorded state, because agents may have been killed.
         let removed = persistent_state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)
     }
@@ -255,7 +258,8 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        // Callers that need the result use stop(). The next command removes any leftovers.
+        // Callers that need the result use stop(). If this removal fails, the next command removes
+        // the leftovers.
         let _ = self.end();
     }
 }

@@ -1,12 +1,13 @@
-//! Persistent state of a cluster, with which the next command finds the leftovers of a killed one.
+//! Persistent state of a cluster. With it, the next command finds the leftovers of a killed
+//! command.
 //!
 //! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which is
 //! written before the first process starts. A process belongs to the cluster if it is a java whose
 //! command line has the cluster's mark as a whole argument. cassay never kills any other process.
 //!
 //! Invariants: the content of the file alone never decides what is killed or removed. The id must
-//! be the name of the folder, and everything of the cluster is named after it. cassay leaves the
-//! clusters of other machines that share the folder alone.
+//! be the name of the folder, and everything of the cluster is named after it. If other machines
+//! share the folder, cassay does not touch their clusters.
 
 use super::ports::Ports;
 use crate::dirs::Dirs;
@@ -26,10 +27,11 @@ use supply::boot_id;
 use target_spec::LocalSpec;
 use versions::Release;
 
-/// Format number of `state.json`: 2 added the cluster's spec and its hosts; 3 added agents.
+/// Format number of `state.json`. Format 2 added the spec and the hosts of the cluster. Format 3
+/// added agents.
 const FORMAT: u32 = 3;
 
-/// Oldest readable format. Its missing fields are needed only to restart a node.
+/// Oldest format that cassay can read. The fields that it lacks are needed only to restart a node.
 const FORMAT_MIN: u32 = 1;
 
 const FILE: &str = "state.json";
@@ -39,33 +41,34 @@ const FILE: &str = "state.json";
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// True if the cluster outlives the command that started it. It becomes true once the cluster
+    /// True if the cluster outlives the command that started it. This becomes true once the cluster
     /// is ready.
     pub keep: bool,
-    /// Process that started it.
+    /// Process that started the cluster.
     pub owner: Identity,
-    /// Boot id with which the process identities are valid. After a reboot, they belong to other
-    /// processes.
+    /// Boot id of the machine when the processes were recorded. After a reboot, the process ids
+    /// belong to other processes.
     pub boot: String,
-    /// Machine of these processes. Absent in states of earlier versions.
+    /// Machine on which these processes run. Absent in states of earlier versions.
     #[serde(default)]
     pub machine: Option<ProcessSpace>,
-    /// Start time in nanoseconds since 1970.
+    /// Start time of the cluster, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Cassandra version.
+    /// Cassandra version of the nodes.
     pub version: String,
     pub datacenter: String,
-    /// [`LocalSpec`] with which the cluster was started or last restarted. A later version may have
-    /// written it, so only [`State::spec`] parses it: `target down` does not need it.
+    /// [`LocalSpec`] with which the cluster was started or last restarted. A later version of
+    /// cassay may have written it. So only [`State::spec`] parses it, because `target down` does
+    /// not need it.
     #[serde(default)]
     spec: Value,
-    /// True while nodes change to `spec` and some may not have changed yet: set before the first
-    /// restart, cleared after the last. Absent in states of earlier versions, which did not record
-    /// it.
+    /// True while nodes change to `spec` and some may not have changed yet. It is set before the
+    /// first restart and cleared after the last one. Absent in states of earlier versions, which
+    /// did not record it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// Hosts, with everything that outlives a killed command. The list is written before they are
-    /// created.
+    /// Hosts of the cluster, with all objects that outlive a killed command. The list is written
+    /// before these objects are created.
     #[serde(default)]
     pub hosts: Option<HostsState>,
     pub nodes: Vec<NodeState>,
@@ -75,7 +78,7 @@ pub(crate) struct State {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NodeState {
     pub name: String,
-    /// Host of the node. Empty in the oldest format.
+    /// Host of the node. Empty if the state has the oldest format.
     #[serde(default)]
     pub host: String,
     pub address: Ipv4Addr,
@@ -84,7 +87,7 @@ pub(crate) struct NodeState {
     /// All ports of the node.
     #[serde(default)]
     pub ports: Option<Ports>,
-    /// Process of the node. Absent before its start, and while it is stopped.
+    /// Process of the node. Absent before the start of the node, and while the node is stopped.
     pub process: Option<Identity>,
 }
 
@@ -113,13 +116,14 @@ impl State {
         }
     }
 
-    /// Stores the spec. [`State::write`] writes it to the disk.
+    /// Stores the spec in this value. [`State::write`] writes it to the disk.
     pub fn put_spec(&mut self, spec: &LocalSpec) -> Result<()> {
         self.spec = serde_json::to_value(spec).context("encode the spec of the cluster")?;
         Ok(())
     }
 
-    /// Returns the spec. `None` if another version of cassay wrote it, and this one cannot read it.
+    /// Returns the spec. Returns `None` if another version of cassay wrote the spec, and this
+    /// version cannot read it.
     pub fn spec(&self) -> Option<LocalSpec> {
         let spec = LocalSpec::deserialize(&self.spec).ok()?;
         Some(LocalSpec {
@@ -129,7 +133,7 @@ impl State {
         })
     }
 
-    /// Replaces the file atomically, so that readers never see a part of it.
+    /// Replaces the file atomically, so that readers never see an incomplete file.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);
         let write = || -> Result<()> {
@@ -163,7 +167,7 @@ impl State {
         Ok(state)
     }
 
-    /// Checks that the cluster is named after its folder.
+    /// Checks that the id of the cluster is the name of its folder.
     fn check(&self, folder: &Path) -> Result<()> {
         let name = folder.file_name().unwrap_or_default();
         anyhow::ensure!(
@@ -177,14 +181,15 @@ impl State {
         }
     }
 
-    /// Returns true if the command that started the cluster still runs, as observed from this
-    /// machine.
+    /// Returns true if the command that started the cluster still runs, as far as this machine can
+    /// tell.
     pub fn is_owned(&self) -> bool {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
 
-    /// Describes the cluster's machine if it is not this one, because then its processes are not
-    /// visible. A state without a machine belongs to this machine only during the same boot.
+    /// Describes the machine of the cluster, unless it is this machine. On another machine, the
+    /// processes are not visible. A state without a machine belongs to this machine only if it was
+    /// written since the last boot.
     pub fn elsewhere(&self) -> Option<String> {
         match &self.machine {
             Some(machine) if *machine == ProcessSpace::ours() => None,
@@ -206,18 +211,19 @@ fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
-/// Returns a new unique name; names sort by time.
+/// Returns a new unique name. Names sort by time.
 pub(crate) fn new_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
-    // If several ids have the same millisecond, each later one is one higher.
+    // If several ids are created in the same millisecond, each later id is one higher.
     let next = |last: u64| Some(now.max(last + 1));
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let milliseconds = now.max(last.unwrap_or_default() + 1);
     format!("{milliseconds:x}-{:x}", Identity::own().pid)
 }
 
-/// Returns all clusters with a readable state, oldest first, and the errors of the others.
+/// Returns all clusters whose state can be read, oldest first, and the errors for the other
+/// clusters.
 pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(clusters_folder(dirs))
         .into_iter()
@@ -239,8 +245,8 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
 /// killed processes.
 ///
-/// It kills them at once. It also deletes the data, so a graceful stop, which drains for seconds,
-/// would save nothing.
+/// The processes are killed at once. A graceful stop, which drains for seconds, would save nothing,
+/// because the data is deleted too.
 ///
 /// # Errors
 /// The cluster runs on another machine, a process does not end, or a file cannot be removed.
@@ -277,7 +283,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
-        // A process that waits for a frozen volume cannot be killed.
+        // The volumes are thawed first, because a process that waits for a frozen volume cannot be
+        // killed.
         Hosts::thaw(hosts)?;
     }
     host::end_agents(&state.id)?;
@@ -371,7 +378,7 @@ mod tests {
         }
     }
 
-    /// As root, a manipulated state file could kill and remove anything.
+    /// If root used a manipulated state file, the file could cause it to kill and remove anything.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();
@@ -432,7 +439,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
         assert_eq!(state.elsewhere(), None);
-        // The same process, identified by id and start time.
+        // The owner is still this process, identified by its id and start time.
         state.machine = Some(ProcessSpace::called("other"));
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();
@@ -441,14 +448,14 @@ mod tests {
             "{said}"
         );
         assert!(folder.exists());
-        // The state of an earlier version from another boot. Its machine is unknown.
+        // An earlier version wrote this state before the last boot, so its machine is unknown.
         state.machine = None;
         state.boot = "another".to_owned();
         assert!(remove(&folder, &state).is_err() && folder.exists());
     }
 
-    /// Starts a process with the name `name` and with `argument`. It waits for input, and has no
-    /// children that could outlive it.
+    /// Starts a process with the name `name` and with `argument`. The process waits for input, and
+    /// has no children that could outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
         let mut shell = command(Path::new("/bin/sh"));
         shell.arg0(name).args(["-c", "read line", argument]);

@@ -1,8 +1,8 @@
-//! Placement of nodes on their machine: translates the planner's result for a study into kernel
+//! Placement of nodes on their machine. Translates the planner's result for a study into kernel
 //! settings and JVM options.
 //!
-//! Simulated hosts share this machine, so all nodes are planned together. The client runs here too,
-//! and gets the CPUs that nodes leave free, under another L3 cache if possible.
+//! Simulated hosts share this machine, so all nodes are planned together. The client runs on this
+//! machine too, and gets the CPUs that nodes leave free, under another L3 cache if possible.
 
 pub(crate) use self::machine_part::PartUsed;
 use anyhow::{Context, Result};
@@ -21,33 +21,34 @@ mod sentences;
 use super::jvm;
 use measure::number::counted;
 
-/// Placement of all nodes and the client.
+/// Placement of all nodes and of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Placement by node, in node order. Empty if none is requested.
+    /// Placement of each node, in node order. Empty if the spec requests no placement.
     pub nodes: Vec<Placement>,
     /// CPUs of the client. The first threads of all cores come before the second threads. `None`
-    /// for the whole machine.
+    /// means the whole machine.
     pub client: Option<Vec<u32>>,
-    /// Descriptions of the nodes' placement with reasons, in sentences.
+    /// Sentences that describe the placement of the nodes, with reasons.
     pub sentences: Vec<String>,
-    /// Description of the client's CPUs with the reason. `None` if it has the whole machine.
+    /// Sentence that describes the CPUs of the client, with the reason. `None` if the client has
+    /// the whole machine.
     pub of_client: Option<String>,
-    /// Part of the machine that all nodes together use. `None` for the whole machine.
+    /// Part of the machine that all nodes together use. `None` means the whole machine.
     pub part: Option<PartUsed>,
 }
 
 /// Placement of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// Kernel settings.
+    /// Kernel settings that confine the node.
     pub confinement: Confinement,
-    /// JVM options.
+    /// JVM options that follow from the placement.
     pub options: Vec<String>,
-    /// Number of CPUs that the JVM should count.
+    /// Number of CPUs that the JVM should use.
     pub processors: u32,
-    /// NUMA nodes whose memory the node must be able to use if it is not bound. Empty if there are
-    /// fewer than two.
+    /// NUMA nodes whose memory an unbound node must be able to use. Empty if the machine has fewer
+    /// than two NUMA nodes.
     pub reaches: CpuSet,
 }
 
@@ -83,7 +84,7 @@ impl Layout {
         layout.part = wish.part.map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground, machine)?;
         let taken: Option<CpuSet> = match wish.placing {
-            // Nodes without confinement run on any CPU.
+            // Nodes without confinement may run on any CPU, so none is left for the client alone.
             Placing::None | Placing::OneSocketPerVcpu if !wish.is_confined() => None,
             _ => Some(layout.taken()),
         };
@@ -94,13 +95,13 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Returns the CPUs of all nodes.
+    /// Returns the CPUs of all nodes together.
     pub fn taken(&self) -> CpuSet {
         let of_each = self.nodes.iter().filter_map(|one| one.confinement.cpus.as_ref());
         of_each.flat_map(CpuSet::iter).collect()
     }
 
-    /// Places the nodes on `ground`, the part of `machine` that they may use.
+    /// Places the nodes on `ground`, which is the part of `machine` that nodes may use.
     fn place(&mut self, spec: &LocalSpec, ground: &Machine, machine: &Machine) -> Result<()> {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
@@ -145,13 +146,13 @@ impl Layout {
     }
 }
 
-/// Returns the reason why the nodes of each spec cannot be placed on this machine. `None` if they
-/// can, or if there is no requested placement. Starts nothing, and inspects the machine at most
-/// once.
+/// For each spec, returns the reason why its nodes cannot be placed on this machine. An entry is
+/// `None` if they can be placed, or if the spec requests no placement. Starts nothing, and inspects
+/// the machine at most once.
 pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     let machine = LazyCell::new(|| Machine::read(Path::new("/")));
     let why = |spec: &&LocalSpec| {
-        // cassay inspects remote machines once it reaches them.
+        // A remote machine is inspected when cassay reaches it.
         if spec.topology.is_silent() || !spec.machines().is_empty() {
             return None;
         }
@@ -163,7 +164,7 @@ pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     specs.iter().map(why).collect()
 }
 
-/// Returns the machine, restricted to what nodes may use.
+/// Returns the part of the machine that nodes may use.
 fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machine> {
     let allowed = machine.allowed_cpus().difference(reserved);
     anyhow::ensure!(
@@ -189,7 +190,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     Ok(machine.only(&cpus))
 }
 
-/// Builds the request to the planner.
+/// Builds the request that is sent to the planner.
 fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
@@ -206,14 +207,14 @@ fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let threads = cores.iter().max().map_or(1, |threads| *threads as u32);
     asked.vcpus = wish.cpus.unwrap_or_else(|| share(room, threads, nodes));
     if wish.placing == Placing::Auto {
-        // NUMA nodes may be shared.
+        // Several nodes may share a NUMA node.
         asked.overcommit = overcommit(nodes * asked.vcpus, room);
     }
     asked
 }
 
-/// Returns an equal share of `room` CPUs per node. If there is a core for each node, shares are
-/// whole cores, so that no two nodes share a core.
+/// Returns the number of CPUs per node if `room` CPUs are shared equally. If there is a core for
+/// each node, a share consists of whole cores, so that no two nodes share a core.
 fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     let each = room / nodes;
     match each / threads {
@@ -222,7 +223,8 @@ fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     }
 }
 
-/// Returns the CPU overcommit ratio, rounded up so that it suffices despite floating-point error.
+/// Returns the ratio by which CPUs are overcommitted. It is rounded up, so that it suffices despite
+/// floating-point errors.
 fn overcommit(asked: u32, room: u32) -> f64 {
     let (asked, room) = (f64::from(asked), f64::from(room.max(1)));
     let ratio = asked / room;
@@ -247,7 +249,7 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     })
 }
 
-/// Returns the collector for the planner. The planner does not know some collectors (Serial,
+/// Returns the collector to pass to the planner. The planner does not know some collectors (Serial,
 /// Epsilon). For these, returns another collector without NUMA support, and the real name.
 fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
@@ -271,7 +273,7 @@ fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     }
 }
 
-/// Restricts memory to NUMA nodes on a machine that has several.
+/// On a machine with several NUMA nodes, restricts memory to some of them.
 fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
     let with_memory = ground.nodes.iter().filter(|node| node.memory_bytes != Some(0));
     match with_memory.count() {
@@ -280,14 +282,14 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
     }
 }
 
-/// Returns the NUMA nodes with usable memory.
+/// Returns the NUMA nodes that have usable memory.
 fn with_memory(machine: &Machine) -> CpuSet {
     let nodes = machine.nodes.iter().filter(|node| node.allowed && node.memory_bytes != Some(0));
     nodes.map(|node| node.os).collect()
 }
 
-/// Returns the maximum number of CPUs that a JVM counts by default: its host's CPU quota, rounded
-/// up.
+/// Returns the maximum number of CPUs that a JVM uses by default. This is the CPU quota of its
+/// host, rounded up.
 fn quota(spec: &LocalSpec) -> u32 {
     let hosts = spec.hosts.as_ref();
     let quota = hosts.and_then(|hosts| hosts.host.cpu_quota);
@@ -298,7 +300,7 @@ fn name(index: usize) -> String {
     format!("node{}", index + 1)
 }
 
-/// Counts the used units of a machine by socket.
+/// Returns the number of used units of a machine on each socket.
 fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
     let by_socket = |machine: &Machine| {
         let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
@@ -334,7 +336,7 @@ fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placeme
     }
 }
 
-/// Places a node that gets no information about its location.
+/// Places a node whose JVM gets no information about the placement.
 fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -351,7 +353,7 @@ fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Pl
     }
 }
 
-/// Returns the planner's JVM options, except those that a study may choose itself.
+/// Returns the JVM options of the planner, except those that a study may set itself.
 fn options(instance: &Instance) -> Vec<String> {
     const OURS: [&str; 4] = [
         "-XX:ActiveProcessorCount=",
@@ -366,7 +368,7 @@ fn options(instance: &Instance) -> Vec<String> {
     all.filter(is_ours).cloned().collect()
 }
 
-/// Places a node on its own CPUs.
+/// Places a node on separate CPUs.
 fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -380,9 +382,9 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     }
 }
 
-/// Chooses memory near the CPUs of an instance. On several NUMA nodes, a collector without NUMA
-/// support would put all memory that one thread touches first on a single NUMA node. So memory is
-/// interleaved in this case.
+/// Chooses memory near the CPUs of an instance. If a collector without NUMA support runs on several
+/// NUMA nodes, all memory that one thread touches first would be on a single NUMA node. So memory
+/// is interleaved in this case.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
     let how = if takes_turns {
@@ -393,9 +395,10 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
     memory(ground, beside(instance, ground), how)
 }
 
-/// Returns the NUMA nodes for an instance's memory, as planned. If its CPUs are on several NUMA
-/// nodes, returns all of these that have memory, even if one would be sufficient. A collector that
-/// allocates on the thread's NUMA node needs the same nodes for CPUs and memory.
+/// Returns the NUMA nodes for an instance's memory, as planned. If the CPUs of the instance are on
+/// several NUMA nodes, returns all of these that have memory, even if one would be sufficient. A
+/// collector that allocates on the thread's NUMA node needs the same NUMA nodes for CPUs and
+/// memory.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {
@@ -406,7 +409,7 @@ fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     own.chain(planned.iter()).collect()
 }
 
-/// Places a node on all CPUs of its NUMA nodes that nodes may use.
+/// Places a node on those CPUs of its NUMA nodes that nodes may use.
 fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine) -> Placement {
     let home = ground.nodes.iter().filter(|node| instance.nodes.contains(&node.os));
     let cpus: CpuSet = home

@@ -1,10 +1,11 @@
-//! Finds free loopback addresses and ports for a cluster by binding them, and names the process
-//! that holds a port.
+//! Finds free loopback addresses and ports for a cluster by binding them. If a port is in use,
+//! names the process that uses it.
 //!
-//! Every node has an address of its own and the same ports, as on real hosts. The module assumes
+//! Every node has a separate address and the same ports, as on real hosts. The module assumes
 //! nothing to be free. Ports are outside the kernel's ephemeral range, from which any program may
-//! get a port between this check and the node's start. In these seconds, another cassay could find
-//! the same addresses free. So the module claims them first, by a Unix socket with their name.
+//! get a port between this check and the start of the node. During these seconds, another cassay
+//! process could find the same addresses free. So the module first claims them, by a Unix socket
+//! with their name.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -19,7 +20,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 pub(crate) struct Ports {
     pub cql: u16,
     pub storage: u16,
-    /// Port of MBeans over HTTP.
+    /// Port on which MBeans are available over HTTP.
     pub jolokia: u16,
 }
 
@@ -40,15 +41,15 @@ impl Ports {
         [self.cql, self.storage, self.jolokia]
     }
 
-    /// Returns all ports at an address.
+    /// Returns the socket addresses of all ports at an address.
     pub fn socket_addresses(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
         self.all().map(|port| SocketAddrV4::new(address, port))
     }
 }
 
 /// Port sets to try. The well-known ports come first, so that other tools find a node without
-/// configuration. The others are for machines on which a program listens on a well-known port at
-/// all addresses.
+/// configuration. The other sets are for machines on which a program listens on a well-known port
+/// at all addresses.
 pub(super) const CHOICES: [Ports; 3] = [
     Ports {
         cql: 9042,
@@ -67,22 +68,24 @@ pub(super) const CHOICES: [Ports; 3] = [
     },
 ];
 
-/// Number of address blocks to try with each port set: more clusters than a machine can carry.
+/// Number of address blocks to try with each port set. A machine cannot run this number of
+/// clusters.
 const BLOCKS_COUNT: u8 = 32;
 
-/// First address block: 127.9.42.0 is unused by convention, and resembles the CQL port 9042.
+/// First address block. The block 127.9.42.0 is unused by convention, and resembles the CQL port
+/// 9042.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// Claim on addresses, for coordination with other cassay processes. The kernel releases it when
-/// this process ends in any way. Nodes do not inherit it.
+/// Claim on addresses, which other cassay processes respect. However this process ends, the kernel
+/// releases the claim. Nodes do not inherit it.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,
 }
 
 impl Claim {
-    /// Claims addresses with their ports. `None` if another process has already claimed one of
-    /// them.
+    /// Claims addresses with their ports. Returns `None` if another process has already claimed one
+    /// of them.
     pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -94,7 +97,7 @@ impl Claim {
     }
 }
 
-/// Addresses and ports chosen for a cluster.
+/// Addresses and ports that were chosen for a cluster.
 #[derive(Debug)]
 pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
@@ -102,10 +105,11 @@ pub(crate) struct PortAssignment {
     pub claim: Claim,
 }
 
-/// Chooses addresses for `nodes` nodes, and ports that are free on all of them now.
+/// Chooses addresses for `nodes` nodes, and ports that are currently free on all of them.
 ///
 /// # Errors
-/// No block is free with any port set. The message names a taken port and its holder.
+/// No block is free with any port set. The message names a port that is in use, and the process
+/// that uses it.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -123,15 +127,17 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
              address\nhint: begin at a lower address, such as 127.9.42.1"
         );
     }
-    // A fixed address lets other tools find it, so its ports are fixed as well.
+    // The user sets a fixed address so that other tools find it. So its ports must be fixed as
+    // well.
     search(&[addresses], &CHOICES[..1])
 }
 
-/// Chooses ports for `slots` nodes on each machine that are free on all of them now. Returns those
-/// of each machine's first node.
+/// Chooses ports for `slots` nodes on each machine that are currently free on all machines. Returns
+/// the ports of the first node of each machine.
 ///
 /// # Errors
-/// No port set is free; the message names a taken port and its holder. Or an agent has ended.
+/// No port set is free. The message names a port that is in use, and the process that uses it. Or
+/// an agent has ended.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {
@@ -153,7 +159,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     )
 }
 
-/// Returns the first free block, trying the port sets in order.
+/// Returns the first free block. Tries the port sets in order.
 fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
@@ -205,7 +211,7 @@ fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
 mod tests {
     use super::*;
 
-    // Each test has its own addresses, because tests run concurrently, and each check binds its
+    // Each test uses separate addresses, because tests run concurrently, and each check binds its
     // addresses.
 
     #[test]
@@ -220,8 +226,8 @@ mod tests {
         assert_eq!(chosen.addresses, blocks[1]);
     }
 
-    /// Two clusters that started in the same second got the same addresses, and the second one's
-    /// nodes died.
+    /// In an earlier version, two clusters that started in the same second got the same addresses,
+    /// and the nodes of the second cluster died.
     #[test]
     fn a_place_is_one_starters_until_its_nodes_listen() {
         let blocks = [4, 5].map(|index| block(Ipv4Addr::new(127, 200, index, 1), 2));
@@ -234,7 +240,8 @@ mod tests {
             error.contains("another cassay uses 127.200.5.1:9042"),
             "{error}"
         );
-        // A single shared address is refused, but other ports of the same addresses are not.
+        // A claim fails if it shares a single address with another one. Claims on other ports of
+        // the same addresses succeed.
         assert!(Claim::take(&blocks[0][1..], CHOICES[0]).is_none());
         assert!(Claim::take(&blocks[0], CHOICES[1]).is_some());
         drop(first);

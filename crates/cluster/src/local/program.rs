@@ -1,4 +1,4 @@
-//! Program of a node: a Java installation, the jars of a release, and the source of its classes.
+//! Program of a node: a Java installation, the jars of a release, and how classes are loaded.
 
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
@@ -8,7 +8,7 @@ use supply::{Supply, plainly};
 use target_spec::{JavaWanted, LocalSpec};
 use versions::Line;
 
-/// Program of a node.
+/// The program from which a node starts.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) java: Java,
@@ -18,30 +18,30 @@ pub(super) struct Program {
     pub(super) cache: PathBuf,
 }
 
-/// Program of nodes after an upgrade.
+/// The program of nodes after an upgrade.
 #[derive(Debug)]
 pub(super) struct Upgrade {
     pub spec: LocalSpec,
     pub program: Program,
-    /// Program on each machine. Empty if the nodes run on this one.
+    /// Program on each machine. Empty if the nodes run on this machine.
     pub programs: Vec<Program>,
 }
 
-/// Loading of classes when a node's JVM starts.
+/// How a node's JVM loads classes when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Classes {
-    /// Loads each class from its jar.
+    /// The JVM loads each class from its jar.
     #[default]
     Loaded,
-    /// Maps this class data archive.
+    /// The JVM maps this class data archive.
     Mapped(PathBuf),
-    /// Loads classes from jars, and dumps this archive at exit.
+    /// The JVM loads classes from jars, and dumps this archive when it exits.
     Archived(PathBuf),
 }
 
-/// Permits dumping and mapping of archives with a Java agent. The JVM considers these archives to
-/// be for tests only, because agents may change classes. Jamm, which measures objects, does not
-/// change any.
+/// Options that permit dumping and mapping archives with a Java agent. The JVM considers these
+/// archives to be for tests only, because agents may change classes. Jamm, which measures objects,
+/// does not change classes.
 const WITH_AGENT: [&str; 2] = [
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:+AllowArchivingWithJavaAgent",
@@ -60,7 +60,7 @@ impl Classes {
     }
 
     /// Returns true if a node of `line` is started with jamm, the agent that measures objects.
-    /// While an archive is dumped, lines that can start without it do so.
+    /// While an archive is dumped, lines that can start without jamm do so.
     pub fn take_jamm(&self, line: &Line) -> bool {
         !matches!(self, Classes::Archived(_)) || !line.starts_without_jamm
     }
@@ -80,7 +80,7 @@ impl Program {
             }
             java
         } else {
-            // Machines have their own Java.
+            // On remote machines, another Java is used, so this one is empty.
             Java {
                 program: PathBuf::new(),
                 version: String::new(),
@@ -99,11 +99,11 @@ impl Program {
     }
 }
 
-/// Creates a folder, and returns its absolute path, because Cassandra runs in another working
+/// Creates a folder. Returns its absolute path, because Cassandra runs in another working
 /// directory.
 ///
 /// # Errors
-/// The folder cannot be created, or its path contains a character with a special meaning in JVM
+/// The folder cannot be created, or its path contains a character that has a special meaning in JVM
 /// options.
 pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;

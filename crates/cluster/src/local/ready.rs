@@ -1,5 +1,5 @@
-//! Checks that nodes are ready, by CQL queries like those of clients: a log line shows the node's
-//! own opinion, but an answer shows that it works.
+//! Checks that nodes are ready, by CQL queries like those of clients. A log line shows only that
+//! the node considers itself ready, but an answer shows that it works.
 
 use super::node_process::LocalNode;
 use anyhow::{Result, anyhow, bail};
@@ -8,17 +8,17 @@ use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Interval between two checks: short compared with a node's start of seconds, but long compared
-/// with the CPU cost of a check.
+/// Interval between two checks. It is short compared with the start of a node, which takes seconds,
+/// but long compared with the CPU cost of a check.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of one attempt. A starting node may accept a connection and answer slowly.
+/// Time limit of one attempt. A node that is starting may accept a connection and answer slowly.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// Waits until one node answers a query over CQL.
 ///
 /// # Errors
-/// A node dies, or the deadline passes. The message has the node's last log lines.
+/// A node dies, or the deadline passes. The message contains the last lines of the node's log.
 pub(super) fn answers(
     nodes: &mut [LocalNode],
     index: usize,
@@ -33,7 +33,8 @@ pub(super) fn answers(
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
-/// Waits until one node requires a password over CQL. Without roles it cannot answer queries.
+/// Waits until one node requires a password over CQL. Without roles, the node cannot answer
+/// queries.
 ///
 /// # Errors
 /// As [`answers`].
@@ -53,10 +54,10 @@ pub(super) fn asks_for_password(
     wait(nodes, index, deadline, limit, failure, ask)
 }
 
-/// Waits until every node lists all others and considers them up.
+/// Waits until every node lists all other nodes and considers them up.
 ///
-/// A read at ALL of a table with two replicas requires, on two or three nodes, that the coordinator
-/// considers all nodes up.
+/// A read at ALL of a table with two replicas proves this for two or three nodes, because it
+/// requires that the coordinator considers all nodes up.
 ///
 /// # Errors
 /// As [`answers`].
@@ -95,8 +96,8 @@ pub(super) fn see_each_other(
     Ok(())
 }
 
-/// Checks that a node's failure detector considers `count` nodes up, itself included. After a
-/// restart, a node lists a peer long before it considers the peer up.
+/// Checks that a node's failure detector considers `count` nodes up, including the node itself.
+/// After a restart, a node lists a peer long before it considers the peer up.
 pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());
@@ -112,7 +113,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     }
 }
 
-/// Queries one node repeatedly while all nodes live.
+/// Queries one node repeatedly, as long as all nodes are alive.
 ///
 /// # Errors
 /// As [`answers`].

@@ -1,5 +1,5 @@
-//! Class data archives on remote machines. A node started for this purpose dumps the archive on
-//! each machine that has none for its Java and jars. The archive is used as long as its bytes are
+//! Class data archives on remote machines. If a machine has no archive for its Java and jars, a
+//! node that is started for this purpose dumps one. The archive is used as long as its bytes are
 //! unchanged.
 
 use super::class_archive::{self, HEAP_BYTES, WRITE_LIMIT};
@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use target_spec::{HostsSpec, LocalSpec, RemoteHost};
 
 impl Nodes {
-    /// Enables or disables class sharing for nodes that start from now on, as the spec requests.
+    /// Enables or disables class sharing, as the spec requests, for nodes that start from now on.
     ///
     /// # Errors
-    /// An archive cannot be dumped; the message has the output of the node that should dump it.
+    /// An archive cannot be dumped. The message contains the output of the node that should dump
+    /// it.
     pub(super) fn share_classes_there(
         &mut self,
         spec: &LocalSpec,
@@ -44,7 +45,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the archive of each machine, existing or not.
+    /// Returns the archive of each machine, whether it exists or not.
     fn archives(&self) -> Result<Vec<Archive>> {
         let hosts = self.hosts().context("the cluster has no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
@@ -82,10 +83,10 @@ impl Nodes {
     }
 }
 
-/// Archive on a machine.
+/// A class data archive on a machine.
 struct Archive {
     path: PathBuf,
-    /// True if it exists with the bytes that were dumped.
+    /// True if the archive exists, and contains the bytes that were dumped.
     is_whole: bool,
 }
 
@@ -110,7 +111,7 @@ impl Archive {
         })
     }
 
-    /// Dumps the archive: a node starts as usual, and writes it when it ends.
+    /// Dumps the archive. A node starts normally, and writes the archive when it ends.
     fn make(&self, machine: &RemoteHost, program: &Program, clusters: &Path) -> Result<()> {
         let mut program = program.clone();
         // The JVM considers archives dumped with agents to be for tests only.
@@ -166,8 +167,8 @@ impl Archive {
 /// Suffix of the file with an archive's checksum.
 const STAMP: &str = ".crc";
 
-/// Returns the name of the archive. It depends on the Java build, the jars and their dates: a JVM
-/// refuses an archive of jars with another date.
+/// Returns the name of the archive. The name depends on the Java build, the jars and their dates,
+/// because a JVM refuses an archive of jars with another date.
 fn name(program: &Program, entries: &[Entry]) -> String {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {

@@ -1,5 +1,5 @@
-//! Reopens a kept cluster for a later command. Its processes are not children of this command, and
-//! outlive it.
+//! Reopens a kept cluster for a later command. The processes of the cluster are not children of
+//! this command, and outlive it.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -18,10 +18,11 @@ use std::sync::Arc;
 use target_spec::HostIndex;
 
 impl Nodes {
-    /// Reopens the cluster of a state in `folder`. `say` reports downloads of jars.
+    /// Reopens the cluster of a state in `folder`. `say` receives messages about downloads of jars.
     ///
     /// # Errors
-    /// Another command works on it, the state has another format, or Java or jars are missing.
+    /// Another command works on the cluster, the state has another format, or Java or jars are
+    /// missing.
     pub fn reopen(
         folder: &Path,
         state: State,
@@ -50,7 +51,7 @@ impl Nodes {
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(HostIndex(0)), first)?;
         let access = roles::read(spec.authentication, folder)?;
-        // Addresses on machines need no claim on this one.
+        // Addresses on remote machines need no claim on this machine.
         let is_here = spec.machines().is_empty();
         let claim = is_here.then(|| Claim::take(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
@@ -77,7 +78,8 @@ impl Nodes {
             let process = nodes.state.nodes[index]
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());
-            // An agent may have started a new process to heal what another command broke.
+            // Another command may have broken this node, and its agent may have started a new
+            // process to heal it.
             node.process = match process {
                 Some(process) => Some(process),
                 None => process_tags::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
@@ -88,7 +90,7 @@ impl Nodes {
     }
 }
 
-/// Returns addresses and ports of the nodes. `None` if the state is incomplete.
+/// Returns the addresses and ports of the nodes. Returns `None` if the state is incomplete.
 fn places_of(state: &State) -> Option<Vec<(Ipv4Addr, Ports)>> {
     let place = |node: &NodeState| Some((node.address, node.ports?));
     let all: Vec<_> = state.nodes.iter().map(place).collect::<Option<_>>()?;
@@ -103,7 +105,7 @@ fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     })
 }
 
-/// Lock file of a command that works on a cluster.
+/// Name of the file that a command locks while it works on a cluster.
 const LOCK: &str = "in-use";
 
 fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {

@@ -1,6 +1,6 @@
-//! Stops and restarts managed nodes: for a changed configuration, or because their files change.
-//! Nodes restart one after the other to keep the ring available, or all together if it is not
-//! needed.
+//! Stops and restarts managed nodes, for a changed configuration, or because their files change.
+//! Nodes restart one after the other to keep the ring available, or all together if the ring need
+//! not be available.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -13,20 +13,21 @@ use measure::clock::Deadline;
 use std::time::Duration;
 use target_spec::{HostSpec, LocalSpec, Restarts, Topology};
 
-/// Time limit for a drained node to exit. One took 0.7 s; a full memtable that was not drained
-/// takes seconds.
+/// Time limit for a drained node to exit. One node took 0.7 s. If a full memtable was not drained,
+/// the exit takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
     /// Changes the managed nodes to `spec`: drains each node, stops it, writes its new files and
-    /// restarts it. In turn means that a node answers CQL and is up for all others before the next
-    /// one stops. Returns the names of the restarted nodes. The list is empty if no setting differs
-    /// that a JVM reads at its start. [`Cluster::nodes`] has the new process ids afterwards.
+    /// restarts it. Nodes restart in turn, so the next node stops only when the previous one
+    /// answers CQL and all other nodes consider it up. Returns the names of the restarted nodes.
+    /// The list is empty if no setting differs that a JVM reads at its start. [`Cluster::nodes`]
+    /// has the new process ids afterwards.
     ///
     /// # Errors
-    /// The cluster is not managed; a restart does not suffice for `spec` (see
-    /// [`LocalSpec::restart_suffices`]); a node does not come back, with the last lines of its log.
-    /// Then the cluster is unusable.
+    /// The cluster is not managed, or a restart does not suffice for `spec` (see
+    /// [`LocalSpec::restart_suffices`]). Or a node does not start again; the message then contains
+    /// the last lines of its log. After this error, the cluster is unusable.
     pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -37,8 +38,8 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
     }
 
-    /// Changes the placement of managed nodes, which restart one after the other. Returns their
-    /// names.
+    /// Changes the placement of managed nodes, which restart one after the other. Returns the names
+    /// of the nodes.
     ///
     /// # Errors
     /// As [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
@@ -88,8 +89,8 @@ impl Nodes {
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        // This is recorded before any change: after a failure or kill, nodes of both kinds may
-        // exist.
+        // The new spec is recorded before any change, because after a failure or kill, some nodes
+        // may have the old spec and some the new one.
         self.write_spec(true)?;
         if step.is_again {
             self.end_all()?;
@@ -122,7 +123,7 @@ impl Nodes {
     }
 
     /// Stops the nodes of a group, writes their new files, applies `limits` to their hosts, and
-    /// starts them. Returns their names.
+    /// starts them. Returns the names of the nodes.
     fn restart(
         &mut self,
         group: &[usize],
@@ -137,8 +138,8 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // Limits change while no node runs on the host, because less memory would kill a node of
-        // the old size.
+        // Limits change while no node runs on the host, because a node of the old size would be
+        // killed if it had less memory.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -153,7 +154,8 @@ impl Nodes {
         Ok(names)
     }
 
-    /// Drains several nodes in parallel. The later stop of each node reports the errors.
+    /// Drains several nodes in parallel. Errors are ignored, because the later stop of each node
+    /// reports them.
     fn drain_together(&self, group: &[usize]) {
         if group.len() < 2 {
             return;
@@ -166,8 +168,9 @@ impl Nodes {
         });
     }
 
-    /// Returns the groups of nodes that stop together: all nodes of a host if its size changes,
-    /// otherwise one node at a time. Empty if neither changes.
+    /// Returns the groups of nodes that stop together. A group has all nodes of a host if the size
+    /// of hosts changes, otherwise one node. The list is empty if neither the size nor the files
+    /// change.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
@@ -187,7 +190,8 @@ impl Nodes {
         host.set_limits(limits)
     }
 
-    /// Records the spec of the nodes or, while `unsettled`, the spec that they change to.
+    /// Records the spec of the nodes. While `unsettled` is true, this is the spec to which the
+    /// nodes change.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
         self.state.put_spec(&self.spec)?;
         self.state.unsettled = unsettled;
@@ -195,7 +199,7 @@ impl Nodes {
     }
 
     /// Drains one node, stops it, and waits until its process has ended and its ports are free.
-    /// Does nothing if it is stopped already.
+    /// Does nothing if the node is already stopped.
     ///
     /// # Errors
     /// The node cannot be drained, or does not end.
@@ -205,7 +209,7 @@ impl Nodes {
         self.end_node(index, TERM_LIMIT)
     }
 
-    /// Ends all nodes, some of which may not answer. A node drains itself on SIGTERM.
+    /// Ends all nodes, even those that do not answer. A node drains itself on SIGTERM.
     fn end_all(&mut self) -> Result<()> {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
@@ -222,12 +226,12 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Starts a stopped node, and waits until it answers CQL. See [`Nodes::await_ring`] for the
-    /// view of the others.
+    /// Starts a stopped node, and waits until it answers CQL. [`Nodes::await_ring`] waits until the
+    /// other nodes consider it up.
     ///
     /// # Errors
-    /// The node does not answer within the spec's `start_timeout`, or dies. The message has its
-    /// last log lines.
+    /// The node does not answer within the spec's `start_timeout`, or dies. The message contains
+    /// the last lines of its log.
     pub fn start_node(&mut self, index: usize) -> Result<()> {
         if self.nodes[index].process.is_some() {
             return Ok(());
@@ -238,9 +242,9 @@ impl Nodes {
         ready::answers(&mut self.nodes, index, &self.access, deadline, limit)
     }
 
-    /// Starts all stopped nodes: first the seed alone, then the others in parallel. A node that
-    /// finds no seed within the ring delay exits, even if it was a member before ("Unable to gossip
-    /// with any peers").
+    /// Starts all stopped nodes: first only the seed, then the other nodes in parallel. If a node
+    /// finds no seed within the ring delay, it exits, even if it was a member before ("Unable to
+    /// gossip with any peers").
     ///
     /// # Errors
     /// As [`Nodes::start_node`] and [`Nodes::await_ring`].
@@ -259,7 +263,7 @@ impl Nodes {
         self.await_ring()
     }
 
-    /// Waits until every node considers all others up, and they agree on the schema.
+    /// Waits until every node considers all other nodes up, and all nodes agree on the schema.
     ///
     /// # Errors
     /// The nodes do not agree within the spec's `start_timeout`.
@@ -277,13 +281,13 @@ impl Nodes {
 struct ConfigurationChange {
     /// New limits of hosts. `None` if they do not change.
     limits: Option<HostSpec>,
-    /// True if the JVM sees another machine size.
+    /// True if the JVM will detect another size of the machine.
     other_machine: bool,
-    /// True if files or options of nodes differ.
+    /// True if the files or options of nodes differ.
     other_files: bool,
-    /// True if an earlier change was not completed. Then the configuration and state of each node
-    /// are unknown. So all nodes stop before the first one starts. A node that fails to start with
-    /// its files then gets new files and limits before the next attempt.
+    /// True if an earlier change was not completed. In that case, the configuration and the state
+    /// of each node are unknown. So all nodes stop before the first node starts. If a node fails to
+    /// start with its files, it gets new files and limits before the next attempt.
     is_again: bool,
 }
 
@@ -306,7 +310,7 @@ impl ConfigurationChange {
     }
 }
 
-/// Merges all groups into one. Empty if there are none.
+/// Merges all groups into one group. Returns an empty list if there are no groups.
 fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut all = groups.concat();
     all.sort_unstable();
@@ -317,7 +321,8 @@ fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     }
 }
 
-/// Flushes a node and closes it for clients. Without an agent, its own shutdown does that.
+/// Flushes a node and closes it for clients. If the node has no Jolokia agent, its own shutdown
+/// does both.
 fn drain(node: &LocalNode) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
     if node.process.is_none_or(|process| node.host.how_ended(process).is_some()) {
@@ -334,9 +339,9 @@ mod tests {
     use super::*;
     use target_spec::{HostsSpec, Placing};
 
-    /// `apply --topology pinned` failed at the second node. The recorded topology was still `none`,
-    /// so `--topology none` did nothing, although the first node was pinned and the second one was
-    /// down.
+    /// In one case, `apply --topology pinned` failed at the second node. The recorded topology was
+    /// still `none`, so `--topology none` did nothing, although the first node was pinned and the
+    /// second one was down.
     #[test]
     fn after_a_failed_change_every_setting_is_applied_again() {
         let old = LocalSpec {

@@ -1,5 +1,5 @@
-//! Access control of a managed cluster: open to everyone, or restricted by a password to the one
-//! role that cassay creates.
+//! Access control of a managed cluster. The cluster is open to everyone, or a password restricts it
+//! to the roles that cassay creates.
 //!
 //! Invariants: the password is in one file, readable only by its owner, in a folder that only its
 //! owner can enter. It is not in the state, in arguments, logs, messages or proofs. Before a
@@ -17,18 +17,19 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use target_spec::{Authentication, LocalSpec, Secret, SecretSource};
 
-/// Name of the superuser of control sessions.
+/// Name of the superuser that control sessions use.
 pub(crate) const USER: &str = "cassay";
 
-/// Name of the role of the load. It is not a superuser, but has all permissions on all keyspaces:
-/// guardrails apply only to ordinary users.
+/// Name of the role that the load uses. It is not a superuser, but has all permissions on all
+/// keyspaces. The reason is that guardrails apply only to ordinary users.
 const LOAD_USER: &str = "cassay_load";
 
-/// File name in the cluster's folder.
+/// Name of the password file in the cluster's folder.
 const FILE: &str = "password";
 
-/// Delay after its start before a node creates the default role, and before it retries if it sees
-/// too few other nodes. Cassandra's default of 10 s suits larger and slower rings.
+/// Time between the start of a node and its creation of the default role. Also the time before it
+/// retries because it sees too few other nodes. Cassandra's default of 10 s suits larger and slower
+/// rings.
 const SETUP_DELAY_MS: u64 = 500;
 
 /// Returns the path of the password file of a cluster.
@@ -36,10 +37,10 @@ pub(crate) fn password_file(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
 
-/// Builds the access of a new cluster, and writes a random password to its file.
+/// Builds the access to a new cluster, and writes a random password to the password file.
 ///
 /// # Errors
-/// There are no random bytes, or the file cannot be written.
+/// Random bytes are not available, or the file cannot be written.
 pub(super) fn make(spec: &LocalSpec, folder: &Path) -> Result<Access> {
     match spec.authentication {
         Authentication::None => Ok(Access::default()),
@@ -62,10 +63,10 @@ fn write_private(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("write {}", path.display()))
 }
 
-/// Builds the access of an existing cluster.
+/// Builds the access to an existing cluster.
 ///
 /// # Errors
-/// Its password file cannot be read.
+/// The password file of the cluster cannot be read.
 pub(crate) fn read(authentication: Authentication, folder: &Path) -> Result<Access> {
     match authentication {
         Authentication::None => Ok(Access::default()),
@@ -87,16 +88,16 @@ fn access(user: &str, password: Secret) -> Access {
     }
 }
 
-/// Returns the authentication keys of `cassandra.yaml`.
+/// Returns the keys of `cassandra.yaml` that configure authentication.
 pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     let settings = match authentication {
         Authentication::None => json!({}),
         Authentication::Password => json!({
             "authenticator": "PasswordAuthenticator",
             "authorizer": "CassandraAuthorizer",
-            // Every node has a replica of the roles, so a node that is down locks no one out.
+            // Every node has a replica of the roles, so a client can log in even if a node is down.
             "auth_read_consistency_level": "LOCAL_ONE",
-            // So every node must store a new role immediately. On a busy machine, a node that
+            // A new role must be stored on every node immediately. On a busy machine, a node that
             // missed the role would refuse cassay until it receives the role.
             "auth_write_consistency_level": "ALL",
         }),
@@ -107,8 +108,8 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     }
 }
 
-/// Returns the JVM options for authentication: every node stores all roles from its first start on.
-/// Raising the replication factor later would hide earlier writes.
+/// Returns the JVM options for authentication. With them, every node stores all roles from its
+/// first start on. If the replication factor were raised later, earlier writes would be hidden.
 pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
     match spec.authentication {
         Authentication::None => Vec::new(),

@@ -1,4 +1,4 @@
-//! Writes the complete configuration files of a node. Nothing is inherited from a machine, so two
+//! Writes the complete configuration files of a node. Nothing is taken from the machine, so two
 //! machines run the same configuration.
 //!
 //! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module follows
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use target_spec::{Authentication, LocalSpec, yaml_named};
 use versions::Release;
 
-/// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
+/// `num_tokens` in Apache's `cassandra.yaml` since 4.0.
 const TOKENS_COUNT: u64 = 16;
 
 /// Layout of one node, from which cassay writes the node's files.
@@ -28,11 +28,11 @@ pub(crate) struct NodeLayout {
     pub ports: Ports,
     /// Release that the node runs.
     pub release: Release,
-    /// Name of its configuration folder.
+    /// Name of the node's configuration folder.
     pub conf_name: String,
     pub datacenter: String,
     pub rack: String,
-    /// Tokens of the node, ascending.
+    /// Tokens of the node, in ascending order.
     pub tokens: Vec<i64>,
     /// Internode address of the first node, which is the seed.
     pub seed: SocketAddrV4,
@@ -40,16 +40,16 @@ pub(crate) struct NodeLayout {
     pub all: Vec<SocketAddrV4>,
     /// Host of the node.
     pub host: String,
-    /// Folder of all the node's files, as a path on its host.
+    /// Folder that contains all files of the node, as a path on its host.
     pub folder: PathBuf,
-    /// Maximum total size of its commit log segments, in MiB.
+    /// Maximum total size of the node's commit log segments, in MiB.
     pub commitlog_total_mib: u64,
     /// Authentication of clients.
     pub authentication: Authentication,
 }
 
 impl NodeLayout {
-    /// Returns the internode address.
+    /// Returns the internode address of the node.
     pub fn storage(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address, self.ports.storage)
     }
@@ -59,28 +59,28 @@ impl NodeLayout {
         self.storage() == self.seed
     }
 
-    /// Returns the log folder.
+    /// Returns the log folder of the node.
     pub fn logs(&self) -> PathBuf {
         self.folder.join("logs")
     }
 
-    /// Returns the configuration folder.
+    /// Returns the configuration folder of the node.
     pub fn conf(&self) -> PathBuf {
         self.folder.join(&self.conf_name)
     }
 
-    /// Returns all folders with the node's data.
+    /// Returns all folders that contain the node's data.
     pub fn kept(&self) -> Vec<PathBuf> {
         KEPT.map(|name| self.folder.join(name)).to_vec()
     }
 
-    /// Returns the commit log folder, which is one of them.
+    /// Returns the commit log folder, which is one of the folders in [`NodeLayout::kept`].
     pub fn commit_log(&self) -> PathBuf {
         self.folder.join(COMMIT_LOG)
     }
 }
 
-/// Names of all folders with a node's data.
+/// Names of all folders that contain a node's data.
 const KEPT: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
 
 /// Name of the commit log folder.
@@ -89,13 +89,14 @@ const COMMIT_LOG: &str = "commitlog";
 /// Name of the first configuration folder of a node.
 pub(super) const CONF: &str = "conf";
 
-/// Configuration file of a node that has its data.
+/// Configuration file for a node that has its data.
 pub(super) const CONFIG: &str = "cassandra.yaml";
 
-/// Configuration file of a node that has to stream its data.
+/// Configuration file for a node that must stream its data.
 pub(super) const JOINING: &str = "joining.yaml";
 
-/// Refuses settings that cassay owns, and a number of tokens that does not give a ring.
+/// Refuses settings that only cassay may set, and a number of tokens with which no ring is
+/// possible.
 ///
 /// # Errors
 /// All offending keys, each with its reason.
@@ -103,12 +104,13 @@ pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
     refuse((&spec.release, &spec.origin), &spec.yaml)
 }
 
-/// Returns the number of tokens per node; the user's number wins.
+/// Returns the number of tokens per node. The user's number takes precedence.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
 }
 
-/// Returns the tokens of every node, which are those in `spec`, or tokens at equal distances.
+/// Returns the tokens of every node. These are the tokens in `spec`, or else tokens at equal
+/// distances.
 pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     if spec.tokens.is_empty() {
         ring(spec.nodes, tokens_count(&spec.yaml))
@@ -120,7 +122,7 @@ pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
 /// Refuses tokens that do not form a ring of the nodes of `spec`.
 ///
 /// # Errors
-/// A node without tokens, or a duplicate token.
+/// A node has no tokens, or a token occurs twice.
 pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     if spec.tokens.is_empty() {
         return Ok(());
@@ -149,12 +151,13 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns every node's tokens, ascending. Tokens alternate between the nodes with equal gaps. So
-/// every node owns the same share, and trials do not differ by random tokens.
+/// Returns the tokens of every node, in ascending order. Tokens alternate between the nodes with
+/// equal gaps. So every node owns the same share, and trials do not differ by random tokens.
 pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     let count = nodes as u128 * u128::from(tokens_per_node);
     let token = |index: u128| {
-        // The middle of slice `index` of 2^64, so that no token is the reserved minimum.
+        // A token is in the middle of slice `index` of 2^64, so that no token is the reserved
+        // minimum.
         let unsigned = ((2 * index + 1) << 64) / (2 * count);
         (unsigned as u64 ^ (1 << 63)) as i64
     };
@@ -166,13 +169,13 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     (0..nodes).map(of_node).collect()
 }
 
-/// Returns the tokens of an additional node in such a ring. Each node gives up the same share, so
-/// that all nodes own equal shares, up to rounding.
+/// Returns the tokens of a node that is added to a ring of [`ring`]. Each node gives up the same
+/// share, so that all nodes own equal shares, up to rounding.
 pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     let (nodes, tokens) = (nodes as u128, u128::from(tokens_per_node));
     let token = |index: u128| {
-        // From each node in turn: of the slice that ends with its token, the new node takes all but
-        // the last 1/(nodes + 1).
+        // The new node takes a slice from each node in turn. Of the slice that ends with the node's
+        // token, it takes all but the last 1/(nodes + 1).
         let ends = 2 * (index * nodes + index % nodes) + 1;
         let parts = 2 * (nodes + 1);
         let unsigned = ((ends * (nodes + 1) - 2) << 64) / (parts * nodes * tokens);
@@ -182,7 +185,7 @@ pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     (0..tokens).map(token).collect()
 }
 
-/// Returns the steps that create the node's folders and write its files.
+/// Returns the steps that create the folders of the node and write its files.
 pub(crate) fn files(
     node: &NodeLayout,
     yaml: &Map<String, Value>,
@@ -211,8 +214,8 @@ pub(crate) fn files(
     folders.chain(files).collect()
 }
 
-/// Threads of the Jolokia agent: one for a long operation (a flush, an import), and one for the
-/// probes during that time.
+/// Number of threads of the Jolokia agent. One is for a long operation (a flush, an import), and
+/// one for the probes during that time.
 const JOLOKIA_THREADS: usize = 2;
 
 /// Reads the password of a node's Jolokia agent from the node's files.
@@ -232,17 +235,18 @@ pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
 /// User name for the Jolokia agent. The password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Merges the user's settings over cassay's, with the key names of the node's line.
+/// Merges the user's settings over cassay's settings, with the names that the keys have in the
+/// node's release line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // Drops settings that the release line does not have. For example, 4.0 has no setting for the
-    // consistency of role writes.
+    // This drops settings that the release line does not have. For example, 4.0 has no setting for
+    // the consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
     merge(own, &yaml_named(line, overrides))
 }
 
-/// Returns the settings of a node that joins a ring. Another node is its seed, because a seed never
+/// Returns the settings of a node that joins a ring. Its seed is another node, because a seed never
 /// streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let mut others = node.all.iter().filter(|one| **one != node.storage());
@@ -260,9 +264,9 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
     // The seed has all nodes as seeds, so that it gossips with them even if it considers them
-    // permanently gone. No other node tells the ring to a node that takes its own place again. With
-    // cluster metadata (TCM) this is unnecessary, and the first node would wait half a minute for
-    // gossip.
+    // permanently gone. If a node takes over its own tokens again, no other node tells it about the
+    // ring. With cluster metadata (TCM), this is unnecessary, and the first node would wait half a
+    // minute for gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
     let seeds: &[SocketAddrV4] = if tells_all { &node.all } else { &[node.seed] };
     let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();
@@ -271,7 +275,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "cluster_name": "cassay",
         "num_tokens": node.tokens.len(),
         "initial_token": tokens.join(","),
-        // A new cluster has no data to stream.
+        // In a new cluster, there is no data to stream.
         "auto_bootstrap": false,
         "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
         "seed_provider": [{
@@ -292,7 +296,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "commitlog_sync": "periodic",
         "commitlog_sync_period": "10000ms",
         "commitlog_segment_size": "32MiB",
-        // Otherwise the server derives it from the size of its disk.
+        // Without this setting, the server would derive the value from the size of its disk.
         "commitlog_total_space": format!("{}MiB", node.commitlog_total_mib),
         "disk_failure_policy": "stop",
         "commit_failure_policy": "stop",
@@ -306,9 +310,9 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "hinted_handoff_throttle": "1024KiB",
         "max_hints_delivery_threads": 2,
         "hints_flush_period": "10000ms",
-        // TRUNCATE waits this long for a node that does not answer. The default is a minute.
+        // TRUNCATE waits for this time for a node that does not answer. The default is a minute.
         "truncate_request_timeout": "10s",
-        // Snapshots of dropped and truncated tables would fill the disk between trials.
+        // Between trials, snapshots of dropped and truncated tables would fill the disk.
         "auto_snapshot": false,
     });
     let mut settings = match settings {

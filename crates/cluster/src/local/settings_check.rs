@@ -1,8 +1,8 @@
-//! Verifies that requested settings are in effect, from what the nodes themselves report.
+//! Verifies that requested settings are in effect, based on the reports of the nodes themselves.
 //!
 //! A written file is not a proof. The module reads settings from the server's virtual table, and
 //! flags, properties and machine size from the JVM. The limits of a host count as proved if the JVM
-//! inside sees them.
+//! on the host sees them.
 
 mod hosts;
 mod placement;
@@ -15,15 +15,16 @@ use anyhow::{Result, anyhow};
 use cassandra::{Node, NodeConfiguration, Proof};
 use target_spec::Authentication;
 
-/// Reports of all nodes, each queried once.
+/// Reports of all nodes. Each node is queried once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeReports {
-    /// Configuration of each node, in order. For attached nodes, the part visible to the user.
+    /// Configuration of each node, in order. For attached nodes, the part that is visible to the
+    /// user.
     pub nodes: Vec<NodeConfiguration>,
     /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
-    /// whose settings are not requested.
+    /// for which settings are not requested.
     pub proofs: Vec<Proof>,
-    /// CPUs and memory of each node, in order, or the reason why the kernel does not report them.
+    /// CPUs and memory of each node, in order. If the kernel does not report them, the reason.
     /// Empty for attached nodes.
     pub places: Vec<Result<NodePlace, String>>,
 }
@@ -87,7 +88,7 @@ mod report_of_test {
         }
     }
 
-    /// Formats proofs as `key: value yes`, one line each.
+    /// Formats proofs as `key: value yes`, one per line.
     pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

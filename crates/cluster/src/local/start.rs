@@ -1,5 +1,5 @@
-//! Starts a managed cluster. The first node starts alone and forms the ring. The others start in
-//! parallel. This is safe because the spec sets their tokens, and nodes stream no data.
+//! Starts a managed cluster. The first node starts alone and forms the ring. The other nodes start
+//! in parallel. This is safe because the spec sets their tokens, and nodes stream no data.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -20,7 +20,8 @@ use std::path::Path;
 use std::sync::Arc;
 use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 
-/// Starts the cluster of `spec`, and waits until every node answers and considers the others up.
+/// Starts the cluster of `spec`, and waits until every node answers and considers the other nodes
+/// up.
 ///
 /// # Errors
 /// Java, Maven, memory, disk, ports or settings are unsuitable, or a node dies or does not answer
@@ -28,7 +29,7 @@ use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
-    // Existing parent folders keep their permissions. Each cluster's folder is always private.
+    // Existing parent folders keep their permissions. The folder of each cluster is always private.
     private()
         .recursive(true)
         .create(&clusters)
@@ -69,8 +70,8 @@ fn starting(spec: &LocalSpec, program: &Program) -> String {
     )
 }
 
-/// Creates the pods for hosts, and waits until they run. Returns the hosts with these pods as
-/// machines. `None` for hosts that are not pods.
+/// Creates the pods for hosts, and waits until the pods run. Returns the hosts with these pods as
+/// machines. Returns `None` if the hosts are not pods.
 fn made_pods(
     wanted: Option<&HostsSpec>,
     say: &mut dyn FnMut(&str),
@@ -111,7 +112,7 @@ fn private() -> std::fs::DirBuilder {
     builder
 }
 
-/// Refuses a specification that cannot be started, before it creates anything.
+/// Refuses a specification that cannot be started, before anything is created.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
         bail!(
@@ -136,7 +137,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Nodes {
-    /// Creates a cluster without nodes: its agents, its folder and its state. Anything that could
+    /// Creates a cluster without nodes: its agents, its folder and its state. Any object that could
     /// outlive the agents is recorded before it is created.
     pub(super) fn new(
         spec: &LocalSpec,
@@ -151,7 +152,8 @@ impl Nodes {
         let wanted = hosts.as_ref().or(wanted);
         let spec = &spec.on_machines(wanted);
         let machines = wanted.filter(|wanted| wanted.are_machines());
-        // The agent for hosts on this machine. For remote machines, a plain folder here suffices.
+        // Hosts on this machine need an agent. For remote machines, a plain folder on this machine
+        // suffices.
         let agent = match (machines, wanted) {
             (Some(_), _) => {
                 private()
@@ -176,7 +178,8 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // No other process removes the folder. Its remaining files would show the reason.
+            // No other process removes the folder, so it is removed here. If files remain in it,
+            // they show why the removal failed.
             let _ = std::fs::remove_dir_all(&folder);
         }
         let ground = made?;
@@ -309,16 +312,16 @@ impl Nodes {
         }
     }
 
-    /// Starts one process, and records it.
+    /// Starts the process of one node, and records it.
     pub(super) fn launch(&mut self, index: usize) -> Result<()> {
-        // A reopened kept cluster has not looked up the archive yet.
+        // If a kept cluster was reopened, its archive has not been looked up yet.
         let is_here = !self.are_on_machines();
         if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
             let clusters = self.folder.parent().context("find the folder of clusters")?;
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
-        // Counted before this start.
+        // The starts are counted before this start creates another log.
         let node = &mut self.nodes[index];
         node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
         let node = &self.nodes[index];

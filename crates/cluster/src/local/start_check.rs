@@ -1,4 +1,4 @@
-//! Checks if nodes could start on this machine now. It reports all missing requirements together,
+//! Checks whether nodes could start on this machine now. Reports all missing requirements together,
 //! before the start.
 
 use super::{memory_and_disk, persistent_state};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use supply::java;
 use target_spec::{JavaWanted, LocalSpec};
 
-/// Returns all reasons why the nodes cannot be started here now: Java, jars, memory, disk. The
-/// check starts and fetches nothing. Problems that only a start reveals (heap, ports, folders) may
-/// remain.
+/// Returns all reasons why the nodes cannot be started on this machine now: Java, jars, memory,
+/// disk. Starts and fetches nothing. There may be further problems that only a start reveals (heap,
+/// ports, folders).
 pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |asked: anyhow::Result<()>| {
@@ -29,12 +29,12 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     found
 }
 
-/// Returns the free bytes on the disk for the nodes' data. `None` if unknown.
+/// Returns the free bytes on the disk for the nodes' data. Returns `None` if the number is unknown.
 pub fn free_disk_bytes(dirs: &Dirs) -> Option<u64> {
     memory_and_disk::free_disk(&nearest(&persistent_state::clusters_folder(dirs))).ok()
 }
 
-/// Returns the folder or its nearest existing ancestor, because it may not exist yet.
+/// Returns the folder, or its nearest existing ancestor if the folder does not exist yet.
 fn nearest(folder: &Path) -> PathBuf {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut above = absolute.ancestors();

@@ -1,7 +1,7 @@
-//! Upgrades of managed nodes one by one: the program of each node after the upgrade.
+//! Upgrades of managed nodes one by one, and the program that each node runs after its upgrade.
 //!
 //! Invariant: a node's own configuration does not change before the node stops, because its agent
-//! may restart it. The configuration of the other release is in a separate folder.
+//! may restart it. The configuration for the other release is in a separate folder.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -35,7 +35,7 @@ impl Cluster {
         prepared.with_context(|| format!("prepare the upgrade to Cassandra {to}"))
     }
 
-    /// Records the releases that nodes run now, in node order.
+    /// Records the releases that the nodes run now, in node order.
     ///
     /// # Errors
     /// The nodes are not managed.
@@ -92,8 +92,8 @@ impl Nodes {
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// Returns the start of a node with the release of the prepared upgrade. `None` if no upgrade
-    /// was prepared, or if the node already runs that release.
+    /// Returns the start of a node with the release of the prepared upgrade. Returns `None` if no
+    /// upgrade was prepared, or if the node already runs that release.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);
@@ -110,7 +110,7 @@ impl Nodes {
             jolokia: None,
             host: Arc::clone(&node.host),
             process: None,
-            // The numbers of its log files continue.
+            // The numbers of the node's log files continue.
             starts: Some(node.starts.map_or_else(|| node.starts_count(), Ok)?),
         };
         let back = LocalNode {

@@ -1,4 +1,4 @@
-//! Tests of the end of waiting, with given samples.
+//! Tests with given samples of when the wait ends.
 
 use super::*;
 
@@ -12,8 +12,9 @@ fn sample(running: u64, pending: Option<u64>, bytes: u64) -> CompactionSample {
     }
 }
 
-/// Returns the decisions other than another sample, with their sample number. Samples are one
-/// second apart; three idle samples end the wait, and ten seconds without change count as stalled.
+/// Returns all decisions other than to take another sample, each with the number of its sample.
+/// Samples are one second apart. Three idle samples end the wait, and ten seconds without change
+/// count as stalled.
 fn states(looks: impl IntoIterator<Item = CompactionSample>) -> Vec<(usize, State)> {
     let rule = Rule {
         sample: Duration::from_secs(1),
@@ -64,7 +65,7 @@ fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
     let still = || std::iter::repeat_with(|| sample(0, Some(3), 7));
     let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
     assert_eq!(states(still().take(30)), stalled);
-    // The second trigger worked. The pending compactions run, and then all nodes are idle.
+    // The second trigger had an effect: the pending compactions run, and then all nodes are idle.
     let helped = still()
         .take(11)
         .chain([sample(1, Some(3), 7)])

@@ -1,4 +1,4 @@
-//! Snapshots of managed nodes: each node has its part, see [`cassandra::snapshot::hard_links`].
+//! Snapshots of managed nodes. Each node has its part, see [`cassandra::snapshot::hard_links`].
 
 use super::{NodeSnapshot, Snapshot, on_all};
 use crate::cluster::Cluster;
@@ -38,7 +38,8 @@ pub(crate) fn create(
         hard_links::create(place, manifest, &tables)
     });
     if made.is_err() {
-        // Parts on only some nodes are removed. The first error is the one to report.
+        // If only some nodes have their part, these parts are removed. The first error is the one
+        // to report.
         let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     combine(places, made?)
@@ -54,7 +55,7 @@ pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
 /// Returns the manifests of all nodes, in node order.
 ///
 /// # Errors
-/// A node has no part of the snapshot. The message lists its snapshots.
+/// A node has no part of the snapshot. The message lists the node's snapshots.
 pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>> {
     places.iter().map(|place| hard_links::read(place, name)).collect()
 }
@@ -108,7 +109,7 @@ pub(crate) fn verify(
     Ok(names.zip(found.into_iter().map(text)).collect())
 }
 
-/// Refuses a snapshot with damaged or missing files on any node before it is used.
+/// Refuses a snapshot if files are damaged or missing on any node, before it is used.
 ///
 /// # Errors
 /// The damaged files and their node. Nothing has changed.
@@ -121,7 +122,7 @@ pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| hard_links::remove(place, name)).map(drop)
 }
 
-/// Refuses a name for which no node has a part.
+/// Refuses the name of a snapshot of which no node has a part.
 fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     for place in places {
         if place.has(&manifest::folder(place.folder, name))? {

@@ -1,31 +1,32 @@
 //! Assigns the node parts of an export to the nodes of a cluster.
 //!
-//! An SSTable contains rows of the ranges that its node held. A node would keep rows of other
-//! ranges, but no read would look for them there. So a part fits a node only if both hold the same
-//! ranges. This is so in rings with the same tokens, racks and replication, and in any two rings in
-//! which every node holds all data.
+//! An SSTable contains rows of the token ranges that its node stored. If a node stores other
+//! ranges, it would keep these rows, but no read would look for them on that node. So a part fits a
+//! node only if both have the same ranges. This is so in rings with the same tokens, racks and
+//! replication, and in any two rings in which every node stores all data.
 
 use super::export_json::Export;
 use anyhow::{Result, bail};
 use cassandra::{NodeInfo, Replication, Ring};
 use measure::number::counted;
 
-/// Ranges of a node, each from a start position to an exclusive end, ascending and not adjacent.
+/// Token ranges of a node. Each goes from a start position to an exclusive end. They are in
+/// ascending order and not adjacent.
 type NodeRanges = Vec<(u128, u128)>;
 
 /// Assignment of parts to nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fitting {
-    /// Index of the part, by node.
+    /// Index of the part of each node.
     pub parts: Vec<usize>,
-    /// Unassigned parts, each with an assigned one that has the same ranges.
+    /// Parts that are not assigned, each with an assigned part that has the same ranges.
     pub left_out: Vec<(usize, usize)>,
 }
 
 /// Finds the part of each of `nodes`, for a keyspace with this `replication`.
 ///
 /// # Errors
-/// A node needs ranges that no part has, or a part has ranges that no node holds. The message
+/// A node needs ranges that no part has, or a part has ranges that no node stores. The message
 /// describes a cluster that would fit.
 pub(super) fn fit(
     export: &Export,
@@ -37,7 +38,7 @@ pub(super) fn fit(
     let ours = held(nodes, replication);
     let mut parts: Vec<Option<usize>> = vec![None; nodes.len()];
     let mut taken = vec![false; theirs.len()];
-    // Parts with equal tokens are assigned first, then the others in order.
+    // Parts with equal tokens are assigned first, then all other parts in order.
     let is_same = |node: usize, part: usize| nodes[node].tokens == members[part].tokens;
     for only_same in [true, false] {
         for node in 0..nodes.len() {
@@ -91,7 +92,7 @@ fn refusal(export: &Export, nodes: &[NodeInfo]) -> String {
     )
 }
 
-/// Returns the ranges that each node of a ring holds.
+/// Returns the token ranges that each node of a ring stores.
 fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
     let ring = Ring::new(nodes);
     let mut all: Vec<NodeRanges> = vec![Vec::new(); nodes.len()];
@@ -102,7 +103,7 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
             if begin < end {
                 all[node].push((begin, end));
             } else {
-                // The range wraps around the ring.
+                // This range wraps around the ring, so it is split.
                 all[node].extend([(0, end), (begin, RING_END)]);
             }
         }
@@ -110,10 +111,10 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
     all.into_iter().map(joined).collect()
 }
 
-/// End of the ring, exclusive.
+/// The end of the ring is exclusive.
 const RING_END: u128 = 1 << 64;
 
-/// Returns the position of a token on the ring, from 0.
+/// Returns the position of a token on the ring, counted from 0.
 fn position(token: i64) -> u128 {
     u128::from(token.cast_unsigned() ^ (1 << 63))
 }
@@ -173,11 +174,11 @@ mod tests {
 
     #[test]
     fn where_every_node_holds_everything_any_part_fits() {
-        // The same number of nodes with other tokens.
+        // The cluster has the same number of nodes, but other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // With one more node, two nodes have the same part. With one node less, a part is omitted
-        // and reported.
+        // If the cluster has one node more, two nodes get the same part. If it has one node less, a
+        // part is omitted and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);
         let less = fitted(&from(&ring(2, 4), 2), &ring(1, 1), 1).unwrap();
@@ -194,9 +195,9 @@ mod tests {
                 "3 nodes with 4 tokens, and this cluster has 2 nodes with 4 tokens",
             ),
             (ring(3, 16), 1, "3 nodes with 16 tokens"),
-            // The same ring with another replication factor.
+            // The ring is the same, but the replication factor differs.
             (ring(3, 4), 2, "other ranges"),
-            // More copies than the nodes held.
+            // The cluster would need more copies than the exported nodes stored.
             (ring(3, 4), 3, "other ranges"),
         ];
         for (tokens, copies, part) in cases {

@@ -1,11 +1,12 @@
-//! Snapshots of an attached cluster: the server's own, in its own folders.
+//! Snapshots of an attached cluster. These are the server's own snapshots, in its own folders.
 //!
-//! Their files are not on this machine. So the expected result of a restore is in the name of the
-//! server's snapshot, one per table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
-//! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
+//! Their files are not on this machine. So the name of the server's snapshot contains the expected
+//! result of a restore. There is one name per table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`,
+//! for example `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and
+//! compare.
 //!
-//! The cluster belongs to another user. So cassay leaves its hints and caches alone (the server
-//! itself ignores hints older than a TRUNCATE). Compactions that an operator has disabled stay
+//! The cluster belongs to another user. So cassay does not change its hints and caches (the server
+//! itself ignores hints older than a TRUNCATE). If an operator has disabled compactions, they stay
 //! disabled.
 
 use super::{NodeSnapshot, RestoreHow, RestoreResult, Snapshot, online};
@@ -20,22 +21,22 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use versions::Release;
 
-/// Prefix of cassay's snapshot names on a server.
+/// Prefix of the names of cassay's snapshots on a server.
 const OURS: &str = "cassay-";
 
-/// Number of attempts if a table changes during its snapshot.
+/// Number of attempts to take a snapshot of a table that changes meanwhile.
 const ATTEMPTS_COUNT: usize = 3;
 
-/// A node of the cluster.
+/// A node of the attached cluster.
 struct AttachedNode<'a> {
     name: &'a str,
     info: &'a NodeInfo,
     agent: &'a Jolokia,
-    /// Data folders, as the node reports them.
+    /// Paths of the data folders, as the node reports them.
     folders: Vec<String>,
 }
 
-/// Name of a server snapshot, and the layout that its restore must give.
+/// Name of a server snapshot, and the layout that a table must have after it is restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tag {
     name: String,
@@ -60,8 +61,8 @@ impl Tag {
         }
     }
 
-    /// Parses a snapshot name. `None` if it is not cassay's. NAME may contain dashes, but the other
-    /// parts have none. An underscore distinguishes levels from bytes.
+    /// Parses a snapshot name. Returns `None` if cassay did not create the snapshot. NAME may
+    /// contain dashes, but the other fields do not. An underscore distinguishes levels from bytes.
     fn parse(text: &str) -> Option<Tag> {
         let mut rest = text.strip_prefix(OURS)?;
         let mut levels = None;
@@ -85,7 +86,7 @@ impl Tag {
     }
 }
 
-/// Snapshot of a table made by cassay, as a node lists it.
+/// Snapshot of a table that cassay created, as a node lists it.
 struct Row {
     tag: Tag,
     keyspace: String,
@@ -93,10 +94,10 @@ struct Row {
     created_unix_ns: u64,
 }
 
-/// Returns all nodes with their agents.
+/// Returns all nodes with their Jolokia agents.
 ///
 /// # Errors
-/// Agents are not accessible. The message names the missing access.
+/// The Jolokia agents are not accessible. The message names the missing access.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster.attached().context("cassay started the cluster")?;
     let agents = cluster.agents().context(
@@ -116,9 +117,9 @@ fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)>
     Ok((attached, nodes?))
 }
 
-/// Returns each node's snapshots made by cassay, in node order. They come from its snapshot table,
-/// or from its MBean if its release line has no snapshot table. Only the table has their creation
-/// time.
+/// Returns each node's snapshots that cassay created, in node order. They come from the node's
+/// table of snapshots, or from its MBean if the release line has no such table. Only the table
+/// contains their creation time.
 ///
 /// # Errors
 /// A node does not answer, or this user may not read the table.
@@ -191,7 +192,7 @@ pub(crate) fn create(
     made.with_context(|| format!("the nodes created the snapshot {name}, but do not report it"))
 }
 
-/// Takes a table's snapshot under a name that describes its content.
+/// Takes a snapshot of a table, under a name that describes the content of the table.
 fn create_on(
     attached: &AttachedControl,
     node: &AttachedNode<'_>,
@@ -285,7 +286,7 @@ pub(crate) fn restore(
     ));
     let mut switched = Vec::new();
     for node in &nodes {
-        // Compactions that an operator has disabled must stay disabled.
+        // If an operator has disabled compactions, they must stay disabled.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
@@ -312,7 +313,7 @@ pub(crate) fn restore(
     })
 }
 
-/// Returns the fingerprint that restoring a node's part must give.
+/// Returns the fingerprint that a node must have after its part is restored.
 fn fingerprint_of(part: &BTreeMap<&str, &Row>) -> Fingerprint {
     let layout = |(table, row): (&&str, &&Row)| (table.to_string(), row.tag.layout.clone());
     Fingerprint {
@@ -333,8 +334,8 @@ fn check_ring(node: &AttachedNode<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Truncates the tables and imports them, node by node. Returns the seconds of TRUNCATE and of the
-/// import.
+/// Truncates the tables and imports the snapshot, node by node. Returns the duration of TRUNCATE
+/// and of the import, in seconds.
 fn swap(
     nodes: &[AttachedNode<'_>],
     parts: &[BTreeMap<&str, &Row>],
@@ -381,8 +382,8 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let tag = row.tag.text();
     let mut failures = Vec::new();
     for folder in &node.folders {
-        // With several data folders, the snapshot of a table is in those folders that had SSTables
-        // of it.
+        // If there are several data folders, the snapshot of a table is in those folders that had
+        // SSTables of the table.
         let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
         if let Err(error) = mbeans::import(node.agent, &node.info.version, keyspace, table, &path) {
             failures.push(error);

@@ -1,4 +1,4 @@
-//! Snapshot operations of a cluster, which use files for managed nodes and MBeans for attached
+//! Snapshot operations of a cluster. They use files for managed nodes and MBeans for attached
 //! nodes.
 
 use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
@@ -43,8 +43,8 @@ impl Cluster {
     }
 
     /// Restores the tables of a snapshot, and verifies on every node that they consist of the same
-    /// SSTables. Later writes are lost. All bytes of a managed cluster's snapshot are read when
-    /// this process uses it for the first time.
+    /// SSTables. Later writes are lost. When this process uses a managed cluster's snapshot for the
+    /// first time, it reads all bytes of the snapshot.
     ///
     /// # Errors
     /// The snapshot does not exist, a file of it is damaged, a volume is too small, or a node is
@@ -74,7 +74,8 @@ impl Cluster {
     /// node.
     ///
     /// # Errors
-    /// The snapshot does not exist, or its files are out of reach because the cluster is attached.
+    /// The snapshot does not exist, or its files are not accessible because the cluster is
+    /// attached.
     pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
         check_name(name)?;
         match self.local() {
@@ -89,7 +90,7 @@ impl Cluster {
     /// Removes a snapshot on all nodes, even if only some nodes have a part of it.
     ///
     /// # Errors
-    /// No node has it, or it cannot be removed.
+    /// No node has a part of the snapshot, or a part cannot be removed.
     pub fn snapshot_remove(&self, name: &str) -> Result<()> {
         check_name(name)?;
         match self.local() {
@@ -98,8 +99,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the layout of `tables` (all if empty) of `keyspace` by node name. It is meaningful
-    /// only while no compaction runs.
+    /// Returns the layout of `tables` (all if empty) of `keyspace` by node name. The result is
+    /// meaningful only while no compaction runs.
     ///
     /// # Errors
     /// A table does not exist, or neither files nor MBeans of a node are accessible.

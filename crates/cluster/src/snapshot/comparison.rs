@@ -3,25 +3,25 @@
 
 use cassandra::snapshot::contents::{NodeContents, TableContents};
 
-/// Comparison of original and current data, a row for each node and table.
+/// Comparison of original and current data, with a row for each node and table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Rows, in the order of nodes and tables.
     pub rows: Vec<ComparedTable>,
-    /// Name of each node, with its fingerprints before and now.
+    /// Name of each node, with its original and its current fingerprint.
     pub fingerprints: Vec<(String, String, String)>,
 }
 
-/// A table of one node before and now.
+/// Original and current contents of a table on one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedTable {
     /// Node that has the table now.
     pub node: String,
     /// Name of the table.
     pub table: String,
-    /// Contents before.
+    /// Original contents of the table.
     pub was: TableContents,
-    /// Contents now.
+    /// Current contents of the table.
     pub is: TableContents,
 }
 
@@ -29,7 +29,7 @@ pub struct ComparedTable {
 pub(super) type Side = (String, NodeContents);
 
 impl Comparison {
-    /// Compares nodes, each with its data before and now.
+    /// Compares nodes, each given with its original and its current data.
     pub(super) fn new(nodes: impl Iterator<Item = (String, Side, Side)>) -> Comparison {
         let mut all = Comparison::default();
         for (node, (was_print, was), (is_print, is)) in nodes {

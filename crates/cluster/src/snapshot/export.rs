@@ -1,8 +1,8 @@
 //! Exports a snapshot to a folder on this machine, which any tool can move.
 //!
-//! The agents of the nodes' hosts send the files in pieces, and the export computes their checksums
-//! during the transfer. A mismatch ends the export. The folder gets its final name once everything
-//! is on disk, so a folder with that name is complete.
+//! The agents of the nodes' hosts send the files in pieces, and the export computes the checksums
+//! of the files during the transfer. A mismatch ends the export. The folder gets its final name
+//! once everything is on disk, so a folder with that name is complete.
 
 use super::export_json::{Export, ExportedNode, FILE};
 use super::progress::{Counter, with_progress};
@@ -19,10 +19,11 @@ use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes of a file held in memory: the size of an agent's piece.
+/// Number of bytes of a file that are kept in memory. It is the size of a piece that an agent
+/// sends.
 const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
 
-/// Number of bytes kept free for `export.json` and for other users of the disk.
+/// Number of bytes that must remain free, for `export.json` and for other users of the disk.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Exports the snapshot `name` to the new folder `to`.
@@ -39,7 +40,7 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = all_parts::read(places, name)?;
     let above = above(to)?;
-    // This comes first, because removing leftovers frees space.
+    // Removing leftovers comes first, because it frees space.
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
@@ -81,12 +82,12 @@ pub(super) fn export(
     Ok(export)
 }
 
-/// Writes the description of the export, and renames its folder.
+/// Writes the description of the export, and gives the folder its final name.
 fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
-    // The file has no blanks, because even a list of many files must not exceed the maximum size
-    // for reading.
+    // The JSON contains no blanks, because even for a list of many files, it must not exceed the
+    // maximum size for reading.
     let text = serde_json::to_vec(export).context("write the export")?;
-    // An export that could not be imported is refused while the cluster still exists.
+    // If an export could not be imported, it is refused now, while the cluster still exists.
     Export::parse(&text).context("export this snapshot")?;
     let most = FileKind::Export.bytes_max();
     ensure!(
@@ -105,7 +106,7 @@ fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
     making.name(to)
 }
 
-/// Returns the parent folder of `to`, in which the export is built.
+/// Returns the parent folder of `to`. The export is built in this folder.
 ///
 /// # Errors
 /// `to` exists, or has no file name.
@@ -138,10 +139,10 @@ fn refuse_taken(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the nodes of a cluster, with ring positions as the nodes report them.
+/// Returns the nodes of a cluster, with their ring positions as the nodes report them.
 ///
 /// # Errors
-/// The node does not answer, or does not know one of the others.
+/// The node does not answer, or does not know one of the other nodes.
 pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
     let ring = joined_nodes(session)?;
     ensure!(
@@ -183,7 +184,8 @@ fn bytes_of(manifest: &Manifest) -> u64 {
     tables.flat_map(super::export_json::files).map(|file| file.bytes).sum()
 }
 
-/// Fetches one node's files. Returns their manifest with checksums, and their contents.
+/// Fetches one node's files. Returns the manifest of these files with checksums, and the contents
+/// of the tables.
 pub(super) fn bring(
     place: &NodeFiles<'_>,
     manifest: &Manifest,
@@ -202,7 +204,7 @@ pub(super) fn bring(
             file.crc32 = Some(bring_file(place, &from, &to, file, wanted, counter)?);
         }
     }
-    // Later measurements must not find these files in the page cache.
+    // Later measurements must not find these files in the page cache, so they are dropped from it.
     place.host.uncache(&folder)?;
     Ok((manifest, contents))
 }

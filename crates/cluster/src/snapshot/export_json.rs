@@ -1,9 +1,9 @@
 //! `export.json`: description of an exported snapshot, and its validation.
 //!
 //! An export is a folder that any tool can move: `export.json`, and each node's files in
-//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses its content
-//! before [`Export::check`] has passed. Then each name is a plain name and occurs only once, and
-//! the statements only create tables of the export's keyspace.
+//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses the content of
+//! an export before [`Export::check`] has passed. Then each name is a plain name and occurs only
+//! once, and the statements only create tables of the export's keyspace.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cassandra::snapshot::contents::{NodeContents, format_of};
@@ -23,32 +23,32 @@ use target_spec::Act;
 /// Format number of the file.
 const FORMAT: u32 = 1;
 
-/// File that identifies an export. It is written last.
+/// Name of the file that identifies an export. This file is written last.
 pub(super) const FILE: &str = "export.json";
 
-/// Upper limit of an export's size, above any laboratory's cluster: 1 PiB.
+/// Maximum size of an export, in bytes. It is 1 PiB, which exceeds the cluster of any laboratory.
 const ALL_BYTES_MAX: u64 = 1 << 50;
 
-/// Longest file or folder name that file systems accept, in bytes.
+/// Maximum length of a file or folder name that file systems accept, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
 /// Description of an exported snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     format: u32,
-    /// Version of cassay that wrote it.
+    /// Version of cassay that wrote the export.
     pub cassay: String,
     /// Name of the snapshot.
     pub name: String,
-    /// Keyspace of its tables.
+    /// Keyspace of the snapshot's tables.
     pub keyspace: String,
     /// Creation time of the snapshot in nanoseconds since 1970.
     pub created_unix_ns: u64,
-    /// Version of Cassandra that wrote its files.
+    /// Version of Cassandra that wrote the files.
     pub version: String,
     /// Class name of the partitioner.
     pub partitioner: String,
-    /// Part of each node.
+    /// Parts of the nodes.
     pub nodes: Vec<ExportedNode>,
 }
 
@@ -57,15 +57,15 @@ pub struct Export {
 pub struct ExportedNode {
     /// Name of the node, and of the folder with its files.
     pub node: String,
-    /// Name of its data center.
+    /// Name of the node's data center.
     pub datacenter: String,
-    /// Name of its rack.
+    /// Name of the node's rack.
     pub rack: String,
-    /// Its tokens, ascending.
+    /// Tokens of the node, in ascending order.
     pub tokens: Vec<i64>,
-    /// Its layout, in the form of [`cassandra::Fingerprint`].
+    /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
-    /// Its contents, by table.
+    /// Contents of the node's tables, by table.
     pub contents: NodeContents,
     pub(super) manifest: Manifest,
 }
@@ -88,7 +88,7 @@ impl Export {
         }
     }
 
-    /// Reads and validates the description in the folder `from`, without looking at its SSTables.
+    /// Reads and validates the description in the folder `from`. Does not examine the SSTables.
     ///
     /// # Errors
     /// The folder is not an export, has another format, or is invalid. The message names the
@@ -101,7 +101,7 @@ impl Export {
         Export::parse(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Parses like [`Export::read`], from the bytes of the file.
+    /// Parses the bytes of the file like [`Export::read`].
     ///
     /// # Errors
     /// As [`Export::read`].
@@ -133,15 +133,15 @@ impl Export {
         first.unwrap_or_default().iter().map(|table| table.name.as_str()).collect()
     }
 
-    /// Returns the total bytes of all files.
+    /// Returns the total size of all files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.nodes.iter().map(ExportedNode::bytes).sum()
     }
 
-    /// Returns the replication from the statement that creates the keyspace.
+    /// Returns the replication in the statement that creates the keyspace.
     ///
     /// # Errors
-    /// No statement has it, or its strategy is unknown.
+    /// No statement contains a replication, or its strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
         let options = all
@@ -150,12 +150,12 @@ impl Export {
         Replication::parse(&options)
     }
 
-    /// Returns its nodes as ring members. Their addresses are meaningless.
+    /// Returns the exported nodes as ring members. The addresses of these members are meaningless.
     pub fn members(&self) -> Vec<NodeInfo> {
         self.nodes.iter().map(ExportedNode::member).collect()
     }
 
-    /// Returns the format versions of its SSTables.
+    /// Returns the format versions of the exported SSTables.
     pub fn formats(&self) -> BTreeSet<&str> {
         let nodes = self.nodes.iter();
         let sstables = nodes.flat_map(|node| &node.manifest.tables).flat_map(|t| &t.sstables);
@@ -166,7 +166,7 @@ impl Export {
         check_name(&self.name)?;
         table_definitions::check_keyspace(&self.keyspace)?;
         let first = self.nodes.first().context("the export contains a part of an unknown node")?;
-        // The check limits sizes before other code adds them up.
+        // The check limits sizes before other code adds them up, so that the sums cannot overflow.
         let tables = self.nodes.iter().flat_map(|node| &node.manifest.tables);
         let sizes = tables.flat_map(files).map(|file| file.bytes);
         let sum = sizes.fold(0u64, u64::saturating_add);
@@ -205,7 +205,7 @@ impl Export {
 }
 
 impl ExportedNode {
-    /// Returns the total bytes of its files.
+    /// Returns the total size of the node's files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.manifest.tables.iter().flat_map(files).map(|file| file.bytes).sum()
     }
@@ -307,7 +307,8 @@ fn check_table(table: &TableRecord) -> Result<()> {
     Ok(())
 }
 
-/// Refuses names other than that of a file in a table's folder, or in an index folder below it.
+/// Refuses every name that is not the name of a file in a table's folder, or in an index folder
+/// below it.
 fn check_file(name: &str) -> Result<()> {
     let file = match name.split_once('/') {
         None => name,
@@ -353,7 +354,7 @@ fn check_part(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Parses `replication = {…}` in a statement. `None` if absent or unreadable.
+/// Parses `replication = {…}` in a statement. Returns `None` if it is absent or cannot be parsed.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     let tokens = cql::tokens::tokens(statement).ok()?;
     let is = |at: usize, kind: TokenKind, text: &str| {
@@ -374,7 +375,7 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     Some(options)
 }
 
-/// Refuses statements other than those that create an object of the keyspace.
+/// Refuses every statement that does not create an object of the keyspace.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     let read = cql::tokens::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";

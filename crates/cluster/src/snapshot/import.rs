@@ -29,7 +29,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use versions::Line;
 
-/// Number of bytes kept free for the node itself: those that TRUNCATE needs, and a reserve.
+/// Number of bytes that must remain free for the node itself. It consists of the bytes that
+/// TRUNCATE needs, and a reserve.
 const SPARE_BYTES: u64 = 128 << 20;
 
 /// Result of an import.
@@ -37,9 +38,9 @@ const SPARE_BYTES: u64 = 128 << 20;
 pub struct ImportResult {
     /// Name of the snapshot in this cluster.
     pub name: String,
-    /// For each node, the exported node whose part it has.
+    /// For each node, the exported node whose part it received.
     pub parts: BTreeMap<String, String>,
-    /// Exported nodes whose part is not used, each with a node that has the same ranges.
+    /// Exported nodes whose part is not used, each with a node that has the same token ranges.
     pub left_out: BTreeMap<String, String>,
     /// Comparison of exported and imported data.
     pub comparison: Comparison,
@@ -97,7 +98,8 @@ pub(super) fn import(
         Ok(brought)
     });
     if named.is_err() {
-        // Parts on only some nodes are removed. The first error is the one to report.
+        // If only some nodes have their part, these parts are removed. The first error is the one
+        // to report.
         let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
@@ -127,7 +129,7 @@ fn imported(
     }
 }
 
-/// Verifies that the tables are the same or absent, and assigns parts to nodes.
+/// Verifies that each table is the same or does not exist, and assigns parts to nodes.
 fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let mut session = cluster.session()?;
     let here = partitioner(&mut session)?;
@@ -139,7 +141,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
     definition_differences::refuse_different(&mut session, keyspace, &tables, export.schema())?;
-    // An existing keyspace keeps its replication.
+    // If the keyspace exists, its replication does not change.
     let replication = match replications(&mut session)?.get(keyspace) {
         Some(options) => Replication::parse(options)?,
         None => export.replication()?,
@@ -147,8 +149,8 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     assign_parts::fit(export, &members(cluster, &mut session)?, &replication)
 }
 
-/// Refuses SSTables whose format this Cassandra version cannot read. A version of an unknown line
-/// reports unreadable formats itself.
+/// Refuses SSTables in a format that this Cassandra version cannot read. If cassay does not know
+/// the release line, the server itself reports formats that it cannot read.
 fn formats_fit(export: &Export, version: &str) -> Result<()> {
     let Some(line) = Line::find(version) else {
         return Ok(());
@@ -166,12 +168,12 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes that are too small before it copies files.
+/// Refuses volumes that are too small, before files are copied.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
     for (place, part) in places.iter().zip(parts) {
-        // Nodes may share a disk. Device numbers identify disks of one machine.
+        // Nodes may share a disk. On one machine, device numbers identify disks.
         let machine = if are_apart { place.host.name() } else { "" };
         let entries = place.host.list(place.folder, None)?.unwrap_or_default();
         let device = entries.first().map_or(0, |entry| entry.id.device);
@@ -194,7 +196,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
     Ok(())
 }
 
-/// Copies a part to its node. Returns its fingerprint and contents there.
+/// Copies a part to its node. Returns the fingerprint and the contents that the part has on the
+/// node.
 fn bring(
     place: &NodeFiles<'_>,
     part: &ExportedNode,
@@ -203,7 +206,7 @@ fn bring(
     counter: &Counter,
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
-    // A killed command may have left this folder.
+    // A killed command may have left this folder behind.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
@@ -219,8 +222,8 @@ fn bring(
         }
     }
     place.host.change(vec![manifest.write(&making)?])?;
-    // The part is verified before it gets its name: a file may be damaged at its source or in
-    // transit.
+    // The part is verified before it gets its final name, because a file may be damaged at its
+    // source or in transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
             "the copied part of {} differs from the export, so cassay imported nothing",
@@ -228,12 +231,12 @@ fn bring(
         )
     })?;
     let contents = contents::read_snapshot(place.host, &making, &manifest)?;
-    // Later measurements must not find these files in the page cache.
+    // Later measurements must not find these files in the page cache, so they are dropped from it.
     place.host.uncache(&making)?;
     Ok((manifest.fingerprint().to_string(), contents))
 }
 
-/// Returns the steps that create the folder of a table, and those of its indexes.
+/// Returns the steps that create the folder of a table, and the folders of its indexes.
 fn folders(table: &TableRecord, to: &Path) -> Vec<FileStep> {
     let indexes: BTreeSet<_> =
         table.indexes.iter().filter_map(|f| f.name.split_once('/')).collect();
@@ -262,7 +265,7 @@ fn send(
     }
 }
 
-/// Folder of an export, below which its files are opened.
+/// Folder of an export. The import opens files only below it.
 struct Folder {
     path: PathBuf,
     open: OwnedFd,
@@ -300,7 +303,7 @@ impl Folder {
                     Mode::empty(),
                 )?;
             }
-            // The call does not block if the path is a FIFO instead of a file.
+            // With this flag, the call does not block if the path is a FIFO instead of a file.
             openat(
                 &at,
                 &last,

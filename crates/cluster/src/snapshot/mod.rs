@@ -2,12 +2,12 @@
 //!
 //! A snapshot of a managed cluster consists of hard links in each node's folder, on the same volume
 //! as Cassandra's own folders: `snapshots/NAME/manifest.json` and
-//! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are immutable, so a link is as good as a copy. It is
-//! restored *online*, by TRUNCATE and import, or *offline*, by replacing files while the nodes are
-//! down. In both cases, cassay compares the layout of every node with the snapshot's before
-//! measurements. It compares all bytes of the snapshot with their checksums before it uses the
-//! snapshot. The hosts' agents do this work, because they have the files; this module knows the
-//! format.
+//! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are immutable, so a link is as good as a copy. A
+//! snapshot is restored *online*, by TRUNCATE and import, or *offline*, by replacing files while
+//! the nodes are down. In both cases, cassay compares the layout of every node with that of the
+//! snapshot before measurements. It compares all bytes of the snapshot with their checksums before
+//! it uses the snapshot. The hosts' agents do this work, because they have access to the files.
+//! This module contains the format.
 //!
 //! A snapshot of a managed cluster can be moved to another one ([`export`], [`import`]).
 //!
@@ -40,16 +40,16 @@ use std::collections::BTreeMap;
 pub struct Snapshot {
     /// Name of the snapshot.
     pub name: String,
-    /// Keyspace of its tables.
+    /// Keyspace of the snapshot's tables.
     pub keyspace: String,
-    /// Names of its tables.
+    /// Names of the snapshot's tables.
     pub tables: Vec<String>,
-    /// Creation time in nanoseconds since 1970; 0 if the server does not report it.
+    /// Creation time in nanoseconds since 1970, or 0 if the server does not report it.
     pub created_unix_ns: u64,
-    /// Statements that create the keyspace and the tables, with their ids. Empty for an attached
-    /// cluster, where nothing is created.
+    /// Statements that create the keyspace and the tables, with the ids of the tables. Empty for an
+    /// attached cluster, where cassay creates nothing.
     pub schema: Vec<String>,
-    /// Part of each node.
+    /// Parts of the nodes.
     pub nodes: Vec<NodeSnapshot>,
 }
 
@@ -60,50 +60,51 @@ pub struct NodeSnapshot {
     pub node: String,
     /// Number of SSTables.
     pub sstables: u64,
-    /// Number of files; 0 if files are not accessible.
+    /// Number of files, or 0 if files are not accessible.
     pub files: u64,
-    /// Bytes of all files. They take additional disk space only once the table no longer uses these
-    /// files.
+    /// Size of all files, in bytes. They take additional disk space only once the table no longer
+    /// uses these files.
     pub bytes: u64,
-    /// Layout, in the form of [`cassandra::Fingerprint`].
+    /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
 }
 
 measure::word_enum! {
-    /// Method of a restore.
+    /// How a snapshot is restored.
     pub enum RestoreHow {
-        /// TRUNCATE and import, while all nodes run. This takes about a second.
+        /// By TRUNCATE and import, while all nodes run. This takes about a second.
         Online = "online",
-        /// Replacing files while the nodes are down. This takes as long as nodes take to stop and
-        /// start. JVMs, commit logs, hints and caches are fresh afterwards.
+        /// By replacing files while the nodes are down. This takes as long as the nodes take to
+        /// stop and start. JVMs, commit logs, hints and caches are fresh afterwards.
         Offline = "offline",
     }
 }
 
-/// Result of a verified restore.
+/// Result of a restore that was verified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreResult {
-    /// Method of the restore.
+    /// How the snapshot was restored.
     pub how: RestoreHow,
-    /// Total duration in seconds.
+    /// Total duration of the restore, in seconds.
     pub seconds: f64,
-    /// Part of the duration for TRUNCATE, or offline for stopping all nodes, in seconds.
+    /// Part of the duration that TRUNCATE took, in seconds. For an offline restore, the part for
+    /// stopping all nodes.
     pub truncate_s: f64,
-    /// Part of the duration for importing or linking on all nodes, in seconds.
+    /// Part of the duration that importing or linking on all nodes took, in seconds.
     pub import_s: f64,
     /// Number of SSTables on all nodes.
     pub sstables: u64,
-    /// Bytes of their files on all nodes.
+    /// Size of the files of these SSTables on all nodes, in bytes.
     pub bytes: u64,
     /// Layout by node, in the form of [`cassandra::Fingerprint`].
     pub fingerprints: BTreeMap<String, String>,
 }
 
-/// Does work on all nodes in parallel. Returns the results in node order.
+/// Runs `work` on all nodes in parallel. Returns the results in node order.
 ///
 /// # Errors
-/// The error of the first node that failed, with its name. The work on the other nodes has ended by
-/// then.
+/// The error of the first node that failed, with the name of the node. By then, the work on all
+/// other nodes has ended.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,

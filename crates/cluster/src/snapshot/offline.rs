@@ -1,8 +1,8 @@
 //! Restores a snapshot while the nodes are down, by replacing their files.
 //!
-//! This needs no running server, import or agent. JVMs, commit logs, hints and saved caches start
-//! anew, so that a trial begins as on a fresh cluster with data. Writes that a crashed node had
-//! only in its commit log are lost, in all keyspaces.
+//! This needs no running server, import or Jolokia agent. JVMs, commit logs, hints and saved caches
+//! start anew, so that a trial begins as on a fresh cluster with data. If a crashed node had writes
+//! only in its commit log, these writes are lost, in all keyspaces.
 
 use super::all_parts;
 use super::online::{self, seconds_since};
@@ -59,7 +59,7 @@ pub(crate) fn restore(
         });
         all.with_context(|| format!("restore {name} offline"))
     });
-    // The next use verifies the snapshot's files again.
+    // The next restore verifies the files of the snapshot again.
     compared.inspect_err(|_| checksums::doubt())?;
     let times = (stop_s, swap_s);
     Ok(online::restored(
@@ -71,7 +71,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Does work on all nodes in parallel, each with its manifest.
+/// Runs `work` on all nodes in parallel, each with the manifest of the node.
 fn on_nodes(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -85,8 +85,8 @@ fn on_nodes(
     .map(drop)
 }
 
-/// Returns the tables and their ids, and recreates missing tables. If no node answers, the tables'
-/// folders must still be there.
+/// Returns the tables and their ids, and recreates missing tables. If no node answers, the folders
+/// of the tables must still exist.
 fn tables_of(
     nodes: &Nodes,
     places: &[NodeFiles<'_>],
@@ -125,7 +125,7 @@ fn tables_of(
 /// Drains all nodes in parallel, then stops them one by one.
 fn stop_all(nodes: &mut Nodes) -> Result<()> {
     let places = nodes.files();
-    // A node that does not answer drains itself when it stops, if it can.
+    // If a node does not answer, it drains itself when it stops, if it can.
     let _ = on_all(&places, |place| match place.agent {
         Some(agent) => mbeans::drain(agent),
         None => Ok(()),

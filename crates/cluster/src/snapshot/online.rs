@@ -1,10 +1,11 @@
 //! Restores a snapshot while all nodes run: TRUNCATE, then import on all nodes in parallel.
 //!
-//! The order matters. Compactions are disabled before TRUNCATE, because its flush triggers one that
-//! would run after the import and change the layout. TRUNCATE needs every node, so the restore
-//! first looks for nodes that are down, to avoid a timeout of a minute. It also checks the space on
-//! every volume first, because TRUNCATE needs some. It imports nothing into a table that is not
-//! empty: the server would hold every row twice, and no row count would show it.
+//! The order matters. Compactions are disabled before TRUNCATE, because the flush that is part of
+//! TRUNCATE triggers a compaction. It would run after the import and change the layout. TRUNCATE
+//! needs every node, so the restore first looks for nodes that are down, to avoid a timeout of a
+//! minute. It also first checks the space on every volume, because TRUNCATE needs some. It imports
+//! nothing into a table that is not empty. Otherwise, the server would store every row twice, and
+//! no row count would show it.
 
 use super::{RestoreHow, RestoreResult, all_parts, on_all};
 use crate::local::Nodes;
@@ -18,8 +19,8 @@ use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit of one TRUNCATE. The server itself gives up after `truncate_request_timeout`, 60 s by
-/// default.
+/// Time limit of one TRUNCATE. The server itself gives up after `truncate_request_timeout`, which
+/// is 60 s by default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
 /// Hint for managed clusters.
@@ -63,7 +64,8 @@ pub(crate) fn restore(
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
-    // cassay always enables compactions again. The first error is the one to report.
+    // cassay always enables compactions again, even after an error. The first error is the one to
+    // report.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
     });
@@ -78,7 +80,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Describes the remains of a restore that failed after TRUNCATE, and the next step.
+/// Describes what remains after a restore that failed after TRUNCATE, and the next step.
 pub(super) fn unfinished(
     error: &anyhow::Error,
     keyspace: &str,
@@ -86,7 +88,7 @@ pub(super) fn unfinished(
     causes: &[String],
     else_hint: &str,
 ) -> anyhow::Error {
-    // The next use verifies the snapshot's files again.
+    // The next restore verifies the files of the snapshot again.
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
@@ -96,7 +98,7 @@ pub(super) fn unfinished(
     )
 }
 
-/// Builds the result after every node was verified against its manifest.
+/// Builds the result, after every node was compared with its manifest.
 pub(super) fn restored(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -117,7 +119,7 @@ pub(super) fn restored(
     }
 }
 
-/// Refuses a ring with a dead node, for which TRUNCATE would wait in vain.
+/// Refuses a ring with a node that is down, because TRUNCATE would wait for this node in vain.
 fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     let (live, unreachable) = mbeans::ring(place.agent()?)
         .with_context(|| format!("request the ring from {}", place.name))?;
@@ -137,7 +139,7 @@ fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the data of the tables. Returns the seconds of TRUNCATE and of the import.
+/// Replaces the data of the tables. Returns the duration of TRUNCATE and of the import, in seconds.
 fn swap(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],

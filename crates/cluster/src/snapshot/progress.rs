@@ -1,14 +1,14 @@
-//! Progress of long transfers, reported by the thread that may print.
+//! Progress of long transfers. Only the thread that may print reports it.
 
 use anyhow::{Result, anyhow, bail};
 use host::process;
 use measure::number::bytes;
 use std::sync::mpsc::{self, Sender};
 
-/// Number of progress messages.
+/// Number of progress messages of a transfer.
 const PARTS_COUNT: u64 = 10;
 
-/// Counter of bytes, usable from any thread.
+/// Counter of bytes, which any thread may use.
 pub(super) struct Counter(Sender<u64>);
 
 impl Counter {
@@ -20,13 +20,13 @@ impl Counter {
         if process::is_interrupted() {
             bail!("interrupted");
         }
-        // The receiver lives until all counters are dropped.
+        // The receiver is not dropped before all counters are.
         let _ = self.0.send(bytes as u64);
         Ok(())
     }
 }
 
-/// Does `work`. At intervals, it reports the number of counted bytes of `total`.
+/// Runs `work`. Reports the number of counted bytes at intervals, relative to `total`.
 ///
 /// # Errors
 /// As `work`.

@@ -12,7 +12,7 @@ use cassandra::snapshot::manifest::{self, check_name};
 use cassandra::snapshot::{contents, hard_links, table_definitions};
 use std::path::Path;
 
-/// Reason for refusing export and import on an attached cluster.
+/// Reason why export and import are not possible on an attached cluster.
 const NOT_OURS: &str = "cassay neither reads nor writes the folders of an attached cluster, so it \
                         cannot export or import its snapshots\nhint: use a kept cluster (`cassay \
                         target up`)";
@@ -23,7 +23,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The cluster is not managed, the snapshot does not exist, `to` exists or its disk is too
-    /// small, or a file is damaged. Nothing is left at `to` then.
+    /// small, or a file is damaged. In these cases, nothing is left at `to`.
     pub fn snapshot_export(
         &self,
         name: &str,
@@ -50,8 +50,8 @@ impl Cluster {
         import::import(self, &self.own_nodes()?.files(), from, name, say)
     }
 
-    /// Compares the contents of a snapshot with the current contents of its tables. `None` for an
-    /// attached cluster, whose files are not accessible.
+    /// Compares the contents of a snapshot with the current contents of its tables. Returns `None`
+    /// for an attached cluster, whose files are not accessible.
     ///
     /// # Errors
     /// The snapshot does not exist, or a file cannot be read.

@@ -1,5 +1,5 @@
-//! An unfinished folder. It gets its final name when it is complete. If its process ends before, it
-//! is removed.
+//! An unfinished folder. It gets its final name when it is complete. If the process that fills it
+//! ends before, the folder is removed.
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
 //! releases the lock when the process ends. So the next process can distinguish abandoned folders
@@ -13,22 +13,24 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Prefix of the names of these folders.
+/// Prefix of the names of unfinished folders.
 const PREFIX: &str = ".cassay-export-";
 
-/// Maximum number of times that another process may remove the new folder before it is locked.
+/// Number of attempts to create a folder, if another process removes the new folder before it is
+/// locked.
 const TRIES: usize = 10;
 
-/// Folder under construction. Dropping it removes it, unless it got its final name.
+/// A folder under construction. Dropping this value removes the folder, unless it got its final
+/// name.
 #[derive(Debug)]
 pub(super) struct Making {
     folder: TempDir,
-    /// Lock, held until the folder has its final name.
+    /// Lock on the folder. It is held until the folder has its final name.
     lock: File,
 }
 
 impl Making {
-    /// Creates a folder within `above`, and removes abandoned folders there.
+    /// Creates a folder within `above`, and removes abandoned folders in it.
     ///
     /// # Errors
     /// The folder cannot be created.
@@ -38,7 +40,7 @@ impl Making {
             let what = || format!("create a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
-            // Another process may have found the folder before it was locked, and removed it.
+            // Another process may have found the new folder before it was locked, and removed it.
             if let Some(lock) = locked(folder.path()) {
                 return Ok(Making { folder, lock });
             }
@@ -54,17 +56,17 @@ impl Making {
     /// Renames the folder to its final name.
     ///
     /// # Errors
-    /// The folder cannot be renamed. Then it is removed.
+    /// The folder cannot be renamed. In that case, it is removed.
     pub(super) fn name(self, to: &Path) -> Result<()> {
         std::fs::rename(self.path(), to).with_context(|| format!("name it {}", to.display()))?;
-        // The folder has its final name now, and must not be removed.
+        // From now on, the folder has its final name and must not be removed.
         let _ = self.folder.keep();
         drop(self.lock);
         Ok(())
     }
 }
 
-/// Locks a folder. `None` if another process holds the lock, or the folder does not exist.
+/// Locks a folder. Returns `None` if another process holds the lock, or the folder does not exist.
 fn locked(path: &Path) -> Option<File> {
     let folder = foreign::folder(path).ok()?;
     flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -86,7 +88,7 @@ fn left(above: &Path) -> Vec<(PathBuf, File)> {
     entries.filter_map(|entry| is_left(entry.path())).collect()
 }
 
-/// Removes and reports abandoned folders.
+/// Removes abandoned folders, and reports each of them.
 fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     for (path, lock) in left(above) {
         let size = bytes(size_of(&path));
@@ -104,7 +106,8 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the bytes of all files below a folder. Links count as zero and are not followed.
+/// Returns the total size of all files below a folder, in bytes. Links count as zero and are not
+/// followed.
 fn size_of(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.path().symlink_metadata() {
@@ -136,7 +139,7 @@ mod tests {
         for other in ["mine", ".cassay-other", ".hidden"] {
             std::fs::create_dir(above.path().join(other)).unwrap();
         }
-        // A file with a name of this kind, and a link to a folder, do not belong to an export.
+        // Neither a file with such a name nor a link to a folder belongs to an export.
         std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();

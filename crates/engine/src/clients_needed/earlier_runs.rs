@@ -1,5 +1,5 @@
-//! Reads facts about a study's clients: from the study's earlier runs, and from the kernel for this
-//! machine.
+//! Reads facts about a study's clients from the study's earlier runs. Facts about this machine come
+//! from the kernel.
 
 use super::facts::{HERE, Link, LinkBy, MeasuredClient, PointThroughput};
 use crate::plan_record::settings_json;
@@ -13,28 +13,28 @@ use store::Run;
 use store::record::{JournalEvent, TrialFinding};
 use study::settings::Variant;
 
-/// Number of finished runs to read, newest first: older runs are out of date.
+/// Number of finished runs to read, newest first. Older runs are out of date.
 const RUNS_MAX: usize = 5;
 
-/// Assumed rate of a link, bit/s: servers have had this rate for ten years.
+/// Assumed rate of a link, in bit/s. Servers have had this rate for ten years.
 const ASSUMED_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
-/// Settings that must be equal for a client's ceiling to be the same.
+/// Settings that must be equal in two runs for a client's ceiling to be the same.
 const OF_CLIENTS: [&str; 2] = ["/workload", "/client/compression"];
 
-/// Settings that must be equal for a target's throughput to be the same.
+/// Settings that must be equal in two runs for a target's throughput to be the same.
 const OF_TARGETS: [&str; 3] = ["/workload", "/client/compression", "/target"];
 
-/// Facts from earlier runs and from this machine.
+/// Facts from the earlier runs of a study and from this machine.
 pub struct KnownRuns {
     /// Earlier runs, newest first.
     runs: Vec<Run>,
-    /// Link of this machine, if its driver reports its rate.
+    /// Network link of this machine, if its driver reports the rate.
     here: Option<MachineLink>,
 }
 
 impl KnownRuns {
-    /// Reads the runs of the study with that name in `results`.
+    /// Reads the runs in `results` of the study with the given name.
     pub fn read(study: &str, results: &Path) -> KnownRuns {
         KnownRuns {
             runs: store::finished(results, study).take(RUNS_MAX).collect(),
@@ -42,7 +42,8 @@ impl KnownRuns {
         }
     }
 
-    /// Returns the trials of a variant, newest run first, in runs with equal settings at `paths`.
+    /// Returns the trials of a variant, newest run first. Considers only runs whose settings at
+    /// `paths` are equal.
     fn trials(
         &self,
         variant: &Variant,
@@ -59,7 +60,7 @@ impl KnownRuns {
     }
 
     /// Returns the throughput at a point. For threads, this is the highest throughput at any number
-    /// of threads, in the newest run of this variant on this target.
+    /// of threads in the newest run of this variant on this target.
     pub fn reached(&self, variant: &Variant, point: Point) -> Option<PointThroughput> {
         if let Point::Rate(rate) = point {
             return Some(PointThroughput {
@@ -79,8 +80,8 @@ impl KnownRuns {
         })
     }
 
-    /// Returns the measured clients on the machines of these places. If none of these was measured,
-    /// it returns all measured clients.
+    /// Returns the measured clients on the machines of these places. If none of these clients was
+    /// measured, returns all measured clients.
     pub fn measured(&self, variant: &Variant, places: &[&str]) -> Vec<MeasuredClient> {
         let found = self.trials(variant, &OF_CLIENTS).find_map(|(run, trials)| {
             let all = measured_in(&run.stamp, &trials);
@@ -93,7 +94,8 @@ impl KnownRuns {
         all
     }
 
-    /// Returns the number of rows that an operation of each kind read, if a run has counted them.
+    /// Returns the number of rows that an operation of each kind read, if a run has counted the
+    /// rows.
     pub fn rows_read(&self, variant: &Variant) -> BTreeMap<String, f64> {
         let counted = self.trials(variant, &OF_TARGETS).map(|(_, trials)| {
             let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -113,8 +115,7 @@ impl KnownRuns {
             .unwrap_or_default()
     }
 
-    /// Returns the slowest link of these machines. It assumes a rate for links whose rate is
-    /// unknown.
+    /// Returns the slowest link of these machines. Assumes a rate for links whose rate is unknown.
     pub fn slowest_link(&self, places: &[&str]) -> Link {
         let links = places.iter().map(|place| self.link(place));
         let slowest = links.min_by_key(|link| link.bits_per_s);
@@ -160,7 +161,8 @@ fn link_in(run: &Run, place: &str) -> Option<u64> {
 
 /// Returns the clients of the last trial around which ceilings were measured.
 fn measured_in(run: &str, trials: &[&TrialFinding]) -> Vec<MeasuredClient> {
-    // With few operations in flight, fewer workers take part than were measured.
+    // The number of workers comes from the trial. If only few operations are in flight, fewer
+    // workers take part than were measured.
     let workers_of = |place: &str| {
         let of_trial = |trial: &&TrialFinding| match &trial.clients[..] {
             [] => trial.client.workers,

@@ -1,5 +1,5 @@
-//! Facts for the estimate of client machines: the highest point, measured clients, links, and the
-//! resulting load on machines like those that offer it.
+//! Facts for the estimate of client machines: the highest point, measured clients, and links.
+//! Computes the resulting load on machines like those that offer it.
 
 use analysis::procedure::Point;
 use serde::Serialize;
@@ -15,18 +15,18 @@ pub const HERE: &str = "here";
 /// Ceiling of a client on a null target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredClient {
-    /// Place of the client: `here`, or the machine's name for `ssh`.
+    /// Place of the client: `here`, or the name of its machine for `ssh`.
     pub place: String,
-    /// Number of its workers.
+    /// Number of workers of the client.
     pub workers: usize,
-    /// Ceiling, op/s: the lowest value measured around the last trial of its run.
+    /// Ceiling of the client in op/s: the lowest value measured around the last trial of the run.
     pub ceiling_ops_per_s: f64,
-    /// Stamp of the run that measured it.
+    /// Stamp of the run that measured the ceiling.
     pub run: String,
 }
 
 impl MeasuredClient {
-    /// Returns the ceiling of each worker, op/s.
+    /// Returns the ceiling of one worker, in op/s.
     pub fn per_worker(&self) -> f64 {
         self.ceiling_ops_per_s / self.workers.max(1) as f64
     }
@@ -35,16 +35,17 @@ impl MeasuredClient {
 /// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointThroughput {
-    /// Operations per second: the requested or the successful operations.
+    /// Operations per second. This is the number of requested or of successful operations.
     pub ops_per_s: f64,
-    /// Run and point at which this was measured. `None` for a rate, which the study gives.
+    /// Run and point at which this throughput was measured. `None` if the study itself sets the
+    /// rate.
     pub shown: Option<(String, Point)>,
 }
 
 /// Network link of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Rate in each direction, bit/s.
+    /// Rate in each direction, in bit/s.
     pub bits_per_s: u64,
     /// Source of the rate.
     pub by: LinkBy,
@@ -55,9 +56,9 @@ pub struct Link {
 pub enum LinkBy {
     /// The kernel of this machine, for the link with this name.
     Kernel(String),
-    /// The agent of a client on that machine, in an earlier run.
+    /// The agent of a client on the machine with this name, in an earlier run.
     Run(String),
-    /// An assumption about that machine.
+    /// An assumption about the machine with this name.
     Assumed(String),
 }
 
@@ -73,10 +74,10 @@ impl Link {
 pub struct Facts {
     /// Highest point of the variant.
     pub point: Point,
-    /// Throughput at that point. `None` if unknown.
+    /// Throughput at the highest point. `None` if unknown.
     pub reached: Option<PointThroughput>,
-    /// Measured clients on its machines. If none of those was measured, measured clients on other
-    /// machines.
+    /// Measured clients on the variant's machines. If none of these clients was measured, measured
+    /// clients on other machines.
     pub measured: Vec<MeasuredClient>,
     /// Number of bytes of an operation on the wire.
     pub payload: Payload,
@@ -85,35 +86,37 @@ pub struct Facts {
     pub workers: Vec<Option<usize>>,
     /// Slowest link of these machines. `None` if the target is on this machine.
     pub link: Option<Link>,
-    /// True if the nodes can be reached from this machine alone.
+    /// True if the nodes can be reached only from this machine.
     pub only_here: bool,
     /// True if the study names client machines.
     pub names_machines: bool,
-    /// True if each machine has its own key range.
+    /// True if each machine has a separate key range.
     pub splits_range: bool,
 }
 
-/// Load of the point on machines like those that offer it.
+/// Load of the point, computed for machines like those that offer it.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
-    /// Average number of workers of a machine.
+    /// Average number of workers per machine.
     pub workers_each: f64,
     /// True if all machines have the same number of workers.
     pub are_alike: bool,
-    /// Number of machines that keeps every ceiling within its limit. `None` if unknown.
+    /// Number of machines with which every client stays within the allowed share of its ceiling.
+    /// `None` if unknown.
     pub by_ceiling: Option<usize>,
-    /// Number of machines that keeps every link within its limit. `None` if unknown, or if no link
-    /// is used.
+    /// Number of machines with which every link stays within its limit. `None` if unknown, or if no
+    /// link is used.
     pub by_link: Option<usize>,
-    /// Bit/s that all clients together send or receive. It is the higher of the two values. `None`
-    /// if unknown.
+    /// Bits per second that all clients together send or receive, whichever is higher. `None` if
+    /// unknown.
     pub bits_per_s: Option<f64>,
 }
 
 impl Shape {
-    /// Computes the load from the facts. V3 allows at most `share_max` of a ceiling.
+    /// Computes the load from the facts. Rule V3 allows at most `share_max` of a ceiling.
     pub fn from_facts(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
-        // A machine without a stated number has as many workers as the measured client.
+        // If the number of workers of a machine is unknown, this code assumes the number of the
+        // measured client.
         let usual = ceiling.map_or(1, |one| one.workers).max(1);
         let workers: Vec<f64> =
             facts.workers.iter().map(|one| one.unwrap_or(usual) as f64).collect();
@@ -125,7 +128,7 @@ impl Shape {
         let bits_per_s = ops_per_s.map(|ops_per_s| ops_per_s * bytes * 8.0);
         let whole = |machines: f64| (machines.ceil() as usize).max(1);
         let by_ceiling = ceiling.zip(ops_per_s).map(|(one, ops_per_s)| {
-            // Each worker has an equal share of the load.
+            // The load is divided equally among all workers.
             whole(ops_per_s / (one.per_worker() * each * share_max).max(1.0))
         });
         let by_link = facts.link.as_ref().zip(bits_per_s).map(|(link, bits_per_s)| {
@@ -141,8 +144,8 @@ impl Shape {
         }
     }
 
-    /// Returns the number of machines that satisfies both limits. Without a ceiling, it is a lower
-    /// bound.
+    /// Returns the number of machines that satisfies both limits. If no ceiling is known, the
+    /// number is a lower bound.
     pub fn machines(&self) -> Option<usize> {
         self.by_ceiling.max(self.by_link)
     }

@@ -6,8 +6,8 @@ use super::facts::{
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// Describes the number of machines and its reason, or the way to find it. `source` is the study's
-/// file.
+/// Describes the number of machines and the reason for it, or how to find the number. `source` is
+/// the file of the study.
 pub fn sentence(
     facts: &Facts,
     ceiling: Option<&MeasuredClient>,
@@ -36,14 +36,14 @@ pub fn sentence(
     }
 }
 
-/// Begins the sentence about an unknown need.
+/// Begins the sentence for a variant whose need is unknown.
 fn unknown(facts: &Facts) -> String {
     let point = facts.point.words();
     format!("How many client machines the highest point, {point}, needs")
 }
 
 fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
-    // Client machines cannot reach a null target of this machine.
+    // Machines other than this one cannot reach a null target of this machine.
     let alone = match (facts.names_machines, facts.splits_range) {
         (false, _) => "",
         (true, false) => " --set 'client.machines=[here]'",
@@ -79,7 +79,7 @@ fn point_words(facts: &Facts, reached: &PointThroughput) -> String {
     }
 }
 
-/// For example `3 client machines of 8 workers each`.
+/// Returns a text such as `3 client machines of 8 workers each`.
 fn machines_words(machines: usize, shape: &Shape) -> String {
     let workers = workers_words(shape.workers_each);
     let (on_average, each) = match (shape.are_alike, machines) {
@@ -101,7 +101,8 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// Describes the ceiling of the measured client, and its value with the current number of workers.
+/// Describes the ceiling of the measured client, and the ceiling that follows for the current
+/// number of workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
         HERE => "here".to_owned(),
@@ -125,8 +126,8 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     )
 }
 
-/// Describes the share of the links that the load takes. `None` if it uses no link, or if the share
-/// is unknown.
+/// Describes the share of the links that the load takes. Returns `None` if the load uses no link,
+/// or if the share is unknown.
 fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
     let payload = facts.payload;
@@ -161,7 +162,7 @@ fn carried(link: &Link) -> f64 {
     link.bits_per_s as f64 * LINK_SHARE_MAX
 }
 
-/// For example `10.6 Gbit/s`.
+/// Returns a text such as `10.6 Gbit/s`.
 fn rate_words(bits_per_s: f64) -> String {
     let (unit, name) = match bits_per_s {
         1e9.. => (1e9, "Gbit/s"),
@@ -172,7 +173,7 @@ fn rate_words(bits_per_s: f64) -> String {
     format!("{} {name}", measure::number::without_zeros(&number))
 }
 
-/// Gives advice if more machines are needed than offer the load.
+/// Gives advice if the load needs more machines than offer it.
 pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Tests the sentences of plans about client machines, from invented facts and from runs on disk.
+//! Tests the sentences of plans about client machines, with invented facts and with runs on disk.
 
 use super::facts::{LinkBy, PointThroughput};
 use super::*;
@@ -23,8 +23,8 @@ fn measured(place: &str, workers: usize, ceiling_ops_per_s: f64) -> MeasuredClie
     }
 }
 
-/// A rate of 1.2 M on one machine, whose client was measured with 8 workers over a link of 10
-/// Gbit/s.
+/// Facts for a rate of 1.2 M op/s on one machine, whose client was measured with 8 workers over a
+/// link of 10 Gbit/s.
 fn facts() -> Facts {
     Facts {
         point: Point::Rate(1_200_000),
@@ -65,7 +65,8 @@ fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     let at = |rate: f64| machines(move |facts| facts.reached.as_mut().unwrap().ops_per_s = rate);
     assert_eq!(at(410_000.0), (Some(1), false));
     assert_eq!(at(410_001.0), (Some(2), true));
-    // A link carries 8 Gbit/s of payload: 1 M operations of 1,000 bytes, in one direction.
+    // A link carries 8 Gbit/s of payload in one direction. This is 1 M operations per second of
+    // 1,000 bytes.
     let bytes = |request_bytes, answer_bytes| {
         machines(move |facts| {
             facts.measured = vec![measured("here", 8, 1e9)];
@@ -92,19 +93,19 @@ fn the_load_is_shared_by_workers_and_the_slowest_worker_decides() {
     };
     assert_eq!(named(vec![None; 2]), (Some(3), true));
     assert_eq!(named(vec![None; 3]), (Some(3), false));
-    // With 23.4 workers, two machines have 24.
+    // 23.4 workers are needed, and two machines have 24.
     assert_eq!(named(vec![Some(16), Some(8)]), (Some(2), false));
     assert_eq!(named(vec![Some(16), Some(7)]), (Some(3), true));
     assert_eq!(named(vec![Some(24)]), (Some(1), false));
-    // Each worker gets the share of a worker on load1, which has half the throughput of the others.
-    // So 46.8 workers are needed, 6 on each machine.
+    // Each worker gets as much load as a worker on load1, which has half the throughput of the
+    // others. So 46.8 workers are needed, 6 on each machine.
     let slower = machines(|facts| {
         facts.measured.push(measured("load1", 4, 205_000.0));
         facts.workers = vec![Some(8), Some(4)];
     });
     assert_eq!(slower, (Some(8), true));
-    // Three quarters of 10.6 Gbit/s go over one link, which has a capacity of 8 Gbit/s. Three
-    // quarters of 11.5 Gbit/s exceed it.
+    // Three quarters of 10.6 Gbit/s go over one link, whose limit is 8 Gbit/s. Three quarters of
+    // 11.5 Gbit/s exceed that limit.
     let uneven = machines(|facts| {
         facts.measured = vec![measured("here", 8, 1e9)];
         facts.workers = vec![Some(12), Some(4)];
@@ -215,8 +216,8 @@ fn study(target: &str, rest: &str) -> Study {
 
 const ATTACHED: &str = "{attach: {contact_points: [10.0.0.1]}}";
 
-/// Writes a run of a study in which each trial reached `ops_per_s`, and each client can do twice
-/// that.
+/// Writes a run of a study in which each trial reached `ops_per_s`, and the ceiling of each client
+/// is twice that.
 fn write(results: &Path, study: &Study, clients: &[(&str, usize)], ops_per_s: &[(u32, f64)]) {
     let plan = study::plan::plan(study).unwrap();
     let record = plan_record::plan_record(study, &plan, "0.0.0");
@@ -275,7 +276,8 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
     assert_eq!(clients(&asked, results.path()).ops_per_s, None);
-    // A client's ceiling is known from any target, but the throughput of threads is not.
+    // A client's ceiling is known from a run on any target. The throughput of threads is known only
+    // from runs on the same target.
     write(
         results.path(),
         &study("{null: {}}", threads),
@@ -289,9 +291,9 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     write(results.path(), &asked, &[], &[(8, 5e4), (64, 9e4)]);
     let known = clients(&asked, results.path());
     assert_eq!((known.ops_per_s, known.machines), (Some(9e4), Some(1)));
-    // There are ten rows of 180 bytes for each operation, as counted in the run.
+    // The run has counted ten rows of 180 bytes for each operation.
     assert_eq!(known.answer_bytes, 25.0 + 1_800.0);
-    // A run with another workload gives no information.
+    // A run with another workload gives no information about this one.
     let other = study(ATTACHED, threads).text.replace("{read: 1}", "{write: 1}");
     let other = resolve("made-up.yaml", &other, &Overrides::default()).unwrap();
     assert_eq!(clients(&other, results.path()).ceiling, None);

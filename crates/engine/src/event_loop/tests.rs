@@ -1,14 +1,14 @@
-//! Tests the loop on a simulated clock, without load: a script of events, and the resulting
-//! actions.
+//! Tests the loop on a simulated clock, without load. Each test has a script of events, and
+//! compares the resulting actions.
 
 use super::*;
 use measure::KindInterval;
 
 const MS: u64 = MILLISECOND_NS;
-/// A start line that differs from the clock's zero.
+/// A start line other than zero on the clock.
 const START: u64 = 1000 * SECOND_NS;
 
-/// Event that happens by itself.
+/// A scripted event.
 #[derive(Clone, Copy)]
 enum Fate {
     /// An interval ends.
@@ -18,14 +18,14 @@ enum Fate {
     CtrlC,
 }
 
-/// Answer of a fault to a request for its progress.
+/// Answer of the simulated faults when the loop checks their progress.
 #[derive(Clone, Copy)]
 enum FaultAnswer {
     Began(usize),
     Over(usize),
 }
 
-/// A load that ends on request, with its own clock.
+/// A simulated load with a clock. It ends on request.
 struct Sim {
     now_ns: u64,
     /// Scripted events, by time in ms since the start line.
@@ -34,14 +34,14 @@ struct Sim {
     stop_ns: u64,
     interrupted: bool,
     intervals: u64,
-    /// Actions with their times, ms since the start line. Contains checks and readings only on
+    /// Actions with their times in ms since the start line. Contains checks and readings only on
     /// request.
     done: Vec<(u64, String)>,
-    /// Answers of faults, with their times.
+    /// Answers of the faults, with their times.
     told: Vec<(u64, FaultAnswer)>,
-    /// Time until the target of a fault is up again, ms.
+    /// Time until the target of a fault is up again, in ms.
     waits_ms: u64,
-    /// Time that healing takes, ms.
+    /// Time that healing takes, in ms.
     heals_ms: u64,
     tells_looks: bool,
 }
@@ -79,7 +79,7 @@ impl World for Sim {
                     self.intervals += 1;
                     return Next::Interval(interval.into());
                 }
-                // These events do not wake the loop; it handles them at the next check.
+                // These events do not wake the loop, so it handles them at the next check.
                 Fate::Dies(node, for_ms) => {
                     self.dead.push((node, self.now_ns + for_ms * MS));
                 }
@@ -163,7 +163,7 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
     }
 }
 
-/// A fault that takes a node down, from `at_ms` for `for_ms`.
+/// Returns a fault that takes a node down, from `at_ms` for `for_ms`.
 fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,
@@ -173,7 +173,8 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     }
 }
 
-/// Runs the loop, and measures all of it. Returns the reason if it ended early.
+/// Runs the loop over a load that is measured from start to end. Returns the reason if the load
+/// ended early.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
     let mut decide = |_: &SummedInterval| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Vec::new(), faults.to_vec(), &mut decide);
@@ -190,7 +191,7 @@ fn done(sim: &Sim) -> Vec<(u64, &str)> {
     done.map(|(at_ms, text)| (*at_ms, text.as_str())).collect()
 }
 
-/// The death of a node was detected only at the end of the next second.
+/// An earlier version detected the death of a node only at the end of the next second.
 #[test]
 fn a_death_and_ctrl_c_are_seen_at_the_next_tick() {
     let mut died = sim(
@@ -234,7 +235,8 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
         "nothing is broken"
     );
 
-    // The node that was deliberately down hid the other one.
+    // An earlier version did not detect the death of one node while another node was deliberately
+    // down.
     let both = [
         (1060, Fate::Dies("node1", 1100)),
         (1330, Fate::Dies("node2", 9000)),
@@ -245,12 +247,12 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     let healed_first = [inject, (1400, "heal 0"), (1400, "Abandon")];
     assert_eq!(fault_actions(&another), healed_first);
 
-    // The fault ends at 2300 ms, and its node is not up.
+    // The fault ends at 2300 ms, and its node is still down.
     let mut not_back = sim(&dies(1060, 9000), 4000);
     assert_eq!(run(&mut not_back, &faults, None), why());
     assert_eq!(fault_actions(&not_back), [inject, heal, (2300, "Abandon")]);
 
-    // A fault that leaves its node running is not a reason for the node to die.
+    // The fault does not take its node down, so a death of the node is unexpected.
     let stays = [Breaking {
         takes_away: Vec::new(),
         ..takes("node1", 1050, 1000)
@@ -287,7 +289,7 @@ fn faults_begin_at_their_window_times_and_ctrl_c_heals_first() {
     ];
     assert_eq!(fault_actions(&pressed), order);
 
-    // A delayed caller performs all actions, in order.
+    // Even if the caller is delayed, the loop performs all actions, in order.
     let mut conduct_away = sim(&[], 4000);
     conduct_away.now_ns += 3000 * MS;
     run(&mut conduct_away, &faults, None);
@@ -301,7 +303,7 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
         after: Some(after),
         ..takes("node2", at_ms, 500)
     };
-    // The first fault waits 700 ms for its node, and takes 900 ms to heal.
+    // The first fault waits 700 ms for its node, and its healing takes 900 ms.
     let faults = [takes("node1", 500, 500), next(1000, 0), next(1100, 1)];
     let mut row = sim(&[], 9000);
     (row.waits_ms, row.heals_ms) = (700, 900);
@@ -316,15 +318,15 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     ];
     assert_eq!(fault_actions(&row), order);
 
-    // The last fault has less than half of its time left.
+    // When its turn comes, less than half of the duration of the last fault is left.
     let mut short = sim(&[], 9000);
     (short.waits_ms, short.heals_ms) = (700, 900);
     run(&mut short, &faults, Some(5000));
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
     assert_eq!(fault_actions(&short), late);
 
-    // The end of the load is unknown. At the end, the second fault is in force, and the third has
-    // had no turn.
+    // The end of the load is not known in advance. When it comes, the second fault is in force, and
+    // the third has had no turn.
     let mut ended = sim(&[], 3000);
     (ended.waits_ms, ended.heals_ms) = (700, 900);
     run(&mut ended, &faults, None);
@@ -350,8 +352,8 @@ fn the_time_of_faults_begins_with_the_measured_window() {
     assert_eq!(fault_actions(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
-/// Nine of ten faults of a run took so long that the last had no turn, and no message reported
-/// that.
+/// In one run, nine of ten faults took so long that the last fault had no turn, and no message
+/// reported that.
 #[test]
 fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
@@ -372,7 +374,7 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     assert_eq!(fault_actions(&sim), order);
 }
 
-/// In every run, the window had to be as long as the slowest recovery might take.
+/// Without this feature, every window had to be as long as the slowest recovery might take.
 #[test]
 fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
     let measured = |after_ms: u64, window_ms: u64| {
@@ -400,7 +402,7 @@ fn a_fault_due_between_two_intervals_comes_at_its_time() {
     let mut sim = sim(&script, 2450);
     let faults = [takes("node1", 1350, 100)];
     assert_eq!(run(&mut sim, &faults, Some(2450)), None);
-    // The end is not announced, because a load with a fixed end had it from the start.
+    // The loop does not announce the end, because a load with a fixed end had it from the start.
     assert_eq!(
         done(&sim),
         [
@@ -429,7 +431,7 @@ fn a_repeated_task_runs_once_after_a_pause() {
     assert_eq!(done(&sim), looks.chain(end).collect::<Vec<_>>());
 }
 
-/// A node that died in the last moments of the load was not detected.
+/// An earlier version did not detect a node that died in the last moments of the load.
 #[test]
 fn a_node_death_before_the_end_is_seen_and_the_first_end_holds() {
     let mut sim = sim(

@@ -1,7 +1,7 @@
 //! Reads series that other tools have written, and aligns them with a run by wall-clock time.
 //!
-//! Invariant: a series that has no time in common with the run is an error, which gives the time
-//! difference. It never becomes an empty chart.
+//! Invariant: a series that has no time in common with the run is an error, whose message contains
+//! the time difference. It never becomes an empty chart.
 
 mod esxtop;
 mod file_format;
@@ -18,41 +18,42 @@ use foreign::FileKind;
 use measure::clock;
 use store::record::SampleRecord;
 
-/// Maximum number of series of one import: more than a reader can use, and few enough for the
+/// Maximum number of series of one import. A reader cannot use more, and this number fits into
 /// memory.
 const SERIES_COUNT_MAX: usize = 20_000;
 
-/// Maximum number of points of all series of one import: 16 bytes each.
+/// Maximum number of points of all series of one import. A point takes 16 bytes.
 const POINTS_COUNT_MAX: usize = 8 << 20;
 
-/// One value at one wall-clock time.
+/// One value at a wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Time, ns since 1970-01-01 UTC.
+    /// Wall-clock time, in ns since 1970-01-01 UTC.
     pub unix_ns: u64,
-    /// The value; always finite.
+    /// The value, which is always finite.
     pub value: f64,
 }
 
 /// Series of another tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name of the series in the tool, preceded by the tool's own name: `esxtop.Group Cpu.% Ready`.
+    /// Name of the series in the tool, preceded by the name of the tool: `esxtop.Group Cpu.%
+    /// Ready`.
     pub name: String,
-    /// Host, and its part: `esx1/vmhba0`.
+    /// Host, and the component of the host: `esx1/vmhba0`.
     pub place: String,
-    /// Unit of the values, if the name contains it.
+    /// Unit of the values, if the name of the series contains it.
     pub unit: &'static str,
     /// Points in order of time.
     pub points: Vec<Point>,
 }
 
-/// Returns the points of `series` within a span of wall-clock time, in seconds since the span's
-/// start.
+/// Returns the points of `series` within a span of wall-clock time. Their times are in seconds
+/// since the start of the span.
 ///
 /// # Errors
-/// No point is within the span. The message contains the time difference, and a remark if it is
-/// probably a time zone.
+/// No point is within the span. The message contains the time difference, and a remark if the cause
+/// is probably a time zone.
 pub fn line_up(probe: &str, series: &[Series], span: TimeSpan) -> Result<Vec<SampleRecord>> {
     let TimeSpan { from_ns, to_ns } = span;
     let mut samples = Vec::new();
@@ -86,8 +87,8 @@ pub fn line_up(probe: &str, series: &[Series], span: TimeSpan) -> Result<Vec<Sam
     )
 }
 
-/// Suggests the shift that would align the two, if it looks like a time zone: whole quarters of an
-/// hour, at most 14 hours.
+/// Suggests a shift that would align the series with the run. Returns it only if it looks like a
+/// time zone: a multiple of a quarter of an hour, at most 14 hours.
 fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     const QUARTER_NS: i128 = 15 * 60 * clock::SECOND_NS as i128;
     const QUARTERS_MAX: i128 = 14 * 4;
@@ -96,7 +97,7 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
         series[0] + shift <= run[1] && series[1] + shift >= run[0]
     };
     let candidates = (1..=QUARTERS_MAX).flat_map(|quarters| [quarters, -quarters]);
-    // Whole hours come first, because a long run fits at several shifts.
+    // Whole hours are tried first, because several shifts fit to a long run.
     let mut candidates: Vec<i128> = candidates.collect();
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
@@ -120,8 +121,8 @@ fn utc(unix_ns: i128) -> String {
     }
 }
 
-/// Selects series by name. A name matches if it contains the pieces of a pattern, split at `*`, in
-/// order and regardless of case.
+/// Selects series by name. A pattern consists of pieces, separated by `*`. A name matches if it
+/// contains the pieces in their order, regardless of case.
 #[derive(Debug)]
 struct Filter {
     patterns: Vec<Vec<String>>,
@@ -157,7 +158,7 @@ impl Filter {
     }
 }
 
-/// Counts the series and points that an import keeps, and refuses too many.
+/// Counts the series and points that an import keeps. Refuses imports with too many of either.
 #[derive(Debug, Default)]
 struct Room {
     points: usize,
@@ -183,7 +184,7 @@ impl Room {
     }
 }
 
-/// Adds a hint to an error about an external file: the likely format of the file.
+/// Adds a hint about the likely format of an external file to an error.
 fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
     match file_format::hint(path) {
         Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),
@@ -194,7 +195,7 @@ fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
 /// Converts seconds or milliseconds since 1970 to nanoseconds.
 fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     let ns = value * unit_ns;
-    // The year 2262: later nanoseconds do not fit into i64, which other tools use.
+    // The year 2262. Later times in nanoseconds do not fit into i64, which other tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
         "{value} is not a time since 1970"
@@ -202,7 +203,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a scrape, which may contain any bytes.
+/// Reads a scrape. Invalid UTF-8 in it is replaced.
 fn read_text(path: &std::path::Path) -> Result<String> {
     let bytes = foreign::read(FileKind::Scrape, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     const HOUR: u64 = 3600 * clock::SECOND_NS;
-    /// 2026-11-21 12:00 UTC.
+    /// The time 2026-11-21 12:00 UTC.
     const NOON: u64 = 1_795_262_400 * clock::SECOND_NS;
 
     fn series(times: &[u64]) -> Vec<Series> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use store::record::{NodesRecord, PlacementRecord, numbers_of};
 use target_spec::HostSpec;
 
-/// Settings with the throughput of compaction: from 4.1 on, and before.
+/// Settings that contain the throughput of compaction, from Cassandra 4.1 on, and before.
 const COMPACTION: &str = "compaction_throughput";
 const COMPACTION_MIB: &str = "compaction_throughput_mb_per_sec";
 
@@ -59,7 +59,8 @@ fn facts_of_node(
     }
 }
 
-/// Parses a rate as Cassandra shows it: `64MiB/s`. `None` if it is not one.
+/// Parses a rate in the form that Cassandra shows: `64MiB/s`. Returns `None` if the text is not a
+/// rate.
 fn bytes_per_s(text: &str) -> Option<f64> {
     let (dimension, value) = quantity(text)?;
     (dimension == "rate").then_some(value)

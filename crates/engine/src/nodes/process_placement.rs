@@ -1,4 +1,4 @@
-//! Reads from the kernel the places of a trial's nodes and client on their machines.
+//! Reads from the kernel on which CPUs and NUMA nodes a trial's nodes and client run.
 
 use super::machines;
 use crate::load_run::workers_on;
@@ -12,10 +12,10 @@ use study::settings::Settings;
 use target_spec::HostKind;
 use topology::CpuSet;
 
-/// Name of the client's machine if it is not a simulated host.
+/// Name of the client's machine if the client does not run on a simulated host.
 const THIS_MACHINE: &str = "this machine";
 
-/// Returns the places of the nodes, and the future places of the client's workers.
+/// Returns the places of the nodes, and the places that the client's workers will have.
 ///
 /// # Errors
 /// The kernel does not report one of the places.
@@ -29,7 +29,7 @@ pub(super) fn records(
             let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
             places.map_err(anyhow::Error::msg)?
         }
-        // Other missing answers show nothing about the places of the nodes.
+        // Other errors give no information about the places of the nodes.
         None => running.cluster.places()?,
     };
     if places.is_empty() {
@@ -44,7 +44,8 @@ pub(super) fn records(
     topology.clone_into(&mut client.topology);
     records.push(client);
     for sentence in running.cluster.placement_sentences() {
-        // A sentence about one node begins with its name; the others are about all nodes.
+        // A sentence about one node begins with the name of the node. All other sentences are about
+        // all nodes.
         let first = sentence.split(' ').next().unwrap_or_default();
         let of = records.iter().position(|record| record.who == first);
         records[of.unwrap_or(0)].notes.push(sentence.clone());
@@ -52,7 +53,7 @@ pub(super) fn records(
     Ok(records)
 }
 
-/// Returns the CPUs of hosts that are separate machines, by name.
+/// Returns the CPUs of each host that is a separate machine, by the name of the host.
 ///
 /// # Errors
 /// A host does not report its topology.
@@ -100,8 +101,8 @@ fn online() -> Option<CpuSet> {
     CpuSet::parse_list(&text).ok()
 }
 
-/// Returns the NUMA nodes from which memory comes: those that the cgroup allows. If a policy binds
-/// most of the memory, returns only the NUMA nodes of that policy.
+/// Returns the NUMA nodes on which memory is allocated. These are the NUMA nodes that the cgroup
+/// allows. If a policy binds most of the memory, returns only the NUMA nodes of that policy.
 fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     let all = found.all_memory_nodes();
     let sum: u64 = found.policy_bytes.values().sum();
@@ -112,8 +113,8 @@ fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     bound.map_or(all.clone(), |bound| all.intersection(&bound))
 }
 
-/// Returns the place of the client. Its workers are pinned when the load begins, but their CPUs are
-/// already known.
+/// Returns the place of the client. Its workers are pinned only when the load begins, but their
+/// CPUs are already known.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let found = EffectiveAffinity::own()?;
     let cpus = running.client_cpus(&settings.client);
@@ -134,11 +135,12 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     })
 }
 
-/// Converts a place to its record. `online` are the CPUs of the machine, if known.
+/// Converts a place to its record. `online` contains the CPUs of the machine, if they are known.
 fn to_record(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
-        // For an unbound process, the kernel lists all CPUs that could ever exist.
+        // For a process that is not bound, the kernel lists all CPUs that could ever exist,
+        // including absent ones.
         cpus: online.map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
         mems: memory_nodes(found).to_string(),
         threads: found.threads,

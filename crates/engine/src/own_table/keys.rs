@@ -1,9 +1,9 @@
 //! Samples keys from all parts of a token ring, with the first rows of each partition and the sizes
 //! of partitions.
 //!
-//! A place is a random token, and selects the partition that follows it. The size of a partition
-//! does not depend on the part of the ring before it. So the sampling finds large partitions as
-//! often as small partitions. A partition that it finds twice counts once.
+//! Each probe uses a random token, and selects the partition that follows the token. The size of a
+//! partition does not depend on the length of the ring section before it. So the sampling finds
+//! large partitions as often as small ones. A partition that is found twice counts once.
 
 use anyhow::{Result, bail};
 use cassandra::Session;
@@ -17,28 +17,28 @@ use std::time::Duration;
 use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
-/// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, these
-/// and the counted rows are less than a thousandth of the table.
+/// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, the
+/// rows that are read and counted are less than a thousandth of the table.
 const ROWS_READ: usize = 4;
 /// Number of rows to count for each selected key.
 const ROWS_COUNTED: u64 = 5;
-/// Largest count of a partition's rows.
+/// Largest number of rows that is counted in a partition.
 const PARTITION_ROWS_MAX: u64 = 10_000;
 /// Number of consecutive known partitions after which the table counts as read completely. If a
-/// tenth of its partitions were still unknown, one run in forty would end here.
+/// tenth of the partitions were still unknown, one run in forty would end here.
 const SEEN_AGAIN_MAX: u32 = 35;
 /// Time between two progress messages.
 const SAID_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
 /// Sampling of keys.
 pub(super) struct Sampling<'a> {
-    /// Number of places to visit.
+    /// Number of tokens to try.
     pub(super) keys: u64,
-    /// Maximum number of places per second.
+    /// Maximum number of tokens per second.
     pub(super) keys_per_s: u64,
-    /// Seed that chooses the places.
+    /// Seed that determines the tokens.
     pub(super) seed: u64,
-    /// Ends the sampling.
+    /// Flag that ends the sampling.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -80,16 +80,16 @@ impl Sampling<'_> {
 struct Taker<'a> {
     sampling: &'a Sampling<'a>,
     session: &'a mut Session,
-    /// `SELECT … FROM … WHERE token(…) >= `.
+    /// Beginning of the query: `SELECT … FROM … WHERE token(…) >= `.
     after: String,
     table: String,
-    /// `token(…)` of its partition key.
+    /// Expression `token(…)` of the table's partition key.
     token: String,
     name: String,
     partition_key: Vec<String>,
     clustering: Vec<String>,
     partitions: Vec<SampledPartition>,
-    /// Partitions with more rows than were read: index into `partitions`, and token.
+    /// Partitions with more rows than were read: the index into `partitions`, and the token.
     longer: Vec<(usize, i64)>,
     rows_read: u64,
     asked: u64,
@@ -161,7 +161,7 @@ impl<'a> Taker<'a> {
             let token = mix(mix(self.sampling.seed) ^ number) as i64;
             let mut rows = self.rows_from(token)?;
             if rows.is_empty() {
-                // The ring wraps around: the first partition follows the last.
+                // The ring wraps around: after the last partition comes the first one.
                 rows = self.rows_from(i64::MIN)?;
             }
             if rows.is_empty() {
@@ -194,14 +194,14 @@ impl<'a> Taker<'a> {
         Ok(())
     }
 
-    /// Returns the first rows from a token on, of any partition.
+    /// Returns the first rows of the first partition at or after a token.
     fn rows_from(&mut self, token: i64) -> Result<Vec<Vec<Value>>> {
         let found = self.session.query_rows(&format!("{}{token} LIMIT {ROWS_READ}", self.after))?;
         self.rows_read += found.rows.len() as u64;
         Ok(found.rows)
     }
 
-    /// Adds a partition by its first rows. A partition that has only static columns has no row.
+    /// Adds a partition, given its first rows. A partition that has only static columns has no row.
     fn add(&mut self, token: i64, rows: Vec<Vec<Value>>) {
         let keys = self.partition_key.len() + self.clustering.len();
         if rows[0][..keys].iter().any(Value::is_null) {
@@ -220,9 +220,9 @@ impl<'a> Taker<'a> {
         });
     }
 
-    /// Counts the rows of partitions that have more rows than were read, up to a total limit. Then
-    /// the row to read is chosen among all rows of a partition. Partitions beyond the limit are
-    /// assumed to have the average count.
+    /// Counts the rows of partitions that have more rows than were read, up to a total limit. The
+    /// row to read is then chosen among all rows of a partition. Partitions beyond the limit are
+    /// assumed to have the average number of rows.
     fn count(&mut self) -> Result<()> {
         let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
         let (mut counted, mut sum) = (0, 0u64);

@@ -1,5 +1,5 @@
 //! Checks the user's permissions in the Kubernetes clusters in which a study creates or breaks
-//! pods. It does so before the run changes anything.
+//! pods, before the run changes anything.
 
 use anyhow::{Context, Result};
 use kubernetes::Kubectl;
@@ -34,8 +34,8 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     Ok(refused)
 }
 
-/// For each place where a variant needs pods, returns the place, the purpose, and the section of
-/// the study.
+/// Returns a row for each place where a variant needs pods: the place, the purpose, and the section
+/// of the study.
 fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
     let mut all = Vec::new();
     if let Some(pods) = &settings.client.kubernetes {

@@ -1,4 +1,5 @@
-//! Current use of the nodes' hosts, for the progress display: the last readings of their probes.
+//! Current resource use of the nodes' hosts for the progress display, from the latest readings of
+//! the hosts' probes.
 
 use super::readings_buffer::is_passed_on;
 use crate::event::{HostCpu, HostNow};
@@ -8,9 +9,9 @@ use cluster::Cluster;
 use std::collections::BTreeMap;
 use target_spec::HostKind;
 
-/// Idle share of a machine's CPUs.
+/// Series of the idle share of a machine's CPUs.
 const IDLE: &str = "mpstat.%idle";
-/// Cores used by a part of this machine.
+/// Series of the cores that a part of this machine uses.
 const CORES: &str = "cgroup.cpu_used";
 const READ: &str = "iostat.rkB/s";
 const WRITTEN: &str = "iostat.wkB/s";
@@ -20,12 +21,12 @@ const BUSY: &str = "iostat.%util";
 #[derive(Default)]
 pub struct HostReadings {
     cpu: BTreeMap<String, HostCpu>,
-    /// Disk readings, by host, device and name.
+    /// Latest readings of disks, by host, device and name of the series.
     disks: BTreeMap<(String, String, &'static str), f64>,
 }
 
 impl HostReadings {
-    /// Takes a reading if it belongs to a host.
+    /// Takes a reading, if it belongs to a host.
     pub fn push(&mut self, reading: &Reading) {
         let value = reading.value;
         let name = match &*reading.name {
@@ -46,8 +47,8 @@ impl HostReadings {
         self.cpu.insert(reading.place.to_string(), cpu);
     }
 
-    /// Returns the hosts of a cluster's nodes. Empty if all nodes are directly on this machine:
-    /// then the shares of its CPUs show them.
+    /// Returns the hosts of a cluster's nodes. The list is empty if all nodes are directly on this
+    /// machine, because the CPU shares of this machine then show them.
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
         match cluster.hosts_are() {
             HostKind::Addresses => Vec::new(),
@@ -57,7 +58,7 @@ impl HostReadings {
         }
     }
 
-    /// Returns those hosts of these nodes that have readings, by name.
+    /// Returns the hosts of these nodes that have readings, by name.
     fn hosts(&self, nodes: &[NodeInfo]) -> Vec<HostNow> {
         let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in nodes {
@@ -81,9 +82,9 @@ impl HostReadings {
             .collect()
     }
 
-    /// Returns the readings of a host's disks. It omits devices that pass requests on to others,
-    /// because their requests would count twice. They count if the host has no other device, such
-    /// as the volume of a part of this machine.
+    /// Returns the readings of a host's disks. Omits devices that pass requests on to other
+    /// devices, because their requests would count twice. If a host has no other device, such as
+    /// the volume of a part of this machine, they count.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
         let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));

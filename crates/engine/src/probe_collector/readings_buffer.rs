@@ -1,4 +1,4 @@
-//! Keeps the readings for rules and costs in constant memory: a day has a million of them.
+//! Keeps the readings for rules and costs in constant memory, because a day has a million readings.
 
 use crate::phase_times::TimeSpan;
 use analysis::limits::{self, WindowSeries};
@@ -9,33 +9,33 @@ use std::collections::BTreeMap;
 /// Series that the rules judge within the measured window.
 pub const PENDING: &str = "compactions.pending";
 pub const STEAL: &str = "mpstat.%steal";
-/// Series that have readings only while a node is stopped or blocked, and answers nothing.
+/// Series that have readings only while a node is stopped or blocked, so that it does not answer.
 pub const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
-/// Probe that, in every trial, watches other programs that use the machine.
+/// Probe that watches other programs on the machine in every trial.
 pub const OTHERS: &str = "others";
 /// CPU use of a process, in percent of one CPU.
 pub const CPU: &str = "pidstat.%CPU";
 pub const MEMORY: &str = "pidstat.RSS";
-/// Prefix and suffix of the series of one collector's pauses.
+/// Prefix and suffix of the names of the series that contain the pauses of one garbage collector.
 pub const COLLECTOR: &str = "jvm.gc.";
 pub const PAUSED: &str = ".paused_ms/s";
 pub const RECEIVED: &str = "sar.rxkB/s";
 pub const SENT: &str = "sar.txkB/s";
 pub const DISK_READS: &str = "iostat.r/s";
 pub const DISK_WRITES: &str = "iostat.w/s";
-/// Maximum number of stretches of a series. In a trial of an hour, a stretch is one second, so it
-/// holds one reading.
+/// Maximum number of bins of a series. In a trial of an hour, a bin covers one second, so it
+/// contains one reading.
 pub const STRETCHES_MAX: usize = 4096;
 
-/// Maximum number of stretches of a series for the limits of resources. There are some hundred
-/// series.
+/// Maximum number of bins of a series for the limits of resources. There are some hundred series of
+/// this kind.
 const LIMIT_STRETCHES_MAX: usize = 512;
 
 /// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
 /// the probe [`OTHERS`].
 #[derive(Default)]
 pub struct KeptReadings {
-    /// Origin of the times, monotonic clock.
+    /// Time of the first reading on the monotonic clock. All bins count from this time.
     pub(super) base_ns: Option<u64>,
     /// Series, by probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
@@ -44,7 +44,7 @@ pub struct KeptReadings {
 }
 
 impl KeptReadings {
-    /// Takes a reading if it belongs to a kept series.
+    /// Takes a reading, if its series is kept.
     pub fn push(&mut self, reading: &Reading) {
         self.push_for_limits(reading);
         let is_kept = reading.probe == OTHERS
@@ -54,7 +54,8 @@ impl KeptReadings {
         if !is_kept {
             return;
         }
-        // The first reading comes at the trial's start; an earlier one counts in the first stretch.
+        // The first reading comes at the start of the trial. A reading with an earlier time counts
+        // in the first bin.
         let base_ns = *self.base_ns.get_or_insert(reading.at_ns);
         let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
         let names = [&*reading.probe, &*reading.name, &*reading.place];
@@ -63,8 +64,8 @@ impl KeptReadings {
         bins.push(t_s, reading.value);
     }
 
-    /// Takes a reading that the decision table of limits needs. The probe of other programs and the
-    /// hosts' probe both read the pressure of the machine.
+    /// Takes a reading, if the decision table of limits needs it. The probe of other programs and
+    /// the hosts' probe both read the pressure of the machine.
     fn push_for_limits(&mut self, reading: &Reading) {
         let is_twin = reading.probe == OTHERS && !reading.name.starts_with("cpu.");
         if is_twin || !limits::is_needed(&reading.name) {
@@ -89,7 +90,7 @@ impl KeptReadings {
         all.filter(|series| !series.bins.is_empty()).collect()
     }
 
-    /// Converts a time of the monotonic clock to seconds after the first reading.
+    /// Converts a time of the monotonic clock to seconds since the first reading.
     pub fn since_s(&self, ns: u64) -> f64 {
         (ns as f64 - self.base_ns.unwrap_or(0) as f64) / 1e9
     }
@@ -97,7 +98,7 @@ impl KeptReadings {
     /// Returns the readings within a window of the monotonic clock.
     pub fn within(&self, window: TimeSpan) -> Vec<InWindow<'_>> {
         let window = self.since_s(window.from_ns)..=self.since_s(window.to_ns);
-        // Stretches are added up across nodes, so all have the same width.
+        // Bins are added up across nodes, so all series must have the same width of bins.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();
         for ((probe, name, place), bins) in &self.series {
@@ -121,7 +122,7 @@ impl KeptReadings {
     }
 }
 
-/// One series in the window.
+/// One series within the window.
 pub struct InWindow<'a> {
     /// Name of the probe.
     pub probe: &'a str,
@@ -129,11 +130,11 @@ pub struct InWindow<'a> {
     pub name: &'a str,
     /// Place of the readings.
     pub place: &'a str,
-    /// Stretches of time, by number, with their readings.
+    /// Bins of the series, with their numbers.
     pub stretches: Vec<(usize, Bin)>,
 }
 
-/// Returns the mean of percentages, as a share. `None` without readings.
+/// Returns the mean of percentages, as a share. Returns `None` if there are no readings.
 pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     let bins = series.flat_map(|series| &series.stretches);
     let add =
@@ -142,7 +143,7 @@ pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> 
     (count > 0).then(|| sum / count as f64 / 100.0)
 }
 
-/// Returns true if a series shows how the nodes use their machines.
+/// Returns true if a series shows how much the nodes use their machines.
 fn is_of_use(name: &str) -> bool {
     matches!(
         name,
@@ -150,12 +151,12 @@ fn is_of_use(name: &str) -> bool {
     ) || is_pause(name)
 }
 
-/// Returns true if a device passes its requests on to other devices, which also count them.
+/// Returns true if a device passes its requests on to other devices, which also count the requests.
 pub fn is_passed_on(device: &str) -> bool {
     ["loop", "dm-", "md"].iter().any(|passes| device.starts_with(passes))
 }
 
-/// Returns true if a series is the time of one collector's pauses.
+/// Returns true if a series contains the time of one garbage collector's pauses.
 pub fn is_pause(name: &str) -> bool {
     name.starts_with(COLLECTOR) && name.ends_with(PAUSED)
 }

@@ -8,29 +8,30 @@ use cluster::Cluster;
 use measure::Bin;
 use target_spec::HostKind;
 
-/// Names of places that the probes use for this machine and for its loopback interface.
+/// Place names that the probes use for this machine and for its loopback interface.
 const MACHINE: &str = "machine";
 const LOOPBACK: &str = "machine/lo";
 
-/// Average use by all nodes together. A value is absent if it was not read for every node.
+/// Average resource use of all nodes together. A value is absent if it was not read for every node.
 #[derive(Debug, Default, PartialEq)]
 pub struct ResourceUse {
-    /// Number of CPUs that their processes kept busy.
+    /// Number of CPUs that the processes of the nodes kept busy.
     pub cpus: Option<f64>,
-    /// Resident memory of their processes, bytes.
+    /// Resident memory of the processes of the nodes, in bytes.
     pub memory_bytes: Option<f64>,
     /// Share of time in which a garbage collection stopped a node.
     pub collections_share: Option<f64>,
-    /// Bytes per second that they received and sent.
+    /// Bytes per second that the nodes received and sent.
     pub network_bytes_per_s: Option<f64>,
-    /// Reads per second of their disks.
+    /// Reads per second of the nodes' disks.
     pub disk_reads_per_s: Option<f64>,
-    /// Writes per second of their disks.
+    /// Writes per second of the nodes' disks.
     pub disk_writes_per_s: Option<f64>,
 }
 
 impl ResourceUse {
-    /// Returns the resource use of a cluster. It is unknown for nodes that cassay did not start.
+    /// Returns the resource use of a cluster. The use is unknown for nodes that cassay did not
+    /// start.
     pub fn for_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
             HostKind::Others => ResourceUse::default(),
@@ -39,10 +40,11 @@ impl ResourceUse {
     }
 
     /// Computes the resource use from the readings in a window. `has_hosts` is true if the nodes
-    /// are on simulated hosts, which have their own network and usually their own disk.
+    /// are on simulated hosts, which have a separate network and usually a separate disk.
     pub fn in_window(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> ResourceUse {
         let count = nodes.len() as f64;
-        // Sum over all nodes of the matching series. `None` if a node has no matching series.
+        // Returns the sum of the matching series over all nodes. Returns `None` if a node has no
+        // matching series.
         let of_nodes = |fits: &dyn Fn(&str) -> bool| -> Option<f64> {
             let of = |node: &NodeInfo| {
                 sum(kept.iter().filter(|one| one.place == node.name && fits(one.name)))
@@ -62,7 +64,8 @@ impl ResourceUse {
             let ends = kept.iter().filter(|one| matches!(one.name, RECEIVED | SENT));
             sum(ends.filter(of_hosts).filter(|one| !one.place.ends_with("/lo")))
         } else {
-            // The machine receives the bytes that it sends on loopback, so they count once.
+            // On loopback, the machine also receives the bytes that it sends. So they are counted
+            // once.
             sum(devices(SENT).filter(is_loopback))
         };
         let disk = |name: &'static str| {
@@ -85,18 +88,18 @@ impl ResourceUse {
     }
 }
 
-/// Returns the device of a host to which a series belongs. `None` if it belongs to no device of the
-/// host.
+/// Returns the device of a host to which a series belongs. Returns `None` if the series belongs to
+/// none of the host's devices.
 fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
     series.place.strip_prefix(host)?.strip_prefix('/')
 }
 
-/// Returns the sum of the means of series. `None` without series.
+/// Returns the sum of the means of series. Returns `None` if there are no series.
 fn sum<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     series.map(mean).reduce(|sum, mean| sum + mean)
 }
 
-/// Returns the mean of the readings in the window, or 0 without readings.
+/// Returns the mean of the readings in the window. Returns 0 if there are no readings.
 fn mean(series: &InWindow<'_>) -> f64 {
     let bins = || series.stretches.iter().map(|(_, bin): &(usize, Bin)| bin);
     let count: u64 = bins().map(|bin| bin.count).sum();

@@ -1,5 +1,5 @@
-//! Scrapes external endpoints during a trial: those that a study names, and those of the nodes'
-//! pods.
+//! Scrapes external endpoints during a trial: the endpoints that a study names, and those of the
+//! nodes' pods.
 
 use crate::imported_series::import::Scrape;
 use anyhow::Result;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use study::settings::{Import, PERIOD_NS, Settings};
 use target_spec::Target;
 
-/// Returns a separate sampler for each external endpoint, so that a slow endpoint delays no other
-/// one.
+/// Returns a separate sampler for each external endpoint, so that a slow endpoint does not delay
+/// the others.
 pub(super) fn all(settings: &Settings, cluster: &Cluster) -> Result<Vec<Sampler>> {
     let sampler = |look: Scrape, period_ns: u64| {
         let place = look.place().to_string();

@@ -1,4 +1,4 @@
-//! Handles the records of each of several clients: keeps them second by second, adds them up over
+//! Handles the records of each of several clients. Keeps them second by second, adds them up over
 //! the measured window, passes them to the rules and writes them to the finding.
 
 use super::{State, TrialRun};
@@ -19,7 +19,7 @@ use workload::Stage;
 impl State {
     /// Begins a load.
     pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
-        // If this process reads rows back, the clients' records do not change.
+        // If this process reads rows back, the records of the clients do not change.
         if load.clients().next().is_none() {
             return;
         }
@@ -33,7 +33,8 @@ impl State {
             place: place.to_owned(),
             ..ClientEnd::default()
         });
-        // The records of their seconds need the names of the clients in a load phase.
+        // In a load phase, the records of each second also contain the names of the clients, so the
+        // names must be set here.
         for (number, end) in ends.enumerate() {
             match self.clients.each.get_mut(number) {
                 Some(tally) => tally.end = end,
@@ -94,7 +95,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns each client's latencies under the measured load. `None` for another load.
+    /// Returns the latencies of each client under the measured load. Returns `None` for another
+    /// load.
     pub(super) fn client_times(&self) -> Option<Arc<[ClientTimes]>> {
         let times = |tally: &ClientTally| ClientTimes {
             name: tally.end.name.clone(),
@@ -131,12 +133,12 @@ fn seconds_since(start_ns: u64, ns: u64) -> f64 {
 }
 
 impl TrialRun<'_> {
-    /// Returns the client's processes on this machine.
+    /// Returns the client processes that run on this machine.
     pub(super) fn own_pids(&self) -> Vec<u32> {
         self.fleet.map(|fleet| fleet.pids_here()).unwrap_or_default()
     }
 
-    /// Returns the evidence on each client, for the rules.
+    /// Returns the evidence about each client, for the rules.
     pub(super) fn clients_seen(&self, state: &State) -> Vec<ClientSeen> {
         let start_ns = state.writer.start_ns();
         let moved = |all: &[(u64, i64)]| {
@@ -205,7 +207,7 @@ fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> 
         connections: end.connections,
         ops_per_s,
         share: ops_per_s / all_ops_per_s.max(1e-9),
-        // A lost client has not sent its latencies, although its operations are known.
+        // If a client was lost, it has not sent its latencies, although its operations are known.
         latency_ms: (!end.latency.is_empty()).then(|| convert::quantiles_ms(&end.latency)),
         lag_us: LagRecord {
             p50: lag_us(0.5),

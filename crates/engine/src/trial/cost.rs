@@ -1,9 +1,9 @@
-//! Computes the cost of a trial's operations for the target: from the probes' readings in the
-//! measured window, and from the size of the tables on disk before and after the load.
+//! Computes the cost of a trial's operations for the target. The inputs are the probes' readings in
+//! the measured window, and the size of the tables on disk before and after the load.
 //!
-//! The engine reads the disk last, after a flush, because a window may end with all of its writes
-//! in memory. It reads the disk only if the trial began with a flush. Then the next trial also
-//! does, so this flush does not change it.
+//! The engine reads the disk last, after a flush, because at the end of a window all of its writes
+//! may be in memory. It reads the disk only if the trial began with a flush. The next trial then
+//! also begins with a flush, so this flush does not change it.
 
 use super::{State, Storage, TrialRun};
 use crate::event::Event;
@@ -17,11 +17,12 @@ use std::time::Duration;
 use store::record::{CostKind, Costs};
 use workload::Stage;
 
-/// Time limit for computing the size of a write: 10,000 operations of a plain table take a
-/// hundredth of this limit. Fewer operations with large collections fit in this time, but their
-/// mean is as good.
+/// Time limit for computing the size of a write. For a plain table, 10,000 operations take a
+/// hundredth of this limit. If operations have large collections, fewer of them fit into the limit,
+/// but their mean is as good.
 const RECKONING: Duration = Duration::from_secs(1);
-/// Time after which cassay reports the computation. Most programs take a fifth of that.
+/// Time after which cassay reports that it computes the size. Most programs take a fifth of this
+/// time.
 const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
@@ -37,8 +38,9 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Computes the size of the values that a write binds. It has its own phase, which the display
-    /// shows and the estimate includes. After the window, the delay would be unexplained.
+    /// Computes the size of the values that a write binds. This is a separate phase, which is
+    /// displayed and is part of the estimated time. If it ran after the window, the user would see
+    /// an unexplained delay.
     fn reckon_bytes_per_write(&mut self) -> Option<f64> {
         let stage = self.step.map_or(Stage::Main, |step| step.stage);
         let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
@@ -56,8 +58,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Flushes and reads the sizes at the end, unless a node has restarted: its counts begin at
-    /// zero.
+    /// Flushes and reads the sizes at the end, unless a node has restarted. The counts of a
+    /// restarted node begin at zero.
     pub(super) fn end_costs(&self, running: &Running, state: &mut State) {
         let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
         if is_flushed(state) && running.pids_changed(&state.pids).is_empty() {
@@ -97,7 +99,7 @@ fn is_flushed(state: &State) -> bool {
     )
 }
 
-/// Returns the costs in the measured window: means over the window, for `ended` operations.
+/// Returns the costs in the measured window, as means over the window, for `ended` operations.
 fn window_costs(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Option<f64>); 6] {
     let per_op = |per_s: Option<f64>| Some(per_s? * seconds / ended as f64);
     [
@@ -114,7 +116,7 @@ fn window_costs(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Opt
 }
 
 /// Returns the costs of the data on disk, for a number of rows and for the bytes that operations
-/// wrote. Without SSTables there is neither a size nor a ratio.
+/// wrote. If there are no SSTables, there is neither a size nor a ratio.
 fn disk_costs(
     storage: &Storage,
     rows: Option<u64>,
@@ -125,7 +127,8 @@ fn disk_costs(
     let compression = |after: &TableStorage| after.uncompressed_bytes / after.live_bytes as f64;
     let amplification = || {
         let (before, after) = (storage.before.as_ref()?, storage.after.as_ref()?);
-        // Cassandra counts flushes before compression, and compactions after it.
+        // Cassandra counts the bytes of flushes before compression, and those of compactions after
+        // compression.
         let flushed = after.flushed_bytes.checked_sub(before.flushed_bytes)? as f64;
         let compacted = after.compacted_bytes.checked_sub(before.compacted_bytes)? as f64;
         let on_disk = flushed / stored.map(compression)? + compacted;
@@ -165,7 +168,7 @@ mod tests {
             of(Some(100), Some(2000.0)),
             [Some(60.0), Some(2.5), Some(3.0)]
         );
-        // A number of rows that is unknown, and a mix that only reads.
+        // The number of rows is unknown, and the mix only reads.
         assert_eq!(of(None, Some(0.0)), [None, Some(2.5), None]);
     }
 

@@ -1,8 +1,8 @@
-//! Prepares the data that a trial begins with: created, loaded, settled, kept, restored.
+//! Prepares the data with which a trial begins: created, loaded, settled, kept, restored.
 //!
 //! Invariants: if a trial reports that its data was restored, every node's SSTables were compared
 //! with those of the snapshot. Every trial of a snapshot begins with a restore, including the first
-//! one, so that none finds the caches and files of the load.
+//! one. So no trial finds the caches and files that the load phase left.
 
 mod amount;
 
@@ -30,22 +30,23 @@ use study::{compile_workload, target_differences, units};
 use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
-/// Operations in flight during the load phase: enough for a small cluster, but few enough not to
-/// time out.
+/// Number of operations in flight during the load phase. It is high enough for a small cluster, but
+/// low enough that operations do not time out.
 const LOAD_IN_FLIGHT: u32 = 64;
-/// Tolerance of the size to load, as a share: compactions and the commit log change the size by as
-/// much.
+/// Tolerance of the size to load, as a share. Compactions and the commit log change the size by
+/// about this share.
 const SIZE_TOLERANCE: f64 = 0.02;
 /// Maximum number of rounds to load up to a size. After the first round, the size of a row is
-/// known, so three rounds usually suffice. More rounds mean that the nodes free space again.
+/// known, so three rounds usually suffice. If more are needed, the nodes free space again.
 const SIZE_ROUNDS_MAX: u32 = 12;
-/// Share of the estimated rows that the first round loads: rows may be larger on disk than
-/// estimated.
+/// Share of the estimated number of rows that the first round loads. Rows may be larger on disk
+/// than estimated.
 const SIZE_FIRST_SHARE: f64 = 0.25;
 /// Time between two checks for Ctrl-C during a rest.
 const REST_LOOK: Duration = Duration::from_millis(100);
 
-/// Returns the statements that give the keyspace and the workload's tables the options of a study.
+/// Returns the statements that set the study's options for the keyspace and the tables of the
+/// workload.
 pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
     let name = program.keyspace();
     let own = keyspace.own_options().into_iter();
@@ -62,11 +63,12 @@ pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
 impl TrialRun<'_> {
     /// Brings the nodes to their configuration, and the data to the initial state of the trial.
     ///
-    /// 1. If the data does not exist: the configuration for loading, tables, proof that both are as
-    ///    requested, load, settle, snapshot.
-    /// 2. The configuration to measure.
-    /// 3. Restore the snapshot, or settle after restarts and earlier trials. Rest if the load of
-    ///    the last trial was too high.
+    /// 1. If the data does not exist, this function applies the configuration for loading, creates
+    ///    the tables, proves that both are as requested, loads, lets the nodes settle, and takes a
+    ///    snapshot.
+    /// 2. It applies the configuration to measure.
+    /// 3. It restores the snapshot, or lets the nodes settle after restarts and earlier trials. It
+    ///    rests if the load of the last trial was too high.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,
@@ -75,7 +77,8 @@ impl TrialRun<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
-            // Only a running target shows this, and loading would be in vain.
+            // Only a running target shows whether this is possible. If it is not, loading would be
+            // in vain.
             self.can_settle(running)?;
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
@@ -107,8 +110,8 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Waits after a trial with too much load, so that its abandoned operations time out on the
-    /// nodes. The null target has no work left after its last response.
+    /// Waits after a trial whose load was too high, so that the operations which it abandoned time
+    /// out on the nodes. The null target has no work left after its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);
@@ -130,8 +133,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Checks that the configuration of the load phase is in effect, and records the proof. Every
-    /// trial later proves the measured configuration.
+    /// Checks that the configuration of the load phase is in effect, and records the proof. Later,
+    /// every trial proves the measured configuration.
     fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
         let keyspace = self.settings.load_keyspace();
         if self.settings.load_target() == &self.settings.target
@@ -154,7 +157,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Gives the nodes the configuration `target`, by a restart if it differs from theirs.
+    /// Gives the nodes the configuration `target`. Restarts them if it differs from their current
+    /// configuration.
     pub(super) fn configure(
         &mut self,
         running: &mut Running,
@@ -178,8 +182,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Compiles the program for the existing rows, if only the load phase could determine their
-    /// number.
+    /// Compiles the program for the existing rows, if their number was not known before the load
+    /// phase.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
             Some(rows)
@@ -229,7 +233,7 @@ impl TrialRun<'_> {
         self.set_options(running, keyspace)
     }
 
-    /// Gives the keyspace and the workload's tables the options that the study states.
+    /// Sets the study's options for the keyspace and the tables of the workload.
     fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
         let alters = alters(keyspace, &self.program);
         if alters.is_empty() {
@@ -244,7 +248,7 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Loads the rows that the study requests, and settles.
+    /// Loads the rows that the study requests, and waits until the nodes have settled.
     fn fill(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let end = match self.settings.data.load {
             Load::None => None,
@@ -266,8 +270,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Loads in rounds until `reached` returns 1. Settles after each, and computes the missing rows
-    /// from the size of a row here.
+    /// Loads in rounds until `reached` returns 1. Waits after each round until the nodes have
+    /// settled, and computes the number of missing rows from the measured size of a row.
     fn fill_to(
         &mut self,
         running: &mut Running,
@@ -302,8 +306,8 @@ impl TrialRun<'_> {
                 return Ok(None);
             }
             let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
-            // Adds at most three times the current rows: the first round is small, and its size may
-            // be mostly overhead.
+            // A round adds at most three times the current rows, because the first round is small,
+            // and its size may be mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
@@ -358,8 +362,8 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Returns true if the client records acknowledged writes: if the trial reads rows back at the
-    /// end, and if there is enough memory.
+    /// Returns true if the client records acknowledged writes. It does so if the trial reads rows
+    /// back at the end, and if there is enough memory.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
@@ -417,7 +421,8 @@ impl TrialRun<'_> {
     fn keep(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.begin_phase(PhaseKind::Snapshot, state)?;
         self.set_options(running, &self.settings.keyspace)?;
-        // The stamp distinguishes the snapshot from those of other runs on an attached cluster.
+        // The stamp distinguishes this snapshot from the snapshots of other runs on an attached
+        // cluster.
         let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
         let events = &mut *self.events;
         running.remove_strays(self.writer.stamp())?;
@@ -471,13 +476,13 @@ impl TrialRun<'_> {
         state.gather.write(&mut state.writer)
     }
 
-    /// Returns true if every row of the snapshot was acknowledged. A load that fails in part ends
-    /// the trial, so data from this run is complete.
+    /// Returns true if every row of the snapshot was acknowledged. If a load phase fails in part,
+    /// the trial ends, so the data of this run is complete.
     fn loads_are_whole(&self) -> bool {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study requests it. Returns the action.
+    /// Drops the page cache, if the study requests that. Returns a description of the action.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

@@ -1,7 +1,8 @@
-//! Keeps the series of the long trial of an endurance study while it runs, and makes its record.
+//! Keeps the series of the long trial of an endurance study while the trial runs, and makes the
+//! record of the series.
 //!
-//! Invariant: memory does not grow with the length of the trial. So series are bins, only rare
-//! kinds of events are kept, and only the longest pauses.
+//! Invariant: memory does not grow with the length of the trial. So a series consists of a fixed
+//! number of bins, and only rare kinds of events and the longest pauses are kept.
 
 use analysis::autocorrelation;
 use analysis::endurance::{
@@ -20,11 +21,12 @@ use store::record::{
 
 /// Number of bins of a series.
 const BINS: usize = 512;
-/// Maximum number of events of a kind. With more, one of them would be near every change.
+/// Maximum number of events of a kind. If there were more, every change would have an event near it
+/// by chance.
 const RARE_MAX: usize = 6;
-/// Minimum length of a pause that is kept, ms.
+/// Minimum length of a pause that is kept, in ms.
 const PAUSE_MS_MIN: f64 = 50.0;
-/// Maximum number of probe series in a finding: 16 kB each.
+/// Maximum number of probe series in a finding. Each takes 16 kB.
 const COURSES_MAX: usize = 12;
 /// Significant digits of a value in a finding.
 const DIGITS: i32 = 5;
@@ -35,11 +37,11 @@ const COMPACTED: &str = "compactions.bytes/s";
 const HEAP: &str = "gc.heap_after";
 const ANONYMOUS: &str = "status.RssAnon";
 const SSTABLES: &str = ".live_sstables";
-/// Place name of the client's own process.
+/// Place name that the probes use for the client's own process.
 const CLIENT: &str = "client";
 
-/// Values that may grow: the series, the series of its limit, and a description in case the series
-/// is missing.
+/// Values that may grow during a trial. Each row has the name of the series, the series of its
+/// limit, and a description for the case that the series is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "pending compactions"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -53,7 +55,7 @@ const GROWING: [(&str, Option<&str>, &str); 6] = [
     ("jvm.threads", None, "threads"),
 ];
 
-/// Throughput and p99 of a window, second by second, as bins.
+/// Throughput and p99 latency of a window, second by second, as bins.
 pub struct Courses {
     from_ns: Option<u64>,
     rate: Bins,
@@ -85,20 +87,20 @@ impl IntervalConsumer for Courses {
     }
 }
 
-/// Readings of the probes in the window.
+/// Readings of the probes within the window.
 #[derive(Default)]
 pub struct WindowReadings {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
-    /// Series by name and place, with the unit.
+    /// Series by name and place, with their units.
     series: BTreeMap<(String, String), (String, Bins)>,
-    /// Last value of each series that is a limit.
+    /// Last value of each series that contains a limit.
     limits: BTreeMap<(String, String), f64>,
-    /// Longest pauses: time, length in ms, description.
+    /// Longest pauses: the time, the length in ms, and the description.
     pauses: Vec<(f64, f64, String)>,
-    /// Times at which compactions began, with the node. `None` once there are too many.
+    /// Times at which compactions began, each with the node. `None` once there are too many.
     begun: Option<Vec<(f64, String)>>,
-    /// Pending compactions at the latest reading, by node.
+    /// Number of pending compactions at the latest reading, by node.
     pending: BTreeMap<String, f64>,
 }
 
@@ -197,7 +199,7 @@ impl WindowReadings {
         events
     }
 
-    /// Returns the series of this name (or with this suffix) at every place.
+    /// Returns the series with this name (or with this suffix) at every place.
     fn series<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
         let all = self.series.iter();
         let named = all.filter(move |((of, _), _)| {
@@ -216,7 +218,7 @@ impl WindowReadings {
     }
 }
 
-/// Series of a probe.
+/// A series of a probe.
 struct ProbeSeries<'w> {
     of: &'w str,
     place: &'w str,
@@ -224,28 +226,28 @@ struct ProbeSeries<'w> {
     bins: &'w Bins,
 }
 
-/// Data of a long window when it has ended.
+/// Data of a long window, once the window has ended.
 pub struct LongWindow<'a> {
-    /// Share within which throughput counts as stable.
+    /// Share by which throughput may change and still count as stable.
     pub within: f64,
-    /// Length of the window, s.
+    /// Length of the window, in seconds.
     pub seconds: f64,
-    /// Throughput and p99.
+    /// Throughput and p99 latency.
     pub courses: &'a Courses,
-    /// Latencies, block by block.
+    /// Latencies, by block.
     pub latency: &'a Blocks,
     /// Readings of the probes.
     pub watched: &'a WindowReadings,
-    /// Memory of a node, bytes.
+    /// Memory of a node, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// A series in blocks, with its name.
+/// A series that is summarized by blocks, with its name.
 struct Series {
     of: &'static str,
     within: f64,
     blocks: BlockedSeries,
-    /// Length of a block, s.
+    /// Length of a block, in seconds.
     block_s: f64,
 }
 
@@ -272,8 +274,8 @@ impl LongWindow<'_> {
         }
     }
 
-    /// Returns throughput and latency in blocks of at least `block_s_min`, if that leaves enough of
-    /// them. In shorter blocks, a cycle looks like a trend.
+    /// Returns throughput and latency in blocks of at least `block_s_min`, if the window has enough
+    /// blocks of this length. In shorter blocks, a cycle looks like a trend.
     fn series(&self, block_s_min: f64) -> Vec<Series> {
         let one = |of, within: f64, values: &[f64], width_s: f64| {
             let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
@@ -298,7 +300,8 @@ impl LongWindow<'_> {
         ]
     }
 
-    /// Returns the cycles of compaction, on the node that varies most.
+    /// Returns the cycles of compaction, on the node whose number of pending compactions varies
+    /// most.
     fn cycles(&self) -> Option<CyclesRecord> {
         let values = |one: &ProbeSeries<'_>| -> Vec<f64> {
             one.bins.means().iter().map(|(_, value)| *value).collect()
@@ -350,17 +353,17 @@ impl LongWindow<'_> {
 
     /// Returns the limit of a series.
     fn limit(&self, one: &ProbeSeries<'_>, named: Option<&str>) -> Option<f64> {
-        // The client's memory is not a node's.
+        // This series is the memory of the client, not of a node.
         if one.of == ANONYMOUS {
             let memory_bytes = self.memory_bytes.filter(|_| one.place != CLIENT);
             return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
         }
         let place = (named?.to_owned(), one.place.to_owned());
-        // A JVM reports −1 if the pool has no limit.
+        // A JVM reports −1 if the memory pool has no limit.
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 
-    /// Returns the possibly growing values that no probe has read.
+    /// Returns the values that may grow but that no probe has read.
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
@@ -398,7 +401,8 @@ fn drift_record(one: &Series) -> DriftRecord {
     }
 }
 
-/// Returns the changes of a series, each with the nearest event within a block's length.
+/// Returns the changes of a series. If there is an event within the length of a block, the change
+/// has the nearest event.
 fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> {
     let found = changes(&one.blocks.means).into_iter();
     let record = |change: endurance::Change| {

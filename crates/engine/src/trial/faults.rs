@@ -1,5 +1,5 @@
-//! Runs the faults of a trial during the measured load. Each fault has its own thread, which
-//! injects, observes and heals it. Its messages go to disk as they arrive.
+//! Runs the faults of a trial during the measured load. Each fault has a separate thread, which
+//! injects, observes and heals it. The messages of the thread are written to disk as they arrive.
 
 use super::State;
 use crate::event::PlannedFault;
@@ -45,25 +45,26 @@ struct Open {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Message of a fault's thread.
+/// Message from the thread of a fault.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault has ended. Holds the current processes and releases of its nodes.
+    /// The fault has ended. Contains the current processes and releases of the affected nodes.
     Over(FaultResult, PerNode<Option<Identity>>, Vec<Option<Release>>),
 }
 
 impl<'a> Faults<'a> {
-    /// Prepares the faults, without beginning any.
+    /// Prepares the faults, without injecting any.
     ///
     /// # Errors
-    /// The agents that inject and heal are not available; or as [`FaultTarget::find`].
+    /// The agents that inject and heal are not available, or an error of [`FaultTarget::find`].
     pub fn new(
         planned: &'a [StudyFault],
         running: &Running,
         program: &Arc<Program>,
     ) -> Result<Faults<'a>> {
         if !planned.is_empty() {
-            // The agents start before the load, and take no resources from it later.
+            // The agents start before the load, so that their start takes no resources from it
+            // later.
             running.cluster.handles()?;
         }
         let places = planned.iter().map(|fault| FaultTarget::find(fault, running, program));
@@ -107,8 +108,8 @@ impl<'a> Faults<'a> {
         outlook.collect()
     }
 
-    /// Returns the nodes that are down because of a fault. The engine does not query their results
-    /// at every tick.
+    /// Returns the nodes that are down because of a fault. The engine does not check at every tick
+    /// how they ended.
     pub fn away(&self) -> Vec<&str> {
         let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
         let numbers = self.open.keys().filter(takes_away);
@@ -116,7 +117,7 @@ impl<'a> Faults<'a> {
         nodes.map(|(_, name)| name.as_str()).collect()
     }
 
-    /// Returns the journal entry to write before a fault is injected.
+    /// Returns the journal entry that must be written before a fault is injected.
     pub fn injecting(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultInjecting {
             kind: self.planned[number].kind.name.to_string(),
@@ -125,7 +126,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Returns the journal entry to write before a fault is healed.
+    /// Returns the journal entry that must be written before a fault is healed.
     pub fn healing(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultHealing {
             kind: self.planned[number].kind.name.to_string(),
@@ -164,7 +165,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Orders the healing of a fault. Its thread performs it.
+    /// Orders the healing of a fault. The thread of the fault performs it.
     pub fn heal(&self, number: usize) {
         let open = self.open.get(&number);
         if let Some(order) = open.and_then(|open| open.order.as_ref()) {
@@ -200,8 +201,8 @@ impl<'a> Faults<'a> {
                 let told = match self.open[&number].told.try_recv() {
                     Ok(told) => told,
                     Err(TryRecvError::Empty) => break,
-                    // The thread has panicked without healing. The fault's agent will heal the
-                    // fault when its time limit expires.
+                    // The thread has panicked and not healed the fault. The agent will heal the
+                    // fault when the fault's time limit expires.
                     Err(TryRecvError::Disconnected) => {
                         anyhow::bail!("the thread of a fault ended too early")
                     }
@@ -226,7 +227,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Records a message of a thread. Returns an event if its fault begins or ends.
+    /// Records a message of a thread. Returns an event if the fault begins or ends.
     fn hear(
         &mut self,
         number: usize,
@@ -277,14 +278,16 @@ impl<'a> Faults<'a> {
         };
         state.finding.faults.push(record);
         running.took_releases(&releases)?;
-        // cassay finds the processes of an attached cluster each time.
+        // For an attached cluster, cassay looks up the processes each time, so it does not record
+        // them here.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();
             if let Some(process) = process.filter(|one| running.process_of(*index) != Some(one.pid))
             {
                 running.cluster.started(*index, process)?;
-                // The new process is intended.
+                // The fault caused the new process, so the trial must not count it as an unexpected
+                // restart.
                 state.pids.retain(|(node, _)| node != name);
                 state.pids.push((name.clone(), Some(process.pid)));
             }
@@ -311,7 +314,7 @@ impl FaultTarget {
         let is_hit = |index: NodeIndex, host: &str| match &hit {
             Hit::Node(node) => *node == index,
             Hit::Host(one) => hosts.get(*one).is_some_and(|name| name == host),
-            // No process ends.
+            // This fault ends no process.
             Hit::Split(_) => false,
             Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,
@@ -321,7 +324,7 @@ impl FaultTarget {
         let node_name = |index: &NodeIndex| running.cluster.nodes()[index.0].name.clone();
         let name = match &hit {
             Hit::Node(index) => node_name(index),
-            // The nodes are in the order in which they take turns.
+            // The nodes are in the order in which the fault affects them.
             Hit::Nodes(all) => all.iter().map(node_name).collect::<Vec<_>>().join(" and "),
             Hit::Host(_) | Hit::Split(_) | Hit::Cluster => {
                 hit.words(|host| hosts.get(host).cloned().unwrap_or_default())
@@ -331,7 +334,7 @@ impl FaultTarget {
     }
 }
 
-/// Returns the nodes and hosts of the running cluster that a planned target means.
+/// Returns the nodes and hosts of the running cluster to which a planned target refers.
 fn resolve(planned: &PlannedHit, running: &Running, program: &Arc<Program>) -> Result<Hit> {
     let cluster = &running.cluster;
     let host_of = |node: NodeIndex| -> Result<Hit> {
@@ -362,14 +365,15 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<NodeInde
     first.with_context(|| format!("no node holds the token {token} of the hottest partition"))
 }
 
-/// Sends a message. If the receiver no longer exists, the fault is already healed.
+/// Sends a message. If the receiver no longer exists, the fault has already been healed.
 fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // Dropping the order heals the fault, unless healing was already ordered.
+        // When the order is dropped, the thread heals the fault, unless healing was already
+        // ordered.
         self.order = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -377,7 +381,7 @@ impl Drop for Open {
     }
 }
 
-/// Returns the evidence on the faults for the rules.
+/// Returns the evidence about the faults for the rules.
 pub fn evidence(all: &[FaultRecord]) -> Vec<rules::FaultEvidence> {
     let of = |fault: &FaultRecord| {
         let healed = fault.healing_s.is_none() || fault.whole_s.is_some();
@@ -385,7 +389,7 @@ pub fn evidence(all: &[FaultRecord]) -> Vec<rules::FaultEvidence> {
         rules::FaultEvidence {
             kind: fault.name(),
             confirmed: match fault.seen_s {
-                // A fault that was observed in effect may still have failed later.
+                // The effect of this fault was observed, but the fault may still have failed later.
                 Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),
                 None if is(FaultVerdict::Inconclusive) => None,
                 None => Some(false),

@@ -1,4 +1,4 @@
-//! Makes the finding of one trial: its evidence judged by the rules, and its figures.
+//! Makes the finding of one trial: the verdict of the rules on its evidence, and its figures.
 
 use super::{State, TrialRun, endurance_series, faults, missing_files};
 use crate::load_run::workers_auto;
@@ -47,7 +47,7 @@ pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding
 }
 
 impl TrialRun<'_> {
-    /// Completes evidence and finding. `running` is `None` if the target is lost.
+    /// Completes the evidence and the finding. `running` is `None` if the target is lost.
     pub(super) fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
         let tally = std::mem::take(&mut state.tally);
         let costs = self.costs(running, state, &tally);
@@ -116,8 +116,8 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
-    /// Returns the client's ceilings, scaled to the workers that remain for the client next to
-    /// placed nodes. The ceilings were measured with the whole machine.
+    /// Returns the ceilings of the client. If nodes are placed on CPUs, scales the ceilings to the
+    /// workers that remain for the client, because they were measured with the whole machine.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
         let kept = running
@@ -128,8 +128,8 @@ impl TrialRun<'_> {
         all.map(|ceiling| ceiling.ops_per_s * share.min(1.0)).collect()
     }
 
-    /// Returns the server's counts, or the reason why they cannot be compared. `None` if they were
-    /// not read.
+    /// Returns the counts of the server, or the reason why they cannot be compared. Returns `None`
+    /// if they were not read.
     fn server(&self, state: &State) -> Option<Result<ServerCounts, String>> {
         let mut faults = self.settings.faults.iter();
         let ended = faults.find(|fault| fault.kind.takes_away);
@@ -145,8 +145,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Returns the number of operations that are due in a window from the start line on, if the
-    /// study replays recorded traffic at its own times.
+    /// If the study replays recorded traffic at its own times, returns the number of operations
+    /// that are due within `span_s` after the start line.
     fn recorded_due(&self, span_s: f64) -> Option<OfferedLoad> {
         let speed = self.settings.workload.recorded.as_ref()?.speed?;
         let until_ns = (span_s * speed * 1e9).round() as u64;
@@ -156,8 +156,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Returns the minimum length of the window according to the plan, seconds. A step that ends by
-    /// its number of operations lasts as long as they take, and the end of the last fault may end a
+    /// Returns the minimum length of the window according to the plan, in seconds. A step with a
+    /// number of operations lasts as long as these take, and the end of the last fault may end a
     /// window early.
     fn planned_s(&self, took_s: f64) -> f64 {
         let window = &self.settings.window;
@@ -175,7 +175,8 @@ impl TrialRun<'_> {
         let window = &tally.window;
         let server = self.server(state);
         let is_null = running.is_some_and(Running::is_null);
-        // Each of several clients measures its own machine, so the highest of their costs counts.
+        // Each of several clients measures only its own machine, so the highest of their costs
+        // counts.
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
@@ -233,21 +234,21 @@ impl TrialRun<'_> {
             data_and_memory_bytes: running
                 .and_then(Running::memory_bytes)
                 .map(|memory| (data_bytes(self.settings, &self.program), memory)),
-            // The threads of the probes, and the threads that detect stalls.
+            // These are the threads of the probes, and the threads that detect stalls.
             probes_cpu_share: Some(probes_share + looking_s / window.seconds.max(1e-9)),
             ..known
         }
     }
 }
 
-/// Returns the number of compactions that were pending at the end of the window, on all nodes, from
+/// Returns the number of compactions that were pending on all nodes at the end of the window, from
 /// the last reading.
 fn pending_at_end(evidence: &Evidence) -> Option<f64> {
     evidence.pending_compactions.as_ref()?.last().copied()
 }
 
-/// Returns the change of the wall clock relative to the monotonic clock since it showed `unix_ns`
-/// at the monotonic time `ns`.
+/// Returns the drift of the wall clock relative to the monotonic clock. The wall clock showed
+/// `unix_ns` at the monotonic time `ns`.
 fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     let over_ns = clock::now_ns().saturating_sub(ns);
     let shown_ns = i128::from(clock::unix_ns()) - i128::from(unix_ns);
@@ -258,8 +259,8 @@ fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
 }
 
 /// Returns the exceptions on the nodes since the measurement began, if they can be read. Also
-/// returns the recorded environment with its changes since then. Both are `None` if the target is
-/// lost. The environment is also `None` if the nodes' settings cannot be read.
+/// returns the recorded environment, with its changes since then. Both are `None` if the target is
+/// lost. The environment is also `None` if the settings of the nodes cannot be read.
 fn environment(
     running: Option<&Running>,
     noted: Environment,
@@ -299,7 +300,7 @@ fn with_figures(
     let window = &tally.window;
     let kinds = || program.kinds().iter().zip(&tally.kinds);
     let errors = window.errors.iter();
-    // A kind without weight in the mix has no figures.
+    // A kind of operation without weight in the mix has no figures.
     let shown = kinds().filter(|(_, series)| !series.is_empty());
     let records = shown.map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
     let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
@@ -332,7 +333,7 @@ fn server_record(counts: ServerCounts) -> ServerCountsRecord {
     }
 }
 
-/// Returns the client's own figures, in addition to those that are `known` since the start line.
+/// Returns the figures of the client itself, added to the `known` figures since the start line.
 fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRecord {
     let window = &tally.window;
     let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
@@ -346,7 +347,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
             p50: us(0.5),
             p99: us(0.99),
         },
-        // Only the lowest ceiling is certain.
+        // The lowest ceiling is the one that was certainly available.
         ceiling_ops_per_s: ceilings.min_by(f64::total_cmp).unwrap_or(0.0),
         ceilings_ops_per_s: evidence.ceilings_ops_per_s.clone(),
         stall_ms_longest: window.stall_longest_s.map(|s| s * 1e3),
@@ -358,7 +359,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
     }
 }
 
-/// Returns the use of the machine, if readable.
+/// Returns the use of the machine, if it can be read.
 fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
@@ -372,7 +373,7 @@ fn machine_record(machine: &MachineUse) -> MachineRecord {
     }
 }
 
-/// Returns the size of one node's data, without the database's overhead, bytes.
+/// Returns the size of one node's data in bytes, without the overhead of the database.
 fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     let copies = settings.keyspace.replication.copies();
     let nodes = match &settings.target {
@@ -383,8 +384,8 @@ fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     rows.saturating_mul(copies) / nodes.max(1)
 }
 
-/// Returns true if a read may miss an acknowledged write: R + W <= RF. It considers the kinds in
-/// the mix, and the kinds that loaded the rows.
+/// Returns true if a read may miss an acknowledged write, because R + W <= RF. Considers the kinds
+/// in the mix, and the kinds that loaded the rows.
 fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     let copies = settings.keyspace.replication.copies();
     let least = |statements: Vec<&Statement>| {
@@ -414,7 +415,8 @@ fn replicas_asked(level: &str, copies: u64) -> u64 {
     }
 }
 
-/// Returns the peak resident memory of this process, bytes, or 0 if the system does not report it.
+/// Returns the peak resident memory of this process in bytes. Returns 0 if the system does not
+/// report it.
 fn memory_peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -428,7 +430,7 @@ mod tests {
     use study::inputs::Inputs;
     use study::settings::Overrides;
 
-    /// A kind without weight kept its own level, ONE, so the promise of every study with
+    /// A kind without weight kept its default level, ONE. So the consistency of every study with
     /// `write: ALL` looked weak.
     #[test]
     fn only_levels_of_kinds_that_are_asked_for_make_reads_weak() {

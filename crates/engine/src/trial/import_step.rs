@@ -13,8 +13,8 @@ use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 
 impl TrialRun<'_> {
-    /// Executes the statements that an import needs before it measures. Existing objects are not
-    /// errors, as in the tools from which the statements come.
+    /// Executes the statements that an import needs before it measures. Errors about existing
+    /// objects are ignored, as in the tools from which the statements come.
     pub(super) fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
         if statements.is_empty() {
             return Ok(());
@@ -28,7 +28,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Runs the operations of an import's step: first those of its warm-up, then those that count.
+    /// Runs the operations of an import's step: first the operations of its warm-up, then those
+    /// that count.
     pub(super) fn measure_step(
         &mut self,
         step: &ImportStep,

@@ -1,5 +1,5 @@
-//! Reads how near each resource was to its limit: in the window, and in the parts of it with a
-//! fault or a drift.
+//! Reads how near each resource was to its limit, in the window, and in the parts of the window
+//! with a fault or a drift.
 
 use super::{State, TrialRun};
 use crate::phase_times::TimeSpan;
@@ -11,20 +11,21 @@ use store::record::{
     FaultRecord, LimitReadingRecord, LimitSpan, NodeCpuRecord, TrialFinding, TrialLimitsRecord,
 };
 
-/// Shortest part of a window that is read on its own, ns: a probe reads once a second.
+/// Shortest part of a window that is read separately, in ns. A probe reads once a second.
 const PART_NS_MIN: u64 = 3_000_000_000;
 
-/// A part of a trial.
+/// A part of the window of a trial.
 struct Part {
     span: LimitSpan,
-    /// Number of the fault, from 1.
+    /// Number of the fault in this part, starting at 1.
     fault: Option<usize>,
-    /// Start and end on the monotonic clock.
+    /// Start and end of the part on the monotonic clock.
     time: TimeSpan,
 }
 
 impl TrialRun<'_> {
-    /// Returns the readings of every part. Empty for the null target, which has no resources.
+    /// Returns the readings of every part. The list is empty for the null target, which has no
+    /// resources.
     pub(super) fn limits(
         &self,
         running: Option<&Running>,
@@ -50,7 +51,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns a positive time that is not only a lower bound.
+/// Returns the time if it is positive and exact, and not only a lower bound.
 fn exact(ms: Known) -> Option<f64> {
     (!ms.is_at_least() && ms.least() > 0.0).then(|| ms.least())
 }
@@ -62,7 +63,8 @@ fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
         &series,
         &TrialFacts {
             window_s: (part.time.to_ns - part.time.from_ns) as f64 / 1e9,
-            // The client is judged for the window, and its times are those of the window.
+            // The client is judged for the whole window, and its latencies are those of the whole
+            // window. So other parts have neither.
             client: facts.client.iter().filter(|_| is_whole).copied().collect(),
             service_mean_ms: facts.service_mean_ms.filter(|_| is_whole),
             p999_ms: facts.p999_ms.filter(|_| is_whole),
@@ -78,7 +80,7 @@ fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
     }
 }
 
-/// Returns the window and its parts. `start_ns` is the zero of the faults' times.
+/// Returns the window and its parts. The times of the faults count from `start_ns`.
 fn parts(window: TimeSpan, start_ns: u64, faults: &[FaultRecord], drift: Option<f64>) -> Vec<Part> {
     let part = |span, fault, (from_ns, to_ns)| Part {
         span,

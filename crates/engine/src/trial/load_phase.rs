@@ -1,6 +1,6 @@
-//! Offers the load of a trial, and performs the actions during it.
+//! Offers the load of a trial, and performs the actions during the load.
 //!
-//! [`Conduct`] makes the decisions, and this file is its world. It writes intervals and probes'
+//! [`Conduct`] makes the decisions, and this file implements its world. It writes intervals and
 //! readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
@@ -107,7 +107,7 @@ impl World for Offering<'_, '_> {
 }
 
 impl Offering<'_, '_> {
-    /// Checks for nodes that are down without a fault, and reports them.
+    /// Checks for nodes that are down without a fault, and reports such nodes.
     fn look_at_nodes(&mut self) -> Option<LoopEvent> {
         let died = self.running.cluster.died(&self.faults.away()).into_iter();
         let died: Vec<DeadNode> = died
@@ -136,7 +136,7 @@ impl Offering<'_, '_> {
         }
     }
 
-    /// Reports the stage of a fault.
+    /// Reports the stage that a fault has reached.
     fn reached(&mut self, number: usize, stage: FaultStage) {
         (self.run.events)(Event::FaultReached(number, stage));
     }
@@ -148,7 +148,7 @@ impl TrialRun<'_> {
         self.begin_phase_at(kind, clock::now_ns(), state)
     }
 
-    /// Announces a phase: to the journal first, then to the observer.
+    /// Announces a phase, first to the journal, then to the observer.
     fn begin_phase_at(&mut self, kind: PhaseKind, at_ns: u64, state: &mut State) -> Result<()> {
         let started = JournalEvent::PhaseStarted {
             phase: kind.name().to_owned(),
@@ -171,8 +171,7 @@ impl TrialRun<'_> {
     }
 
     /// Applies load until the limit of the offer, `decide`, Ctrl-C or a dead node ends the load.
-    /// All `consumers` take each interval. Then `decide` names the phase of the interval, and decides
-    /// if the load continues.
+    /// For each interval, `decide` names its phase and decides whether the load continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
@@ -217,7 +216,8 @@ impl TrialRun<'_> {
             faults,
         };
         let conducted = conduct.run(&mut offering);
-        // After any end of the load, the next phase needs a target without faults.
+        // However the load ended, the faults must be healed, because the next phase needs a target
+        // without faults.
         let Offering {
             load,
             running,
@@ -243,7 +243,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Begins to offer load. The trial's clients offer it, if it has some and they share this load.
+    /// Begins to offer load. If the trial has several clients and they share this load, they offer
+    /// it.
     fn start_load(
         &self,
         running: &Running,
@@ -272,8 +273,8 @@ impl TrialRun<'_> {
         self.cut(offered.cut, state)
     }
 
-    /// Returns the end of the trial after a phase that was cut short. `None` if the phase ended as
-    /// planned.
+    /// Returns the end of the trial after a phase that was cut short. Returns `None` if the phase
+    /// ended as planned.
     pub(super) fn cut(&mut self, cut: Option<EarlyEnd>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
             EarlyEnd::Interrupted => Some(TrialEnd::Interrupted),
@@ -286,7 +287,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Describes a phase that is not in the plan.
+/// Returns the description of a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
         // The guard of the target adds this phase, so the plan does not contain it.

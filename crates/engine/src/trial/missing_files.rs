@@ -1,4 +1,4 @@
-//! Handles files of a trial that are missing at its end. The engine records them before it judges
+//! Handles files that are missing at the end of a trial. The engine records them before it judges
 //! the trial, because a rule must not pass when data is missing.
 
 use analysis::rules::Evidence;
@@ -22,7 +22,7 @@ fn record(what: GapKind, gap: Gap) -> GapRecord {
     }
 }
 
-/// Marks rules without evidence as unknown: V15 without logs, V11 without readings.
+/// Marks rules without evidence as unknown: rule V15 without logs, and rule V11 without readings.
 pub fn tell(gaps: &[GapRecord], evidence: &mut Evidence) {
     for gap in gaps {
         match gap.what {

@@ -1,4 +1,5 @@
-//! Reads rows back after a trial, and derives the promise of the configuration about them.
+//! Reads rows back after a trial, and derives the durability that the configuration promises for
+//! them.
 
 use super::faults::FaultTarget;
 use super::{State, TrialEnd, TrialRun};
@@ -26,18 +27,18 @@ use study::settings::{Sample, Settings};
 use target_spec::Target;
 use workload::{Program, Stage, Tuning};
 
-/// Operations in flight during the reading back of rows.
+/// Number of operations in flight while rows are read back.
 const IN_FLIGHT: u32 = 32;
-/// Possible difference between the clocks of machines that cassay does not manage, and thus between
-/// the timestamps of writes. It is more than the error of any machine with a time server.
+/// Possible difference between the clocks of machines that cassay does not manage, and so between
+/// the timestamps of writes. The clock error of a machine with a time server is smaller.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
-/// Number of sync periods after which a node that cannot sync stops acknowledging, unless
+/// Number of sync periods after which a node that cannot sync stops acknowledging writes, unless
 /// configured otherwise. Cassandra computes the same value
 /// (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
 const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
-    /// Returns the way in which the client records the writes of the main stage.
+    /// Returns how the client records the writes of the main stage.
     pub(super) fn keeps_main(&self, running: &Running) -> LedgerMode {
         match self.settings.verify.sample {
             Sample::All if self.has_registers() => LedgerMode::History,
@@ -48,7 +49,7 @@ impl TrialRun<'_> {
     }
 
     /// Sets the known earlier writes before the main stage begins. If the trial reads all rows
-    /// back, the writes of the stage are known, and earlier writes are not required.
+    /// back, the writes of this stage are known, so earlier writes are not required.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
@@ -63,14 +64,14 @@ impl TrialRun<'_> {
                         written
                     }
                 });
-        // Tables of an attached cluster may have existed before.
+        // Tables of an attached cluster may have existed before the run, with other counter values.
         running.written = known.map(|written| match self.settings.target {
             Target::Attach(_) => written.with_old_counters(),
             Target::Local(_) | Target::Null(_) => written,
         });
     }
 
-    /// Returns true if writes get their timestamps from clocks of other machines: of the nodes, or
+    /// Returns true if writes get their timestamps from the clocks of other machines, of nodes or
     /// of clients.
     fn has_strange_clocks(&self) -> bool {
         let has_clients = self.fleet.is_some_and(FleetUse::has_others);
@@ -134,15 +135,16 @@ impl TrialRun<'_> {
         Ok(self.cut(offered.cut, state))
     }
 
-    /// Keeps the first rows in which a read found other data than the written data.
+    /// Keeps the first rows in which a read found other data than the data that was written.
     pub(super) fn name_rows(&self, offered: &PhaseResult, state: &mut State) {
         let rows = offered.summary.missed_rows.iter();
         let untimed = rows.map(|(row, missed)| (*row, *missed, None));
         self.name(untimed, &mut state.finding.verify.missed_rows);
     }
 
-    /// Adds wrong rows to the named rows, without duplicates: the number, the kind of loss, and the
-    /// time at which the last missed write was acknowledged, s since the start line.
+    /// Adds wrong rows to the named rows, without duplicates. Each has its number, the kind of
+    /// loss, and the time at which the last missed write was acknowledged, in seconds since the
+    /// start line.
     fn name(
         &self,
         rows: impl Iterator<Item = (u64, WriteMismatch, Option<f64>)>,
@@ -160,8 +162,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Returns the statement that reads a row, with its values, for a person to type. Empty if the
-    /// program does not read single rows.
+    /// Returns the statement that reads a row, with its values, for a person to type. The text is
+    /// empty if the program does not read single rows.
     fn read_by(&self, row: u64) -> String {
         if self.program.rows() == 0 {
             return String::new();
@@ -175,7 +177,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Sets the consistency level of a stage's reads. Returns the program of the measurement.
+    /// Sets the consistency level for the reads of a stage. Returns the program of the measurement,
+    /// so that it can be restored.
     fn read_at(&mut self, stage: Stage, levels: &Levels) -> Result<Arc<Program>> {
         let stated = self.settings.verify.consistency;
         let level = stated.or((stage == Stage::ReadBack).then_some(levels.read));
@@ -195,8 +198,8 @@ impl TrialRun<'_> {
     }
 
     /// Passes to the write record the times at which acknowledged writes may have been lost.
-    /// Returns the length of that time before a fault, s. `None` if it has no limit, or if no write
-    /// can be lost.
+    /// Returns the length of that time before a fault, in seconds. Returns `None` if the time has
+    /// no limit, or if no write can be lost.
     fn may_lose(&self, running: &mut Running, state: &State) -> Option<f64> {
         let configuration = self.configuration(Some(running));
         let within_s = durability::lost_within_s(&configuration);
@@ -219,8 +222,8 @@ impl TrialRun<'_> {
         Some(within_s)
     }
 
-    /// Keeps the result of reading all rows back. For losses that are limited in time, also keeps
-    /// the times at which the lost writes were acknowledged.
+    /// Keeps the result of the reading of all rows. If losses are limited in time, also keeps the
+    /// times at which the lost writes were acknowledged.
     fn account(
         &self,
         offered: &PhaseResult,
@@ -239,7 +242,7 @@ impl TrialRun<'_> {
             .iter()
             .flat_map(|lost| &lost.rows)
             .map(|one| (one.row, one.missed, one.acknowledged_ns.map(since_s)));
-        // Counters have no times, and neither do rows that another client has read.
+        // Counters have no times. Rows that another client has read have no times either.
         let by_reads = offered.summary.missed_rows.iter();
         let untimed = by_reads.map(|(row, missed)| (*row, *missed, None));
         self.name(timed.chain(untimed), &mut missed_rows);
@@ -271,7 +274,7 @@ impl TrialRun<'_> {
         });
     }
 
-    /// Returns the promise of the configuration about acknowledged writes, given the faults.
+    /// Returns which acknowledged writes the configuration promises to keep, given the faults.
     pub(super) fn promise(&self, running: Option<&Running>) -> Promise {
         durability::promise(&self.configuration(running))
     }
@@ -295,7 +298,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns the counts of a reading. Each row is in exactly one of them.
+/// Returns the counts of a reading. Each row is in exactly one of the counts.
 fn counted(checks: &CheckCounts) -> ReadBackRecord {
     let others = checks.missing
         + checks.stale
@@ -321,19 +324,19 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
     }
 }
 
-/// Returns true if a node sets the timestamp of some of the writes. The timestamp decides which
-/// write is the last. Conditional writes have an order without timestamps.
+/// Returns true if a node sets the timestamp of some writes. The timestamp decides which write is
+/// the last. Conditional writes are ordered without timestamps.
 fn takes_nodes_times(program: &Program) -> bool {
     let mut statements = program.statements().iter();
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults, each with the data that the nodes may have lost because of the fault.
+/// Returns the faults, each with the data that the affected nodes may have lost.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::StudyFault| {
-        // A fault whose target could not be found had no effect.
+        // If the target of a fault could not be found, the fault had no effect.
         let place = FaultTarget::find(fault, running, program).ok()?;
         Some(FailureEvent {
             what: format!("{} of {}", fault.kind.name, place.name),
@@ -356,8 +359,8 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
     settings.faults.iter().filter_map(blow).collect()
 }
 
-/// Returns the commit log of the node with the latest sync. `None` if a node's settings cannot be
-/// read.
+/// Returns the commit log settings of the node that syncs latest. Returns `None` if the settings of
+/// a node cannot be read.
 fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     let is_used = settings.keyspace.durable_writes != Some(false);
     let logs: Option<Vec<CommitLog>> = running
@@ -373,8 +376,8 @@ fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     logs?.into_iter().max_by(later)
 }
 
-/// Returns the commit log of a node with these settings of `system_views.settings`. `None` if the
-/// way or the time of its sync is missing, or if a time is not a duration.
+/// Returns the commit log settings of a node with these rows of `system_views.settings`. Returns
+/// `None` if the mode or the time of the sync is missing, or if a time is not a duration.
 fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<CommitLog> {
     let is_set = |name: &str| {
         let value = settings.get(name).map_or("null", String::as_str);
@@ -400,8 +403,8 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     })
 }
 
-/// Returns a duration with its unit, or under its older name in milliseconds; s. `None` if the node
-/// has not set it.
+/// Returns a duration in seconds. The setting has a unit, or is in milliseconds under its older
+/// name. Returns `None` if the node has not set it.
 ///
 /// # Errors
 /// The value is not a duration.

@@ -1,4 +1,4 @@
-//! Judges registers one by one, over the histories of all trials on their data.
+//! Judges registers one by one, based on the histories of all trials on the same data.
 
 use super::{State, TrialRun};
 use crate::load_run::PhaseResult;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use store::record::{HistoryRecord, RegistersRecord, ViolationRecord};
 use workload::{RegisterRequest, Stage};
 
-/// Maximum number of states in the search for an order of the operations on one register. The
-/// search then takes less than a second, and some ten MB. A register with dozens of operations of
-/// unknown outcome needs more.
+/// Maximum number of states in the search for an order of the operations on one register. Such a
+/// search takes less than a second, and some ten MB. A register with dozens of operations of
+/// unknown outcome needs more states.
 const STATES_MAX: u64 = 500_000;
 /// Value of every register after the load phase.
 const INITIAL: i64 = 0;
-/// Maximum number of violations to report one by one.
+/// Maximum number of violations that are reported individually.
 const VIOLATIONS_MAX: usize = 100;
-/// Description of the check's method.
+/// Description of the method of the check.
 const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
 
 impl TrialRun<'_> {
     /// Returns the reason why the server counts more reads of registers than the client requested.
-    /// `None` without registers.
+    /// Returns `None` if there are no registers.
     pub(super) fn meeting(&self) -> Option<String> {
         let why = "concurrent transactions on one register read it again, and each read is counted";
         self.has_registers().then(|| why.to_owned())
@@ -37,8 +37,8 @@ impl TrialRun<'_> {
         generator.register_request().is_some()
     }
 
-    /// Adds the final reads to the histories, writes the histories to disk, and judges each of
-    /// them.
+    /// Adds the final reads to the histories, writes the histories to disk, and judges each
+    /// history.
     pub(super) fn judge_registers(
         &self,
         offered: &PhaseResult,
@@ -105,7 +105,7 @@ fn operation(recorded: &RegisterOperation) -> linearizability::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {
         (RegisterRequest::Read, _) => (RegisterEvent::Read(happened.found), happened.answered_ns),
-        // The register exists, so an unmet IF EXISTS means that the server found no row.
+        // The register exists, so if IF EXISTS is not met, the server found no row.
         (RegisterRequest::Write(_), Some(false)) => {
             (RegisterEvent::Read(None), happened.answered_ns)
         }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use load::RegisterResult;
 
-    /// Successive operations of 10 ns each, on register 7.
+    /// Returns successive operations of 10 ns each, on register 7.
     fn history(
         operations: &[(RegisterRequest, Option<bool>, Option<i64>)],
     ) -> BTreeMap<u64, Vec<RegisterOperation>> {
@@ -197,7 +197,7 @@ mod tests {
             (4, (RegisterRequest::Read, None, Some(2))),
             (3, (swap, Some(true), None)),
             (3, (swap, Some(false), Some(4))),
-            // The row no longer existed.
+            // According to this operation, the row no longer existed.
             (1, (RegisterRequest::Write(2), Some(false), None)),
         ] {
             let mut broken = legal;

@@ -1,7 +1,9 @@
-//! Compares the server's own counts with the client's: reads them before and after every load.
+//! Compares the counts of the server with those of the client. Reads the server's counts before and
+//! after every load.
 //!
-//! A node counts from its start, so the two readings of a pair must come from the same processes. A
-//! trial has one pair around the load phase and one around the rest. A restart may be between them.
+//! The counts of a node begin at its start, so the two readings of a pair must come from the same
+//! processes. A trial has one pair around the load phase and one around all other phases. A restart
+//! may be between the pairs.
 
 use super::{State, TrialRun};
 use crate::running_target::Running;
@@ -19,7 +21,7 @@ pub struct Counting {
     writes: u64,
     /// True if one reading of a pair was not available.
     broken: bool,
-    /// Reason why the server's counts lack operations, if they do.
+    /// Reason why the counts of the server lack operations, if they do.
     pub incomplete: Option<String>,
 }
 
@@ -39,9 +41,10 @@ impl Counting {
         self.incomplete = after.incomplete.or(self.incomplete.take());
     }
 
-    /// Returns the server's counts between the readings, with the client's answered operations.
+    /// Returns the counts of the server between the readings, with the operations that the client
+    /// got answered.
     pub fn beside(&self, answered: &AnsweredCounts) -> Option<ServerCounts> {
-        // The pair is open, because the trial was cut short.
+        // If the trial was cut short, the second reading is missing, and the pair is not complete.
         let is_whole = self.before.is_none() && !self.broken;
         let source = self.source.clone().filter(|_| is_whole)?;
         Some(ServerCounts {

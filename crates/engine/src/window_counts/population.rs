@@ -1,5 +1,5 @@
 //! Tests that findings and logs have the same population. The tests invent operations, record them
-//! like the load generator, add them up and write them to disk.
+//! as the load generator does, add them up and write them to disk.
 
 use super::Tally;
 use analysis::VariantName;
@@ -17,18 +17,18 @@ use store::{HistogramKind, RunWriter, Trial, convert};
 const SECOND: u64 = 1_000_000_000;
 const KINDS: [&str; 2] = ["read", "write"];
 
-/// An operation: its due time, its duration, and its outcome.
+/// An operation with its due time, its duration, and its outcome.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     kind: usize,
     intended_ns: u64,
     waited_ns: u64,
     service_ns: u64,
-    /// `None` if it was never sent.
+    /// Outcome of the operation. `None` if the operation was never sent.
     outcome: Option<Outcome>,
 }
 
-/// Returns the intervals of a run of these operations. No operation was due after the stop.
+/// Returns the intervals of a run of these operations. None of them may be due after the stop.
 fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interval> {
     let ends = operations.iter().map(end_ns).chain([stop_ns]);
     let count = ends.max().unwrap_or(0) / SECOND + 1;
@@ -69,8 +69,9 @@ fn tally(intervals: &[Interval]) -> Tally {
     tally
 }
 
-/// A closed loop of 128 whose service time is exponential with a mean of 1 s, for 10 s of warm-up
-/// and 60 s of window. The client gives up operations that take longer than `timeout_s`.
+/// Simulates a closed loop of 128 operations in flight, with 10 s of warm-up and 60 s of window.
+/// The service time is exponential with a mean of 1 s. The client gives up operations that take
+/// longer than `timeout_s`.
 fn exponential(timeout_s: f64) -> Tally {
     let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
     let mut draws = workload::random::Draws::sequence(7);
@@ -97,8 +98,8 @@ fn exponential(timeout_s: f64) -> Tally {
     tally(&intervals(&operations, from_ns, stop_ns))
 }
 
-/// Operations in flight at the start and at the end of the window counted at both, so long
-/// operations counted too often. The median was 857 ms.
+/// An earlier version counted operations in flight both at the start and at the end of the window.
+/// So long operations counted too often, and the median was 857 ms.
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {
     let tally = exponential(1e9);
@@ -109,7 +110,7 @@ fn long_operations_are_counted_as_often_as_they_were_begun() {
         "p50 {p50_ms} ms, p99 {p99_ms} ms, {} op/s",
         record.ops_per_s
     );
-    // Two and a half standard errors of about 7,700 values.
+    // The tolerances are two and a half standard errors of about 7,700 values.
     assert!((p50_ms / 693.1 - 1.0).abs() < 0.04, "p50 {p50_ms} ms");
     assert!((p99_ms / 4605.2 - 1.0).abs() < 0.065, "p99 {p99_ms} ms");
     assert!(
@@ -129,7 +130,7 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
         (latency.p50.least() / 693.1 - 1.0).abs() < 0.04,
         "{latency:?}"
     );
-    // One operation in twenty takes longer than 3 s.
+    // One operation in twenty takes longer than 3 s, so the p99 is a lower bound.
     assert!(
         (2999.0..=3004.0).contains(&latency.p99.least()),
         "{latency:?}"
@@ -143,7 +144,8 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
 }
 
-/// Removes the intervals and their basis from a record, because a merged histogram has none.
+/// Removes the confidence intervals and their basis from a record, because a merged histogram has
+/// none.
 fn comparable(record: &QuantilesRecord) -> Value {
     let without = QuantilesRecord {
         ci95: BTreeMap::new(),
@@ -153,7 +155,7 @@ fn comparable(record: &QuantilesRecord) -> Value {
     serde_json::to_value(without).unwrap()
 }
 
-/// Writes the intervals as a trial does, and reads the trial back from disk.
+/// Writes the intervals as a trial does, and then reads the trial back from disk.
 fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
     let record = TrialRecord {
         format: FORMAT,
@@ -213,7 +215,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     )
 }
 
-/// Returns the population by its definition: latencies and service times of one kind.
+/// Returns the population by its definition: the latencies and service times of one kind.
 fn truth(operations: &[Operation], kind: usize, from_ns: u64) -> [Times; 2] {
     let mut times = [Times::default(), Times::default()];
     for operation in operations {
@@ -246,7 +248,7 @@ fn truth(operations: &[Operation], kind: usize, from_ns: u64) -> [Times; 2] {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// A tool that merges a log by tag gets the values of the finding, and both have the
+    /// A tool that merges a log by tag gets the same values as the finding, and both describe the
     /// population.
     #[test]
     fn findings_and_logs_have_the_population(

@@ -1,6 +1,6 @@
 //! A fault that a study defines for an attached cluster, by programs that inject, observe and heal
-//! it. Its life cycle is that of every other fault. An agent on this machine is ready to run the
-//! healing program.
+//! it. It has the same life cycle as every other fault. An agent on this machine is ready to run
+//! the healing program.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -11,17 +11,17 @@ use std::time::Duration;
 use target_spec::fault::{Commands, Hit};
 use target_spec::{Invocation, NodeIndex};
 
-/// Time limit of the observing program: it may have to reach another machine. An agent that heals
-/// without its controller waits for the same time.
+/// Time limit of the observing program, which may have to reach another machine. An agent that
+/// heals without its controller waits for the same time.
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Placeholder in an argument for the address of the target node, as reports show it.
+/// Placeholder in an argument for the address of the target node, in the form that reports use.
 const NODE: &str = "{node}";
 
-/// Placeholder for the same address with the CQL port.
+/// Placeholder in an argument for the address of the target node with the CQL port.
 const ADDRESS: &str = "{address}";
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
     Box::new(CommandFault {
         node: hit.node(),
@@ -35,7 +35,7 @@ struct CommandFault {
 }
 
 impl CommandFault {
-    /// Returns one of the fault's programs, with the placeholders replaced.
+    /// Returns one of the programs of the fault, with the placeholders replaced.
     fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
         let node = nodes.get(self.node).context("the node does not exist")?;
@@ -89,7 +89,8 @@ impl Fault for CommandFault {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// Also reports if the node answers clients, which depends on the fault.
+    /// Also reports whether the node answers clients. This report does not affect the result,
+    /// because it depends on the fault whether a node answers.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = observation::or_unseen("the command's check", self.see(world));
         let client = observation::client(world, self.node, limit);

@@ -1,5 +1,5 @@
-//! Corrupts data silently: bytes of a data file change, and the disk reports no error. Cassandra
-//! has its own checksums, and a repair must restore the data that they reject.
+//! Corrupts data silently: bytes of a data file change, and the disk reports no error. Cassandra's
+//! own checksums reject the changed data, and a repair must restore it.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Rot {
         node: hit.node(),
@@ -24,7 +24,7 @@ const BYTES: u64 = 4096;
 
 struct Rot {
     node: NodeIndex,
-    /// File, offset of the block, and its original bytes.
+    /// Path of the file, offset of the corrupted block, and its original bytes.
     file: Option<(PathBuf, u64, Vec<u8>)>,
 }
 

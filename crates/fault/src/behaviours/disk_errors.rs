@@ -1,5 +1,5 @@
 //! A disk with unreadable sectors: from the middle of a data file on, reads and writes fail. After
-//! healing, its nodes are restarted.
+//! healing, the nodes on the disk are restarted.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Failing {
         node: hit.node(),
@@ -22,12 +22,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 /// Error number of a missing file (ENOENT).
 const GONE: i32 = 2;
 
-/// Number of bytes to read to observe the fault.
+/// Number of bytes to read for an observation of the fault.
 const BYTES: u64 = 4096;
 
 struct Failing {
     node: NodeIndex,
-    /// File, and the offset of its first failing byte.
+    /// Path of the file, and the offset of the first byte that fails.
     file: Option<(PathBuf, u64)>,
 }
 
@@ -48,7 +48,8 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(ExecutedBy::Node(self.node), sight)? {
-            // A compaction removed the file, which is not a fault, so another file is used.
+            // A compaction has removed the file, which does not show the fault, so another file is
+            // used.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {

@@ -1,5 +1,5 @@
 //! A failing disk: its file system becomes read-only, as ext4 does after an error of its device.
-//! After healing, its nodes are restarted.
+//! After healing, the nodes on the disk are restarted.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -10,12 +10,12 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ReadOnly(hit.host()))
 }
 
-/// Error number of a read-only file system.
+/// Error number of a write to a read-only file system (EROFS).
 const EROFS: i32 = 30;
 
 struct ReadOnly(HostIndex);
@@ -33,7 +33,8 @@ impl Fault for ReadOnly {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_read_only = |tried: &observation::DiskTest| {
-            // Newer kernels refuse to open files on the disk, but open files can still be read.
+            // On newer kernels, a process cannot open files on the disk, but can still read files
+            // that it opened before.
             tried.write == Attempt::Refused(EROFS)
         };
         observation::disk_and_nodes(world, self.0, limit, is_read_only)

@@ -1,5 +1,5 @@
-//! A slow disk: the host's volume has a low I/O limit. Writes wait in memory; syncs and reads are
-//! late.
+//! A slow disk: the host's volume has a low I/O limit. Writes wait in memory, and syncs and reads
+//! are late.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{DiskSpec, HostIndex};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.host(),
@@ -19,10 +19,11 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Factor by which a slow disk takes longer than before.
+/// Factor by which a disk test takes longer on a slow disk than before the fault.
 const SLOWER: f64 = 3.0;
 
-/// Minimum duration on a slow disk: a busy disk may take some milliseconds.
+/// Minimum duration of a disk test on a slow disk. On a busy disk without the fault, a test may
+/// take some milliseconds.
 const LEAST: Duration = Duration::from_millis(20);
 
 /// Time limit of one disk test.
@@ -51,8 +52,8 @@ impl Slow {
         } else {
             read
         };
-        // A disk that is already as slow before the fault is slow without it, or is still limited
-        // by an earlier fault.
+        // If the disk is already this slow before the fault, the duration is not recorded as
+        // normal. The disk is slow by itself, or an earlier fault still limits it.
         let limited = LEAST.max(takes / 2);
         if self.usual.is_none() && took < limited {
             self.usual = Some(took);

@@ -1,5 +1,5 @@
-//! Clients are cut off from a host, while other hosts reach it. So its nodes are up for all nodes,
-//! but not for clients.
+//! Clients are cut off from a host, while other hosts reach it. So the host's nodes are up for all
+//! other nodes, but not for clients.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ClientCut(hit.host()))
 }
@@ -24,7 +24,7 @@ impl Fault for ClientCut {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let clients = observation::clients(world, self.0, limit);
-        // Other hosts must be able to reach the host, regardless of the observations of clients.
+        // Other hosts must be able to reach the host, whatever the clients observe.
         let others = observation::others_reach(world, self.0, limit);
         let are_spared = match others.target {
             Health::Whole => Presence::Present,

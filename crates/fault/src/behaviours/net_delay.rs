@@ -1,4 +1,4 @@
-//! Network delay: packets to and from a host arrive later, as from another region.
+//! Network delay: packets to and from a host arrive later, as if the host were in another region.
 
 use super::net_slow;
 use crate::behaviour::Fault;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, LinkSpec};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Late {
         host: hit.host(),

@@ -1,5 +1,5 @@
-//! A host whose network cable is pulled out: its processes run, but are unreachable. A remote
-//! machine keeps its link, and drops the packets of its nodes itself.
+//! A host whose network cable is pulled out: its processes run, but are unreachable. On a remote
+//! machine, the link stays up, and the machine itself drops the packets of its nodes.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Down(hit.host()))
 }

@@ -1,5 +1,5 @@
-//! A network partition: no packets pass between some hosts and others, in either direction. Clients
-//! reach both sides.
+//! A network partition: no packets pass between some hosts and other hosts, in either direction.
+//! Clients reach both groups.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options, Sides};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
         sides: hit.sides(),

@@ -1,6 +1,6 @@
-//! A Kubernetes network policy that blocks new connections to and from a node's pod. The component
-//! that enforces policies is not the API server that stores them, and usually spares existing
-//! connections. So another node's pod observes it by new connections.
+//! A Kubernetes network policy that blocks new connections to and from a node's pod. The API server
+//! only stores policies. Another component enforces them, and usually does not affect existing
+//! connections. So the pod of another node observes the fault by opening new connections.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::World;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Policy(hit.host()))
 }
@@ -22,8 +22,9 @@ impl Fault for Policy {
         world.isolate(self.0)
     }
 
-    /// Observations of clients depend on their location: most network plugins admit connections
-    /// from the machine that runs the pod.
+    /// A client's observation depends on where the client runs, because most network plugins admit
+    /// connections from the machine that runs the pod. So clients must confirm only that the target
+    /// is whole.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.0, limit);
         others.and(|| observation::clients(world, self.0, limit))

@@ -1,4 +1,4 @@
-//! Client connections are reset, as by a firewall that lost its state: pending requests get no
+//! Client connections are reset, as by a firewall that lost its state. Pending requests get no
 //! answer, and clients reconnect.
 
 use crate::behaviour::Fault;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Reset {
         node: hit.node(),
@@ -18,7 +18,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit to open a connection from this process.
+/// Time limit for opening a connection from this process.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 struct Reset {
@@ -29,7 +29,7 @@ struct Reset {
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = world.nodes().take(self.node).context("the node does not exist")?;
-        // Opens a connection from this process, with which the fault is observed.
+        // Opens a connection from this process. The fault is observed on this connection.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);
         world.inject(ExecutedBy::Node(self.node), what, &[], within)?;
@@ -42,7 +42,7 @@ impl Fault for Reset {
         let is_lost = self.is_done && !world.is_connected();
         Observation {
             fault: Presence::from(is_lost),
-            // New connections succeed.
+            // The target counts as whole if new connections succeed.
             target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)

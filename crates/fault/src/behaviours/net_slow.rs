@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, LinkSpec};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.host(),
@@ -18,11 +18,11 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Planned duration of a transfer at the limited rate: long compared with the burst that the queue
-/// passes at once.
+/// Planned duration of a transfer at the limited rate, in seconds. It is long compared with the
+/// burst that the queue passes at once.
 const LENGTH_S: f64 = 0.5;
 
-/// Burst that the queue passes at once, plus half of it, in bytes.
+/// Size of the burst that the queue passes at once, increased by half, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
 /// Time limit of a transfer.
@@ -34,7 +34,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Measures the throughput from another host to this one.
+    /// Measures the throughput from another host to the target host.
     fn transfer(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let port = world.receive(ExecutedBy::Host(self.host), LIMIT)?;
@@ -53,7 +53,7 @@ impl Slow {
         });
         let stated = self.rate as f64;
         Ok(Observation {
-            // Because of the burst, the transfer seems faster.
+            // The measured rate is above the limit because of the burst.
             fault: Presence::from(
                 rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
             ),
@@ -70,8 +70,8 @@ impl Slow {
     }
 }
 
-/// Limits the link of a host in both directions: packets that the switch sends to it, and packets
-/// that it sends.
+/// Limits the link of a host in both directions: the packets that the switch sends to the host, and
+/// the packets that the host sends.
 pub(crate) fn limit(
     world: &mut dyn Agents,
     host: HostIndex,

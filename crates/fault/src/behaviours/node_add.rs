@@ -1,6 +1,6 @@
-//! A node is added to the ring and removed again: it starts on a host, streams its data from the
-//! others, and serves it. For healing, it is decommissioned, which streams the data back, and its
-//! folder is removed.
+//! A node is added to the ring and removed again. It starts on a host, streams its data from other
+//! nodes, and serves this data. For healing, the node is decommissioned, which streams the data
+//! back, and its folder is removed.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NodeIndex};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeAdd {
         host: hit.host(),
@@ -25,22 +25,22 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Time limit of a node's answer.
+/// Time limit for an answer of the node.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct NodeAdd {
     host: HostIndex,
     /// Internode address of the new node.
     address: Option<SocketAddr>,
-    /// The new node, once it has started.
+    /// The new node. `None` until it has started.
     joined: Option<NodeIndex>,
     /// Process of the new node.
     process: Option<Identity>,
 }
 
 impl NodeAdd {
-    /// Observes its membership. The fault is in effect if the other nodes list it as joining or
-    /// normal, and healed if no node lists it.
+    /// Observes the membership of the new node. The fault is in effect if the other nodes list it
+    /// as joining or normal, and healed if no node lists it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
@@ -56,7 +56,7 @@ impl NodeAdd {
         })
     }
 
-    /// Checks in the kernel that its process has ended.
+    /// Checks in the kernel that the process of the new node has ended.
     fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
         let Some(process) = self.process else {
             return Ok(Observation {
@@ -79,7 +79,7 @@ impl NodeAdd {
         })
     }
 
-    /// Returns true if all nodes, the new one itself and a client see it as a member.
+    /// Returns true if all nodes, the new node itself and a client see the new node as a member.
     fn has_joined(&self, world: &mut dyn World, node: NodeIndex) -> Result<bool> {
         let is_normal = |one: &Observation| one.is_whole();
         let others = ring::held(world, node, LIMIT, |_| false);
@@ -112,7 +112,7 @@ impl Fault for NodeAdd {
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let node = self.joined.context("cassay did not start it")?;
         observation::still_starting(world, node, "it")?;
-        // A node that does not answer yet is still starting.
+        // If the new node does not answer yet, it is still starting.
         match self.has_joined(world, node) {
             Ok(true) => Ok(Work::Done("it serves the received data".to_owned())),
             Ok(false) | Err(_) => Ok(Work::Going),

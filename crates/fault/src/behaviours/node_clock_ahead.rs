@@ -1,6 +1,6 @@
-//! A node whose wall clock is ahead of the others: its writes have timestamps in the future, and
-//! take precedence over later acknowledged writes. A process keeps its clock offset, so the node
-//! restarts for the fault and again for healing.
+//! A node whose wall clock is ahead of the clocks of other nodes. Its writes have timestamps in the
+//! future, and take precedence over later acknowledged writes. A process keeps its clock offset, so
+//! the node restarts for the fault and again for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(ClockShift {
         node: hit.node(),
@@ -24,15 +24,16 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// Time limit for the node to report its time.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Fault that shifts a node's clock; a negative shift sets it behind.
+/// Fault that shifts a node's clock. A negative shift sets the clock behind.
 pub(crate) struct ClockShift {
     pub node: NodeIndex,
     pub by_ms: i64,
 }
 
 impl ClockShift {
-    /// Observes its clock as a client. The clock counts as off if it is nearer to the planned
-    /// offset than to this machine's clock, whenever the node read it during the request.
+    /// Observes the clock of the node as a client. The clock counts as off if its offset is nearer
+    /// to the planned offset than to zero, at whatever time during the request the node read the
+    /// clock.
     fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
@@ -61,8 +62,8 @@ impl Fault for ClockShift {
     }
 
     /// A node that does not answer is neither broken nor whole, because it is starting. After the
-    /// correction of its clock, the other nodes may consider it down, because it announced a later
-    /// generation before.
+    /// correction of the clock, the other nodes may consider the node down, because it announced a
+    /// later generation before.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

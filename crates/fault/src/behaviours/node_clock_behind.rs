@@ -1,11 +1,11 @@
-//! A node whose wall clock is behind the others: its writes are older than existing data, but are
-//! still acknowledged.
+//! A node whose wall clock is behind the clocks of other nodes. Its writes have older timestamps
+//! than existing data, but are still acknowledged.
 
 use super::node_clock_ahead::ClockShift;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(ClockShift {
         node: hit.node(),

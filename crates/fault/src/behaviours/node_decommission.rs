@@ -1,9 +1,9 @@
-//! A node is decommissioned and joins again. With an MBean operation, it streams its data to the
-//! others and leaves. Then it is started with empty folders, and bootstraps.
+//! A node is decommissioned and joins again. By an MBean operation, the node streams its data to
+//! other nodes and leaves. Then it is started with empty folders, and bootstraps.
 //!
 //! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise a
-//! ring of three nodes would refuse it because of Cassandra's own keyspace `system_distributed`,
-//! which needs three copies.
+//! ring of three nodes would refuse it, because Cassandra's own keyspace `system_distributed` needs
+//! three copies.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Leaving {
         node: hit.node(),
@@ -51,7 +51,7 @@ impl Fault for Leaving {
         if self.is_healed && !client.is_whole() {
             return client;
         }
-        // The node serves clients until it has left.
+        // The node serves clients until it has left the ring.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         ring::and_settled(world, others.confirm(client), self.node, limit)

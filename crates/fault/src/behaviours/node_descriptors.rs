@@ -1,4 +1,4 @@
-//! A node without free file descriptors: open connections continue, the node accepts no new
+//! A node without free file descriptors. Open connections continue, but the node accepts no new
 //! connections, and operations that need a new file fail.
 
 use crate::behaviour::Fault;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Descriptors(hit.node()))
 }
 
-/// A healthy node has thousands of free descriptors. Fewer than this number count as none, because
-/// closing files frees some.
+/// Number of free descriptors below which the node counts as having none, because closing files
+/// frees some. A healthy node has thousands of free descriptors.
 const FEW: u64 = 8;
 
 struct Descriptors(NodeIndex);

@@ -1,5 +1,5 @@
-//! A node crash: its JVM is killed (SIGKILL) and restarted. Unsynced parts of its commit log are
-//! still in the machine's page cache when it starts again.
+//! A node crash: its JVM is killed (SIGKILL) and restarted. When the node starts again, unsynced
+//! parts of its commit log are still in the machine's page cache.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Kill(hit.node()))
 }
@@ -27,8 +27,8 @@ impl Fault for Kill {
     }
 }
 
-/// Observes a node. The fault is in effect if its process has ended, and healed if it runs and
-/// answers.
+/// Observes a node. The fault is in effect if the node's process has ended, and healed if the
+/// process runs and the node answers.
 pub(crate) fn gone(world: &mut dyn World, node: NodeIndex, limit: Duration) -> Observation {
     let kernel = observation::process(world, node, |state| state.is_none());
     Observation::combine(kernel, observation::client(world, node, limit))

@@ -1,6 +1,7 @@
-//! A node is lost for good and replaced by a new one: it is killed, and its data removed. Once
-//! another node considers it down, that node removes it from the ring, and the others restore the
-//! missing copies. Then it is started with empty folders, and bootstraps with a new host id.
+//! A node is lost for good and replaced by a new node. The node is killed, and its data removed.
+//! Once another node considers it down, that node removes it from the ring, and the remaining nodes
+//! restore the missing copies. Then the first node is started with empty folders, and bootstraps
+//! with a new host id.
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
@@ -14,10 +15,10 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Time limit for another node to report its status.
+/// Time limit for another node to report the status of the node.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeRemove {
         node: hit.node(),
@@ -27,7 +28,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct NodeRemove {
     node: NodeIndex,
-    /// Running removal by another node.
+    /// The removal that another node performs, while it runs.
     told: Option<ring::PendingOperation>,
 }
 
@@ -48,7 +49,7 @@ impl Fault for NodeRemove {
         ring::and_back(world, lost, self.node, limit)
     }
 
-    /// A node refuses to remove one that it considers up.
+    /// A node refuses to remove another node that it considers up.
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         if let Some(told) = &mut self.told {
             return told.proceed(world);

@@ -1,6 +1,6 @@
 //! A repair under load: the node and the other replicas read all their data, and stream differences
-//! to each other. The repair leaves no trace except missing differences. It is proved by the other
-//! replicas' records of validations, which the node itself requested.
+//! to each other. A repair leaves no trace if there are no differences. So the proof is that the
+//! other replicas have recorded validations which the node itself requested.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Repair {
         task: Task::new(hit.node()),
@@ -23,25 +23,26 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Repair {
     task: Task,
-    /// Ids of the earlier validations by other nodes for this node's repairs.
+    /// Ids of the earlier validations that other nodes performed for repairs of this node.
     before: Option<BTreeSet<String>>,
 }
 
 /// A table that was validated for a repair.
 struct ValidatedTable {
     id: String,
-    /// Node that validated it.
+    /// Node that validated the table.
     by: NodeIndex,
     table: String,
 }
 
 impl Repair {
-    /// Returns the validations that other nodes report for this node's repairs.
+    /// Returns the validations that other nodes report for repairs of this node.
     fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<ValidatedTable>> {
         let node = self.task.node;
         let nodes = world.nodes();
         let begun_by = nodes.get(node).context("the node does not exist")?.storage;
-        // If there is a host name, Java writes it before the slash.
+        // Java writes a slash before the address, and before the slash a host name, if there is
+        // one.
         let begun_by = format!("/{begun_by}");
         let others = nodes.indexes().filter(|other| *other != node);
         let mut all = Vec::new();

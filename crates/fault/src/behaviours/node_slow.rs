@@ -1,5 +1,5 @@
-//! A slow node: its host has less CPU time, as next to a noisy neighbour. It answers late, but no
-//! node marks it down.
+//! A slow node: its host has less CPU time, as next to a noisy neighbour. The node answers late,
+//! but no other node marks it down.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         node: hit.node(),
@@ -18,14 +18,14 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// CPU time by default, in cores: a node still answers, and is slow at any load.
+/// CPU time by default, in cores. With it, a node still answers, and is slow at any load.
 const CORES: f64 = 0.1;
 
-/// Duration of the CPU test on the host, in ms: three periods of the quota.
+/// Duration of the CPU test on the host in ms, which is three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// Multiple of the quota below which the quota counts as observed. The quota is an average, and a
-/// few periods may exceed it.
+/// Multiple of the quota below which the quota counts as observed. A few periods may exceed the
+/// quota, because it is an average.
 const BROKEN_BELOW: f64 = 1.3;
 
 /// Multiple of the quota above which the quota counts as removed.
@@ -63,7 +63,7 @@ impl Fault for Slow {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.cpu(world);
         let seen = observation::or_unseen("its host", seen);
-        // A slow node may answer late, so an answer is required only for the whole state.
+        // A slow node may answer late. So the client must confirm only that the node is whole.
         seen.and(|| observation::client(world, self.node, limit))
     }
 }

@@ -1,5 +1,5 @@
-//! A snapshot of a node under load. The node flushes, and hard-links all its files, which remain as
-//! long as the snapshot.
+//! A snapshot of a node under load. The node flushes, and hard-links all its files. The linked
+//! files remain as long as the snapshot.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -12,12 +12,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }
 
-/// Name of the snapshot. Only one exists at a time, so leftovers of an earlier one are detected.
+/// Name of the snapshot. Only one snapshot with this name exists at a time, so leftovers of an
+/// earlier one are detected.
 const TAG: &str = "cassay-fault";
 
 struct Snapshot(Task);
@@ -57,7 +58,8 @@ impl Snapshot {
 impl Fault for Snapshot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.0.node;
-        // The agent can remove the snapshot before it exists.
+        // This fault prepares the removal before the node takes the snapshot, so that the agent can
+        // always remove it.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
         let what = Injection::Files {
             reader: None,
@@ -84,7 +86,7 @@ impl Fault for Snapshot {
             keyspaces: self.0.keyspaces.clone(),
         };
         let ended = self.0.end(world, &clear);
-        // The host removes the files that the node could not.
+        // The host removes the files that the node could not remove.
         let told = world.tell(self.0.node, clear, AT_ONCE);
         let mended = world.heal()?;
         ended.and(told).map(|_| mended)

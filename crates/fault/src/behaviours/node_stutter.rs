@@ -1,6 +1,6 @@
 //! A node that repeatedly freezes for short times, as with long garbage collections or CPU steal on
-//! a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). It answers between
-//! the stops, so no node marks it down.
+//! a virtual machine. Its process is stopped (SIGSTOP) and continued (SIGCONT). The node answers
+//! between the stops, so no other node marks it down.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -11,20 +11,20 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Duration of each stop: like a collection of a node short of memory, and shorter than the failure
-/// detector's threshold.
+/// Duration of each stop. It is that of a garbage collection on a node that is short of memory, and
+/// shorter than the threshold of the failure detector.
 const STOPPED: Duration = Duration::from_millis(300);
 
 /// Interval between the beginnings of two stops.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Duration of an observation: longer than the process can run without a stop.
+/// Duration of an observation. It is longer than the process can run without a stop.
 const LOOK: Duration = Duration::from_millis(1200);
 
-/// Interval of polling the process state: short compared with [`STOPPED`].
+/// Interval between two checks of the process state. It is short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }
@@ -32,7 +32,8 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Stutter(NodeIndex);
 
 impl Stutter {
-    /// Observes the process state for more than a second: stopped, running, or both.
+    /// Observes for more than a second whether the process is stopped, running, or alternates
+    /// between the two.
     fn kernel(&self, world: &mut dyn World) -> Observation {
         let until_ns = world.now_ns() + LOOK.as_nanos() as u64;
         let (mut was_stopped, mut has_run) = (false, false);
@@ -72,7 +73,8 @@ impl Fault for Stutter {
         world.inject(ExecutedBy::Node(self.0), what, &[self.0], within)
     }
 
-    /// It answers clients between the stops, so an answer is required only for the healthy state.
+    /// The node answers clients between the stops. So the client must confirm only that the node is
+    /// whole.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

@@ -1,5 +1,5 @@
-//! A Kubernetes operator restarts the cluster in its own way. The order of pods is the operator's
-//! choice and is only observed.
+//! A Kubernetes operator restarts the cluster in its own way. The operator chooses the order of the
+//! pods, and cassay only observes it.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
@@ -9,19 +9,19 @@ use std::time::Duration;
 use target_spec::PerNode;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart::default())
 }
 
 #[derive(Default)]
 struct Restart {
-    /// Pods before the fault. Empty until it begins.
+    /// Ids of the pods before the fault. Empty until the fault begins.
     before: PerNode<String>,
-    /// True for each node that is up again in a new pod.
+    /// For each node, true if it is up again in a new pod.
     back: PerNode<bool>,
     began_ns: u64,
-    /// Description of the request to the operator.
+    /// Description of the request that was sent to the operator.
     told: String,
 }
 
@@ -63,7 +63,7 @@ impl Fault for Restart {
         Ok(Work::Going)
     }
 
-    /// The operator finishes by itself, so healing only waits.
+    /// The operator finishes the restart by itself, so healing only waits.
     fn heal(&mut self, _: &mut dyn World, _: Tell<'_>) -> Result<HealResult> {
         Ok(HealResult::default())
     }
@@ -78,7 +78,7 @@ impl Fault for Restart {
 }
 
 impl Restart {
-    /// Observes which pods were replaced, and if all are ready.
+    /// Observes which pods were replaced, and whether all pods are ready.
     fn pods(&self, world: &mut dyn World) -> Result<Observation> {
         let (mut others, mut away) = (Vec::new(), Vec::new());
         for node in world.nodes().indexes() {

@@ -1,5 +1,5 @@
 //! A pod is deleted. Its node shuts down normally, the controller creates another pod, and the node
-//! starts in it with another address.
+//! starts in that pod with another address.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Pods, World};
@@ -10,12 +10,12 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     deleting(hit, Deletion::InOrder)
 }
 
-/// Returns the implementation for this way of deleting.
+/// Returns the implementation for the given way of deleting.
 pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
     Box::new(Delete {
         node: hit.node(),
@@ -50,8 +50,9 @@ impl Fault for Delete {
     }
 }
 
-/// Observes the pod of a node, with Kubernetes and a client. The fault is in effect if the pod no
-/// longer exists. It is healed if a pod, `before` or another one, is ready and its node answers.
+/// Observes the pod of a node, with Kubernetes and a client. The fault is in effect if the pod
+/// `before` no longer exists. It is healed if that pod or another one is ready, and the node in it
+/// answers.
 pub(crate) fn another(
     world: &mut dyn World,
     node: NodeIndex,
@@ -59,7 +60,7 @@ pub(crate) fn another(
     limit: Duration,
 ) -> Observation {
     let told = observation::or_unseen("the cluster", observe_pod(world, node, before));
-    // The new address was recorded with the pod's status.
+    // The call above has recorded the new address, so the client uses it.
     Observation::combine(told, observation::client(world, node, limit))
 }
 

@@ -1,6 +1,6 @@
 //! A Kubernetes node is drained: it is cordoned, and the pod of a Cassandra node is evicted, if
-//! disruption budgets permit. The pod runs again on another Kubernetes node, or on the same one
-//! after it is uncordoned.
+//! disruption budgets permit this. The pod runs again on another Kubernetes node, or on the same
+//! one after it is uncordoned.
 
 use super::pod_delete;
 use crate::behaviour::Fault;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Evict {
         node: hit.node(),
@@ -25,7 +25,7 @@ struct Evict {
     node: NodeIndex,
     /// Uid of the evicted pod.
     before: Option<String>,
-    /// Kubernetes node that is cordoned. The pod may now run elsewhere.
+    /// Kubernetes node that is cordoned. The pod may meanwhile run on another one.
     machine: Option<String>,
 }
 
@@ -54,7 +54,8 @@ impl Fault for Evict {
 }
 
 impl Evict {
-    /// Observes if the Kubernetes node of the pod, before or after its eviction, accepts pods.
+    /// Observes whether the Kubernetes node on which the pod runs, or ran before its eviction,
+    /// accepts pods.
     fn cordoned(&self, world: &mut dyn Pods) -> Result<Observation> {
         let machine = match &self.machine {
             Some(machine) => machine.clone(),

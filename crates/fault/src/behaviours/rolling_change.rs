@@ -1,5 +1,5 @@
-//! A rolling configuration change: each node restarts with changed settings, and later with its
-//! earlier settings in the same way.
+//! A rolling configuration change: each node restarts with changed settings, and later in the same
+//! way with its earlier settings.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
@@ -17,7 +17,7 @@ use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 use versions::Line;
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),
@@ -36,12 +36,12 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
     yaml: Map<String, Value>,
-    /// Values of these settings on every node before the change. Until the change begins, they are
-    /// those of the last observation.
+    /// Values of the changed settings on every node before the change. Until the change begins,
+    /// these are the values of the last observation.
     before: PerNode<Vec<Proof>>,
     is_begun: bool,
     round: Round,
-    /// Time after which agents roll back all nodes together, unless renewed.
+    /// Time after which agents roll back all nodes together, unless the time is renewed.
     within: Duration,
 }
 
@@ -62,7 +62,8 @@ fn shown(
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns if all visible settings are in effect. It is unknown if none is visible.
+/// Returns whether all visible settings are in effect. The answer is unknown if no setting is
+/// visible.
 fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
@@ -72,7 +73,7 @@ fn change(proofs: &[Proof]) -> Presence {
     Presence::from(known.all(|proof| proof.effect.is_proved()))
 }
 
-/// Describes a node's settings.
+/// Describes which settings of a node are in effect.
 fn words(proofs: &[Proof]) -> String {
     let said = proofs.iter().map(|proof| match &proof.effect {
         Effect::NotShown(why) => format!("{} ({why})", proof.key),
@@ -84,7 +85,8 @@ fn words(proofs: &[Proof]) -> String {
 impl Change {
     fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
-            // Agents may still roll back the change of another command.
+            // Agents may still roll back the change of an earlier command, so the values are read
+            // again.
             self.before = PerNode::default();
         }
         let (mut fault, mut target) = (Presence::Absent, Health::Whole);
@@ -94,7 +96,7 @@ impl Change {
             let proofs = match shown(world, node, &self.yaml, limit) {
                 Ok(proofs) => proofs,
                 Err(error) => {
-                    // A restarting node shows no settings.
+                    // A node that is restarting shows no settings.
                     target = Health::Impaired;
                     said.push(format!("{name} reports no settings ({error:#})"));
                     continue;
@@ -178,7 +180,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // Rolls back the remaining nodes together.
+        // Rolls back the nodes that still have changed settings, together.
         self.round.heal(world)
     }
 }

@@ -1,7 +1,7 @@
-//! A rolling upgrade of nodes to another release, as by operators without interrupting service.
-//! Each node drains, ends, starts with the other release, and reports that release before the next
-//! one. Data files cannot be downgraded. So the rollback uses files that were kept before the
-//! upgrade, and a repair.
+//! A rolling upgrade of nodes to another release, as operators perform it without interrupting
+//! service. Each node drains, ends, starts with the other release, and reports that release before
+//! the next node begins. Data files cannot be downgraded. So the rollback uses files that were kept
+//! before the upgrade, and a repair.
 
 mod way_back;
 
@@ -23,7 +23,7 @@ use way_back::{SWAPPED_WITHIN, WayBack};
 /// Time limit for a node to drain.
 const DRAINED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Returns the implementation.
+/// Returns the implementation of this kind of fault.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
@@ -48,17 +48,18 @@ struct Upgrade {
     within: Duration,
     is_begun: bool,
     stage: Stage,
-    /// Rollback to the former release. `None` if nodes remain upgraded.
+    /// How nodes are rolled back to the former release. `None` if nodes remain upgraded.
     way_back: Option<WayBack>,
 }
 
 /// Stage of the upgrade.
 enum Stage {
-    /// Restarting nodes.
+    /// Nodes are being restarted.
     Nodes(Round),
-    /// Rewriting SSTables: position of the node, and its task with the earlier files.
+    /// SSTables are being rewritten. Contains the position of the node, and its task with the
+    /// earlier files.
     Files(usize, Option<(Task, Vec<DataFile>)>),
-    /// Everything is done.
+    /// The upgrade is complete.
     Over,
 }
 
@@ -67,7 +68,7 @@ impl Upgrade {
         self.to.as_ref().context("the fault does not set the new release")
     }
 
-    /// Returns the nodes to upgrade.
+    /// Returns the nodes that are to be upgraded.
     fn chosen(&self, world: &dyn World) -> Vec<NodeIndex> {
         observation::nodes_hit(&self.hit, world)
     }
@@ -86,7 +87,7 @@ impl Upgrade {
                     words.push(format!("{name} is {}", seen.release));
                     schemas.insert(seen.schema);
                 }
-                // A restarting node does not answer.
+                // A node that is restarting does not answer.
                 Err(error) => words.push(format!("{name} does not answer ({error:#})")),
             }
         }
@@ -97,7 +98,8 @@ impl Upgrade {
             (..) => "the nodes do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
-        // After a canary upgrade, the releases remain different, and so may the schema versions.
+        // After a canary upgrade, the nodes keep running different releases, and may have different
+        // schema versions.
         let agree = !is_over || is_mixed || schemas.len() <= 1;
         let is_back = match &self.way_back {
             Some(way) if self.is_begun => way.is_over() && upgraded == 0,
@@ -154,7 +156,7 @@ impl Upgrade {
         }
     }
 
-    /// Begins the cluster metadata log, the last step once all nodes are upgraded.
+    /// Begins the cluster metadata log. This is the last step, once all nodes are upgraded.
     fn begin_metadata_log(&self, world: &mut dyn World) -> Result<Option<String>> {
         let to = self.to()?;
         let chosen = self.chosen(world);
@@ -215,7 +217,7 @@ fn files(world: &mut dyn World, node: NodeIndex) -> Result<Vec<DataFile>> {
     world.data_files(node, &keyspaces, None)
 }
 
-/// Counts files by format: `3 files of nb`.
+/// Returns the number of files by format: `3 files of nb`.
 fn counted(files: &[DataFile]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     files.iter().for_each(|file| *counts.entry(file.format()).or_default() += 1);
@@ -229,7 +231,7 @@ fn counted(files: &[DataFile]) -> String {
     }
 }
 
-/// Describes the files that were rewritten, and those that were not.
+/// Describes which files were rewritten, and which were not.
 fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
@@ -251,7 +253,7 @@ fn drain(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     world.tell(node, drain, DRAINED_WITHIN).map(drop)
 }
 
-/// Stops a node, and starts it with another release, which it keeps.
+/// Stops a node, and starts it with another release. The node keeps that release.
 fn restart(world: &mut dyn World, node: NodeIndex, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;

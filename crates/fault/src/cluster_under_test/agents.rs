@@ -6,26 +6,26 @@ use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target_spec::{NodeIndex, PerHost, PerNode};
 
-/// Injection, healing and observation by the hosts' agents, and the known nodes and hosts.
+/// The hosts' agents, which inject, heal and observe, and the known nodes and hosts.
 pub trait Agents {
     /// Returns all nodes.
     fn nodes(&self) -> PerNode<NodeSeen>;
 
-    /// Updates the processes of the nodes, which other programs may have restarted.
+    /// Updates the known processes of the nodes, because other programs may have restarted some.
     fn refresh(&mut self);
 
     /// Returns all hosts that are isolated from each other.
     fn hosts(&self) -> PerHost<HostSeen>;
 
-    /// Returns true if there is a switch between the hosts, which can drop their packets. Remote
-    /// machines drop packets themselves.
+    /// Returns true if there is a switch between the hosts, which can drop their packets. Without a
+    /// switch, the remote machines drop packets themselves.
     fn has_switch(&self) -> bool;
 
-    /// Injects a fault. `nodes` are those whose processes are affected, in order. If it is not
-    /// healed before, the agent heals it after `within`.
+    /// Injects a fault. `nodes` are the nodes whose processes are affected, in order. If the fault
+    /// is not healed before, the agent heals it after `within`.
     ///
     /// # Errors
-    /// The injection cannot be done.
+    /// The injection fails.
     fn inject(
         &mut self,
         by: ExecutedBy,
@@ -34,7 +34,8 @@ pub trait Agents {
         within: Duration,
     ) -> Result<()>;
 
-    /// Resets the deadline of all faults: agents heal them `within` from now on.
+    /// Resets the deadline of all faults. Agents then heal the faults when `within` has passed from
+    /// now on.
     ///
     /// # Errors
     /// An agent has ended.
@@ -43,13 +44,13 @@ pub trait Agents {
     /// Heals all faults, the last one first.
     ///
     /// # Errors
-    /// Something cannot be healed. Everything else is healed.
+    /// A fault cannot be healed. All other faults are healed.
     fn heal(&mut self) -> Result<HealResult>;
 
     /// Heals the last fault of a node's process.
     ///
     /// # Errors
-    /// The fault cannot be healed. It is tried again with all others.
+    /// The fault cannot be healed. The next call of [`Agents::heal`] tries again.
     fn heal_node(&mut self, node: NodeIndex) -> Result<()>;
 
     /// Makes an observation.
@@ -58,7 +59,8 @@ pub trait Agents {
     /// No observation is possible.
     fn see(&mut self, by: ExecutedBy, what: Query) -> Result<QueryAnswer>;
 
-    /// Returns a port on which a host receives data from another host, for this time.
+    /// Returns a port on which a host receives data from another host. The port is open for
+    /// `limit`.
     ///
     /// # Errors
     /// The agent of the host has ended, or no port is free.

@@ -5,15 +5,15 @@ use cassandra::{Row, View};
 use std::time::Duration;
 use target_spec::NodeIndex;
 
-/// Observations by a client of the nodes.
+/// Observations that a client of the nodes makes.
 pub trait Client {
-    /// Opens and keeps a connection to a node.
+    /// Opens a connection to a node and keeps it open.
     ///
     /// # Errors
     /// The node is not reachable within `limit`.
     fn connect(&mut self, node: NodeIndex, limit: Duration) -> Result<()>;
 
-    /// Returns true if that connection still exists.
+    /// Returns true if the kept connection still exists.
     fn is_connected(&mut self) -> bool;
 
     /// Reads a virtual table of a node.
@@ -28,8 +28,8 @@ pub trait Client {
     /// The node does not answer within the limit, with the reason.
     fn ask(&mut self, node: NodeIndex, limit: Duration) -> Result<()>;
 
-    /// Returns bounds of a node's wall clock offset from the client's clock in ms: at least and at
-    /// most, negative if it is behind.
+    /// Returns the bounds of a node's wall clock offset from the client's clock in ms: the minimum
+    /// and the maximum. Negative values mean that the node is behind.
     ///
     /// # Errors
     /// The node does not answer within `limit`.

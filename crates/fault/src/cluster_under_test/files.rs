@@ -9,8 +9,8 @@ use target_spec::NodeIndex;
 
 /// Files of nodes.
 pub trait NodeFiles {
-    /// Returns the largest data file of a node and its bytes, from tables that are not Cassandra's
-    /// own.
+    /// Returns the path of the largest data file of a node, and its size in bytes. Ignores the
+    /// tables of Cassandra itself.
     ///
     /// # Errors
     /// The node has no such file, or the folders cannot be read.
@@ -48,20 +48,20 @@ pub trait NodeFiles {
     /// Keeps all files of a node that was drained and is stopped.
     ///
     /// # Errors
-    /// Its host fails to do it.
+    /// The host of the node cannot keep them.
     fn keep_files(&mut self, node: NodeIndex) -> Result<()>;
 
-    /// Replaces the files of a stopped node by the saved files.
+    /// Replaces the files of a stopped node by the files that were kept.
     ///
     /// # Errors
-    /// No files were kept, or its host fails to do it.
+    /// No files were kept, or the host of the node cannot replace them.
     fn put_files_back(&mut self, node: NodeIndex) -> Result<()>;
 
     /// Returns the steps that change keys in a node's `cassandra.yaml`, and the steps that undo the
     /// change.
     ///
     /// # Errors
-    /// The file cannot be read, or a key must not be set.
+    /// The file cannot be read, or cassay does not permit changing one of the keys.
     fn configured(
         &mut self,
         node: NodeIndex,

@@ -7,35 +7,35 @@ use std::path::PathBuf;
 use target_spec::{HostIndex, NodeIndex};
 use versions::Release;
 
-/// Starts of nodes: in the usual way, without their data, with another clock, or as new nodes.
+/// Ways to start nodes: normally, without their data, with another clock, or as new nodes.
 pub trait Starter {
-    /// Returns the process of a node, and the command that starts it again.
+    /// Returns the process of a node, and the command that starts the node again.
     ///
     /// # Errors
     /// The node does not run.
     fn restartable(&self, node: NodeIndex) -> Result<Restartable>;
 
-    /// Returns the injection that stops a node in order and restarts it on healing.
+    /// Returns the injection that stops a node in order. Healing restarts the node.
     ///
     /// # Errors
     /// The node does not run. Or it is attached, and the user does not permit the action.
     fn stopping(&self, node: NodeIndex) -> Result<Injection>;
 
     /// Writes a node's configuration for the release `to`. Returns the injection that stops the
-    /// node and restarts it with that release on healing. Every later start also uses that release.
+    /// node. Healing restarts the node with that release. Every later start also uses that release.
     ///
     /// # Errors
     /// The node does not run, or no such upgrade was prepared.
     fn upgrade(&mut self, node: NodeIndex, to: &Release) -> Result<Injection>;
 
-    /// Returns the injection that stops a node and restarts it with its earlier release on healing.
+    /// Returns the injection that stops a node. Healing restarts the node with its earlier release.
     /// Every later start also uses that release.
     ///
     /// # Errors
     /// The node was not upgraded.
     fn downgrade(&mut self, node: NodeIndex) -> Result<Injection>;
 
-    /// Returns the injection that kills a node and restarts it on healing.
+    /// Returns the injection that kills a node. Healing restarts the node.
     ///
     /// # Errors
     /// As [`Starter::stopping`].
@@ -47,29 +47,29 @@ pub trait Starter {
     /// As [`Starter::stopping`].
     fn pausing(&self, node: NodeIndex) -> Result<Injection>;
 
-    /// Returns the process of a node, with the start without its data, which it streams from the
-    /// others. Also returns its data folders.
+    /// Returns the process of a node, with a start that begins without data and streams the data
+    /// from other nodes. Also returns the data folders of the node.
     ///
     /// # Errors
     /// The node does not run.
     fn anew(&self, node: NodeIndex, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
-    /// Returns the process of a node, with a start that makes its wall clock off by `by_ms`
-    /// (negative: behind). Also returns the steps that change its files for this, and the steps
-    /// that undo the change.
+    /// Returns the process of a node, with a start that makes the node's wall clock off by `by_ms`
+    /// (negative: behind). Also returns the steps that change the node's files for this, and the
+    /// steps that undo the change.
     ///
     /// # Errors
     /// The node does not run.
     fn shifted(&self, node: NodeIndex, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
 
-    /// Returns how another node could join on a host.
+    /// Returns how another node could join the ring on a host.
     ///
     /// # Errors
-    /// The host can have no other node.
+    /// The host cannot have another node.
     fn newcomer(&self, host: HostIndex) -> Result<Join>;
 
-    /// Kills a node's process if it lives, and starts it again in the way of the healing. With
-    /// `forgiving`, it skips unreadable parts of its files.
+    /// Kills the process of a node if it is alive, and starts the node again as the healing does.
+    /// With `forgiving`, the node skips unreadable parts of its files.
     ///
     /// # Errors
     /// The node cannot be restarted.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// Time, and the order to heal.
+/// The clock, and the order to heal.
 pub trait Timer {
-    /// Returns the monotonic clock, ns.
+    /// Returns the time of the monotonic clock, in ns.
     fn now_ns(&self) -> u64;
 
-    /// Waits for this time, or until healing is ordered. Returns true if it is ordered.
+    /// Waits for this time, or until healing is ordered. Returns true if healing is ordered.
     fn wait(&mut self, for_: Duration) -> bool;
 }

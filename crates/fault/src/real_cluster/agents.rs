@@ -12,7 +12,7 @@ use target_spec::{NodeAct, NodeIndex, PerHost, PerNode};
 impl Agents for Live {
     fn nodes(&self) -> PerNode<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
-            // The process of an attached node may appear only once it serves.
+            // The process of an attached node may be visible only once the node serves clients.
             process: node.process.or_else(|| node.service.as_ref()?.process()),
             is_ours: node.service.is_none(),
             host: node.host,
@@ -77,7 +77,7 @@ impl Agents for Live {
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
         }
-        // Nodes started by the injection itself, on another host.
+        // These are nodes that the injection itself has started, on another host.
         let started = agent.started(broken)?;
         for (index, process) in nodes.iter().zip(started) {
             self.handles.nodes[*index].process = Some(process);
@@ -126,7 +126,7 @@ impl Agents for Live {
             return Ok(());
         };
         let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
-        // A later complete healing finds the process that runs at that time.
+        // A later healing of all faults determines the process that runs at that time.
         self.broken.remove(at);
         self.note(&[node], healed.processes);
         Ok(())

@@ -1,4 +1,4 @@
-//! Pods of a real cluster's nodes.
+//! Operations on the pods of a real cluster's nodes.
 
 use super::Live;
 use crate::cluster_under_test::{Agents, ExecutedBy, Pods};

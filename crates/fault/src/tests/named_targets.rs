@@ -4,7 +4,7 @@ use super::*;
 use target_spec::Invocation;
 use target_spec::fault::{Commands, DataLoss, Hit, Options};
 
-/// The node is attached, so it is not restarted.
+/// The node is attached, so cassay does not restart it.
 #[test]
 fn a_fault_that_a_study_names_takes_the_same_course() {
     let words = |text: &str| Invocation {

@@ -21,10 +21,11 @@ use std::sync::LazyLock;
 use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
 use works::Works;
 
-/// Process identity of every simulated node; determined once.
+/// Process identity of every simulated node. It is determined once.
 static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
-/// Three hosts with a node each, one of them the target, with errors to simulate.
+/// Three simulated hosts with a node each. One of the nodes is the target. The fields select the
+/// errors to simulate.
 #[derive(Default)]
 pub(super) struct Sim {
     pub now_ns: u64,
@@ -32,61 +33,61 @@ pub(super) struct Sim {
     pub ordered_ns: u64,
     pub broken: Vec<Injection>,
     pub injected: Vec<Duration>,
-    /// Renewals of the agents' deadline, with time and duration.
+    /// Renewals of the agents' deadline, each with its time and the new duration.
     pub renewed: Vec<(u64, Duration)>,
     /// The fault breaks a node other than the observed node.
     pub breaks_another: bool,
-    /// No observation is possible.
+    /// True if no observation is possible.
     pub nobody_looks: bool,
-    /// No observation is possible until then, because the observer is being healed.
+    /// Time until which no observation is possible, because the observer is being healed.
     pub unseen_until_ns: u64,
-    /// The disk is slow until then because of an earlier fault.
+    /// Time until which the disk is slow because of an earlier fault.
     pub slow_until_ns: u64,
-    /// The volume has another fault until then.
+    /// Time until which the volume has another fault.
     pub taken_until_ns: u64,
-    /// The study's observing program fails.
+    /// True if the observing program of the study fails.
     pub is_blind: bool,
-    /// The node never answers.
+    /// True if the node never answers.
     pub silent: bool,
-    /// The node does not answer until then, because it recovers from an earlier fault.
+    /// Time until which the node does not answer, because it recovers from an earlier fault.
     pub recovers_ns: u64,
-    /// The hosts are remote machines, without a switch.
+    /// True if the hosts are remote machines, without a switch.
     pub are_machines: bool,
-    /// Losses on machines, each with its host.
+    /// Losses on machines, each with the host on which it is.
     pub own_losses: Vec<(HostIndex, HostLoss)>,
-    /// Healing has no effect.
+    /// True if healing has no effect.
     pub stays_broken: bool,
-    /// The node stops itself permanently, and must be restarted.
+    /// True if the node stops permanently by itself, and must be restarted.
     pub stops_itself: bool,
     pub has_stopped: bool,
-    /// The agent has already healed the fault.
+    /// True if the agent has already healed the fault.
     pub healed_before: bool,
     pub restarts_count: usize,
     /// Time of healing.
     pub healed_ns: u64,
-    /// Some of the data that should be lost remains.
+    /// True if some of the data that should be lost remains.
     pub keeps_data: bool,
-    /// The others never remove the node from their ring.
+    /// True if the other nodes never remove the node from their ring.
     pub stays_member: bool,
-    /// The other nodes consider the node down although it is up again.
+    /// True if the other nodes consider the node down although it is up again.
     pub stays_down: bool,
-    /// They do so until it is restarted again.
+    /// True if the other nodes consider the node down until it is restarted once more.
     pub is_shunned: bool,
-    /// The node streams data until then, after it is up again.
+    /// Time until which the node streams data, after it is up again.
     pub streams_until_ns: u64,
-    /// Running operations: node, operation, and time of its end.
+    /// Running operations: the node, the operation, and the time at which the operation ends.
     pub at_work: Vec<(NodeIndex, Operation, u64)>,
     /// Time at which the node's pod was deleted.
     pub pod_gone_ns: Option<u64>,
     /// Time at which the pods began to be replaced one after the other.
     pub rolled_ns: Option<u64>,
-    /// The node is isolated by a network policy.
+    /// True if a network policy isolates the node.
     pub is_isolated: bool,
-    /// State of long operations.
+    /// State of the long operations.
     pub works: Works,
     /// Start time of an added node, if there is one.
     pub added_ns: Option<u64>,
-    /// Time that an added node takes to join.
+    /// Time that an added node takes to join, in ns.
     pub joins_within_ns: u64,
 }
 
@@ -96,10 +97,10 @@ pub(super) const ADDED: NodeIndex = NodeIndex(3);
 /// Index of the target node.
 pub(super) const HIT: NodeIndex = NodeIndex(0);
 
-/// Index of its host.
+/// Index of the target node's host.
 pub(super) const HIT_HOST: HostIndex = HostIndex(0);
 
-/// Each host has one node.
+/// Returns the host of a node. Each host has one node.
 fn host_of(node: NodeIndex) -> HostIndex {
     HostIndex(node.0)
 }
@@ -146,7 +147,7 @@ impl Sim {
         self.silent || recovers || self.has_stopped || self.is(mutes)
     }
 
-    /// Returns true if no packets pass from one host to another. `None` means the machine.
+    /// Returns true if no packets pass from one host to another. `None` means this machine.
     fn is_cut(&self, from: Option<HostIndex>, to: Option<HostIndex>) -> bool {
         let link = |at: Option<HostIndex>| {
             at.map_or(host::Link::Machine, |at| host::Link::Host(at.number()))
@@ -156,7 +157,7 @@ impl Sim {
         self.is(|what| match what {
             Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
             Injection::Packets(losses) => losses.iter().any(|loss| {
-                // Client packets have different ports.
+                // Losses with ports do not affect packets of clients, which use other ports.
                 let is_ours = loss.tcp_ports.is_empty() || from == host::Link::Machine;
                 loss.share == 1.0 && is_ours && loss.from.contains(&from) && loss.to.contains(&to)
             }),
@@ -165,7 +166,7 @@ impl Sim {
     }
 
     /// Returns true if a machine drops packets to `port` of host `to`, or the responses. The
-    /// packets come from another host or the client.
+    /// packets come from another host or from the client.
     fn is_lost(&self, from: Option<HostIndex>, to: HostIndex, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {
@@ -298,7 +299,7 @@ impl Timer for Sim {
     }
 }
 
-/// Returns the target of a kind in this simulation.
+/// Returns the target of a kind of fault in this simulation.
 pub(super) fn hit(kind: &FaultKind) -> Hit {
     match kind.place {
         FaultPlace::Node => Hit::Node(HIT),
@@ -311,7 +312,7 @@ pub(super) fn hit(kind: &FaultKind) -> Hit {
     }
 }
 
-/// Runs a fault of ten seconds. Returns its verdict, its steps and the simulation.
+/// Runs a fault of ten seconds. Returns the verdict, the steps and the simulation.
 pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();
@@ -322,7 +323,8 @@ pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeC
     (outcome.verdict(), outcome.steps, sim)
 }
 
-/// Kinds of faults that are injected immediately. The others are in `works`.
+/// Returns the kinds of faults that are injected immediately. The module `works` tests the other
+/// kinds.
 pub(super) fn at_once() -> impl Iterator<Item = &'static FaultKind> {
     KINDS.iter().filter(|kind| !kind.length.works())
 }

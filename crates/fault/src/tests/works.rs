@@ -12,37 +12,37 @@ use target_spec::fault::{FaultKind, Hit, Options};
 /// Simulated operations, and their effects on nodes.
 #[derive(Debug)]
 pub(super) struct Works {
-    /// Duration of an operation, ns.
+    /// Duration of an operation, in ns.
     takes_ns: u64,
-    /// Reason for its failure.
+    /// Reason why the operation fails. `None` if it succeeds.
     failure: Option<&'static str>,
     at_work: Option<(Operation, u64)>,
     stopped: Vec<Operation>,
-    /// Number of tables that others have validated for each node.
+    /// Number of tables that other nodes have validated for each node.
     compared_counts: PerNode<usize>,
     /// Number of times that all files were rewritten.
     written_count: u32,
     has_snapshot: bool,
-    /// Time that a node takes to start, ns.
+    /// Time that a node takes to start, in ns.
     starts_within_ns: u64,
-    /// Number of starts of each node, and time of the last one.
+    /// Number of starts of each node, and the time of its last start.
     pub starts: [(u64, u64); 3],
-    /// True for nodes with changed settings.
+    /// For each node, true if it has changed settings.
     changed: [bool; 3],
     /// Time at which nodes that had changed settings from the start get their original settings.
     until_ns: u64,
     /// Node that fails to start with changed settings.
     refuses: Option<NodeIndex>,
-    /// Release of each node, and the one it will be started as.
+    /// Release of each node, and the release with which it will be started.
     pub releases: [&'static str; 3],
-    /// Nodes always keep their release.
+    /// True if nodes keep their release in any case.
     pub stays: bool,
-    /// Short upgrade steps that nodes have performed.
+    /// Short steps of the upgrade that nodes have performed.
     pub told: Vec<UpgradeStep>,
-    /// Release of each node's files, and of its kept files.
+    /// Release of each node's files, and release of its kept files.
     pub files: [&'static str; 3],
     pub kept: [Option<&'static str>; 3],
-    /// The disks have no space for more names.
+    /// True if the disks have no space for more file names.
     is_full: bool,
     /// Nodes that were repaired after the downgrade, in order.
     pub repaired: Vec<NodeIndex>,
@@ -75,7 +75,7 @@ impl Default for Works {
 }
 
 impl Works {
-    /// Nodes that take this long to start.
+    /// Returns nodes that take this long to start.
     pub fn starting_within(starts_within_ns: u64) -> Works {
         Works {
             starts_within_ns,
@@ -83,7 +83,7 @@ impl Works {
         }
     }
 
-    /// Nodes whose disks cannot keep files.
+    /// Returns nodes whose disks cannot keep files.
     pub fn without_room() -> Works {
         Works {
             is_full: true,
@@ -91,7 +91,7 @@ impl Works {
         }
     }
 
-    /// Nodes whose operations fail, with the reason.
+    /// Returns nodes whose operations fail, with the reason.
     pub fn failing(why: &'static str) -> Works {
         Works {
             failure: Some(why),
@@ -99,7 +99,7 @@ impl Works {
         }
     }
 
-    /// Nodes that keep their release, even if they are started as another.
+    /// Returns nodes that keep their release, even if they are started with another release.
     pub fn staying() -> Works {
         Works {
             stays: true,
@@ -185,7 +185,7 @@ impl Works {
                 let completed = (self.at_work.is_none()).to_string();
                 vec![row(&[("id", "1"), ("completed", &completed)])]
             }
-            // An ordinary compaction of some of the files.
+            // An ordinary compaction has only some of the files as inputs.
             View::Tasks => vec![row(&[
                 ("task_id", "9"),
                 ("keyspace_name", "shop"),
@@ -261,14 +261,14 @@ impl Works {
         *start = (start.0 + 1, now_ns);
     }
 
-    /// The node is repaired before it is started.
+    /// Restores the settings of a node, and then starts the node.
     pub fn heal(&mut self, node: NodeIndex, now_ns: u64) {
         self.changed[node.0] = false;
         self.start(node, now_ns);
     }
 }
 
-/// Returns the way in which a fourth node could join on a host.
+/// Returns how a fourth node could join the ring on a host.
 pub(super) fn join(host: HostIndex) -> Join {
     let command = host::process::command("/bin/true".as_ref());
     Join {
@@ -280,7 +280,7 @@ pub(super) fn join(host: HostIndex) -> Join {
     }
 }
 
-/// The node started with a shifted clock is a minute ahead.
+/// A node that was started with a shifted clock is a minute ahead.
 pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
     let is_off = broken.iter().any(|what| matches!(what, Injection::Instead { .. }));
     let off_ms = if is_off { 60_000 } else { 0 };
@@ -324,7 +324,7 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// The node reports success and an ordinary compaction runs, but the task has no effect.
+/// The node reports success, and an ordinary compaction runs, but the requested task has no effect.
 #[test]
 fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
@@ -405,7 +405,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     );
 }
 
-/// A node that was started shortly before the end needs time, but no second start.
+/// A node that was started shortly before the end needs time, but must not be started again.
 #[test]
 fn a_round_that_is_too_slow_ends_with_its_current_node() {
     let works = Works {
@@ -457,7 +457,7 @@ fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     assert_eq!(sim.works.changed, [false; 3]);
 }
 
-/// A killed command had changed one node, and its agent rolls back.
+/// A killed command had changed one node, and the agent of that node rolls the change back.
 #[test]
 fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
     let works = Works {

@@ -1,4 +1,4 @@
-//! Calls by which a controller injects and heals faults.
+//! Calls with which a controller injects and heals faults.
 
 use super::Injection;
 use crate::Agent;
@@ -8,12 +8,12 @@ use remote::Call;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Injects a fault. Returns its number for healing.
+/// Injects a fault. Returns a number that identifies the fault for healing.
 #[derive(Serialize, Deserialize)]
 pub struct Inject {
-    /// Fault to inject.
+    /// Fault that is injected.
     pub what: Injection,
-    /// Time after which the agent heals the fault by itself, ms.
+    /// Time after which the agent heals the fault by itself, in ms.
     pub within_ms: u64,
 }
 
@@ -22,16 +22,16 @@ impl Call for Inject {
     type Answer = Broken;
 }
 
-/// An injected fault, by its number at the agent.
+/// An injected fault, identified by its number at the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken(pub u64);
 
-/// Resets the deadline of a fault: the agent heals it by itself after this time.
+/// Resets the deadline of a fault. The agent heals the fault by itself when this time has passed.
 #[derive(Serialize, Deserialize)]
 pub struct Renew {
-    /// Fault to renew.
+    /// Fault whose deadline is reset.
     pub broken: Broken,
-    /// Time until the agent heals it, ms.
+    /// Time until the agent heals the fault by itself, in ms.
     pub within_ms: u64,
 }
 
@@ -52,11 +52,11 @@ impl Call for Heal {
 /// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealAnswer {
-    /// Present processes, in the order of those in the fault. Empty if it has none.
+    /// Current processes, in the same order as in the fault. Empty if the fault has no processes.
     pub processes: Vec<Identity>,
     /// True if the agent had already healed the fault by itself.
     pub by_itself: bool,
-    /// Remark on the result, if it varies.
+    /// Remark on the result of healing, if it varies.
     #[serde(default)]
     pub became: Option<String>,
 }
@@ -70,15 +70,16 @@ impl Call for StartedProcesses {
     type Answer = Vec<Identity>;
 }
 
-/// Time limit of injecting and healing: processes end and start, volumes are mounted.
+/// Time limit of injecting and healing. Both may end and start processes, and mount volumes.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Time limit for a server of another user. The server drains, systemd waits 90 s by default, and
-/// the agent waits for the process.
+/// Time limit for a fault of another user's server. The server drains, systemd waits 90 s by
+/// default, and the agent waits for the process.
 const SERVICE_LIMIT: Duration = Duration::from_secs(240);
 
 impl Agent {
-    /// Injects a fault on its host. If it is not healed before, the agent heals it after `within`.
+    /// Injects a fault on the agent's host. If the fault is not healed before, the agent heals it
+    /// after `within`.
     ///
     /// # Errors
     /// The injection fails (the process is not the agent's, or the machine does not permit it), or
@@ -93,8 +94,8 @@ impl Agent {
         self.call_for(&Inject { what, within_ms }, limit)
     }
 
-    /// Resets the deadline: the agent heals the fault `within` from now on, unless it is healed
-    /// before. Does nothing if it is healed.
+    /// Resets the deadline of a fault. The agent heals the fault when `within` has passed from now
+    /// on, unless it is healed before. Does nothing if the fault is already healed.
     ///
     /// # Errors
     /// The agent has ended, or has no fault of this number.
@@ -111,8 +112,8 @@ impl Agent {
         self.call_for(&Heal(broken), LIMIT)
     }
 
-    /// Returns the processes that a fault such as [`Injection::Adopt`] has started, in order. Empty
-    /// once it is healed.
+    /// Returns the processes that a fault such as [`Injection::Adopt`] has started, in order. The
+    /// list is empty once the fault is healed.
     ///
     /// # Errors
     /// The agent has ended, or has no fault of this number.

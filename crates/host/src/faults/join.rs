@@ -1,4 +1,4 @@
-//! A process that joins a cluster, and the program by which it leaves.
+//! A process that joins a cluster, and the program that removes it from the cluster.
 
 use super::Start;
 use crate::files::FileStep;
@@ -10,13 +10,14 @@ use target_spec::Invocation;
 /// Steps by which a process joins a cluster and leaves it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Join {
-    /// Start of the process.
+    /// Start command of the process.
     pub start: Start,
-    /// Steps that create its files before the start.
+    /// Steps that create the files of the process before the start.
     pub files: Vec<FileStep>,
-    /// Folder of all its files.
+    /// Folder of all files of the process.
     pub folder: PathBuf,
-    /// Internode address. The host adds it before the start, and removes it afterwards.
+    /// Internode address of the process. The host adds the address before the start, and removes it
+    /// afterwards.
     pub address: SocketAddrV4,
     /// Program that removes the process from its cluster. It exits with 0 when the process has
     /// left.

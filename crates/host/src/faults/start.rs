@@ -1,4 +1,4 @@
-//! Starts of processes, as controllers describe them to agents.
+//! Start commands of processes, as controllers describe them to agents.
 
 use crate::calls::StartProcess;
 use crate::process::Identity;
@@ -9,17 +9,18 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-/// A process that an agent has started, and its start.
+/// A process that an agent has started, and its start command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Restartable {
-    /// Running process.
+    /// Process that runs.
     pub process: Identity,
-    /// Command that starts it again.
+    /// Command that starts the process again.
     pub start: StartProcess,
 }
 
 impl Restartable {
-    /// Combines `process` with a restart by `command`, with its output to the file `output`.
+    /// Combines `process` with `command`, which restarts it and appends its output to the file
+    /// `output`.
     ///
     /// # Errors
     /// An argument is not Unicode.
@@ -28,19 +29,19 @@ impl Restartable {
         Ok(Restartable { process, start })
     }
 
-    /// Combines `process` with its restart.
+    /// Combines `process` with the start command that restarts it.
     pub fn by(process: Identity, start: Start) -> Restartable {
         let Start(start) = start;
         Restartable { process, start }
     }
 
-    /// Adds environment variables to the start.
+    /// Adds environment variables to the start command.
     pub(crate) fn environment<const N: usize>(&mut self, pairs: [(&str, String); N]) {
         let pairs = pairs.map(|(name, value)| (name.to_owned(), Some(value)));
         self.start.environment.extend(pairs);
     }
 
-    /// Returns the same start for another process.
+    /// Returns the same start command for another process.
     #[must_use]
     pub fn for_process(&self, process: Identity) -> Restartable {
         let start = self.start.clone();
@@ -48,12 +49,12 @@ impl Restartable {
     }
 }
 
-/// Start of a process that does not run yet.
+/// Start command of a process that does not run yet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start(pub StartProcess);
 
 impl Start {
-    /// Builds the start of `command`, with its output to the file `output`.
+    /// Builds a start from `command`, with its output to the file `output`.
     ///
     /// # Errors
     /// An argument is not Unicode.
@@ -68,9 +69,9 @@ impl Start {
         self
     }
 
-    /// Returns the same start for a process that accepts connections at `address` when up. If it
-    /// does not after its agent has healed by itself, the agent starts it again. The second time it
-    /// uses the variables of `forgiving`.
+    /// Returns the same start for a process that accepts connections at `address` when it is up. If
+    /// the process does not accept connections after the agent has healed by itself, the agent
+    /// starts it again. From the second time on, the agent uses the variables of `forgiving`.
     ///
     /// # Errors
     /// A variable is not Unicode.

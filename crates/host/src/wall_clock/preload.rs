@@ -1,11 +1,11 @@
 //! A library to preload into a process. It shifts the wall clock of the process by replacing the C
 //! library's clock functions. `build.rs` builds it, and it is not part of this crate.
 //!
-//! It works with the C library of the process, glibc or musl of any version: it names no library,
-//! and uses three functions that all of them have.
+//! It works with the C library of the process, glibc or musl of any version. It does not name the C
+//! library, and uses three functions that all versions have.
 //!
-//! It does not shift file times and waiting for a date (`LockSupport.parkUntil`), for which the
-//! kernel uses its own clock.
+//! It shifts neither the times of files nor a wait until a date (`LockSupport.parkUntil`), because
+//! the kernel uses its own clock for both.
 
 #![no_std]
 
@@ -27,16 +27,17 @@ pub struct Timeval {
 // SAFETY: this is a function of the C library, and its callers follow POSIX.
 type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 
-// SAFETY: these are their signatures in POSIX, and every C library with threads has them.
+// SAFETY: these are the signatures of the functions in POSIX, and every C library with threads has
+// them.
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getenv(name: *const c_char) -> *const c_char;
     fn strtoll(text: *const c_char, end: *mut *mut c_char, base: c_int) -> i64;
 }
 
-/// Handle for the next library that has a symbol.
+/// Handle that makes `dlsym` search the libraries after this one.
 const NEXT: *mut c_void = -1isize as *mut c_void;
-/// Environment variable with the shift, ms.
+/// Environment variable with the shift, in ms.
 const VARIABLE: &CStr = c"CASSAY_CLOCK_OFF_MS";
 const REALTIME: c_int = 0;
 const REALTIME_COARSE: c_int = 5;
@@ -46,7 +47,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static OFF_NS: AtomicI64 = AtomicI64::new(0);
 
-/// Returns the C library's clock function, looked up at the first call.
+/// Returns the clock function of the C library. It is looked up at the first call.
 fn real() -> Clock {
     let mut found = REAL.load(Ordering::Acquire);
     if found.is_null() {
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     // SAFETY: the caller promises that this pointer is valid.
     let code = unsafe { real(clock, time) };
     if code == 0 && matches!(clock, REALTIME | REALTIME_COARSE | TAI) {
-        // SAFETY: the call above has written it.
+        // SAFETY: the call above has initialized the value behind this pointer.
         let time = unsafe { &mut *time };
         let ns = time.nanoseconds + OFF_NS.load(Ordering::Relaxed);
         time.seconds += ns.div_euclid(SECOND_NS);
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
         seconds: 0,
         nanoseconds: 0,
     };
-    // SAFETY: it writes to a local variable.
+    // SAFETY: the call writes only to a local variable.
     let code = unsafe { clock_gettime(REALTIME, &raw mut now) };
     if code == 0 && !time.is_null() {
         // SAFETY: the caller promises that this pointer is valid.
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
         seconds: 0,
         nanoseconds: 0,
     };
-    // SAFETY: it writes to a local variable.
+    // SAFETY: the call writes only to a local variable.
     unsafe { clock_gettime(REALTIME, &raw mut now) };
     if !seconds.is_null() {
         // SAFETY: the caller promises that this pointer is valid.

@@ -1,4 +1,5 @@
-//! Fetches an agent's readings repeatedly, and converts their times to this machine's clock.
+//! Fetches an agent's readings repeatedly, and converts the times of the readings to this machine's
+//! clock.
 
 use super::{BeginWatch, Decoder, TakeReadings, Watch};
 use crate::Agent;
@@ -8,17 +9,19 @@ use remote::ClockOffset;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Name of the probe that measures the cost of fetching, on both sides.
+/// Name of the probe that measures the cost of fetching, at the controller and at the agent.
 const PROBE: &str = "agent";
 
-/// Limits of the fetch interval, which is otherwise the shortest sampling interval.
+/// Minimum and maximum of the fetch interval. Within these limits, it is the shortest sampling
+/// interval.
 const TAKE_EVERY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
-/// Number of clock exchanges at the beginning. On the worst network measured, the fastest of 16
-/// exchanges was accurate to 3 ms in 99 of 100 cases. Later, each fetch includes one exchange.
+/// Number of clock exchanges at the beginning. On the worst network that was measured, the fastest
+/// of 16 exchanges was accurate to 3 ms in 99 of 100 cases. Later, each fetch includes one
+/// exchange.
 const FIRST_EXCHANGES_COUNT: usize = 16;
 
-/// A watch at an agent.
+/// A watch that runs at an agent.
 pub(super) struct Remote {
     agent: Arc<Agent>,
     watch: u64,
@@ -49,7 +52,7 @@ impl Remote {
         Ok(Task::new(PROBE, agent.name(), period, Box::new(remote)))
     }
 
-    /// Fetches all queued readings.
+    /// Fetches all readings that wait at the agent.
     fn take(&mut self, end: bool, out: &mut Out) -> Result<()> {
         self.agent.ask_clock(&mut self.theirs)?;
         let watch = self.watch;

@@ -1,9 +1,9 @@
-//! Runs a program and reads its answer, with a limit of time and of bytes. cassay queries programs
-//! only in this way.
+//! Runs a program and reads its answer, with a limit on time and on bytes. cassay runs programs
+//! that answer a query only in this way.
 //!
-//! A program may wait forever, print more than memory holds, or leave children behind that keep its
-//! pipes open. This module never blocks the caller: after the timeout, it ends the program and its
-//! children, and does not wait for other holders of the pipes.
+//! A program may wait forever, print more than fits into memory, or leave children behind that keep
+//! its pipes open. This module never blocks the caller. After the timeout, it ends the program and
+//! its children, and does not wait for other processes that have the pipes open.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};
@@ -16,22 +16,25 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Duration of one wait for a program. Its end and Ctrl-C are detected with this delay.
+/// Duration of one wait for a program. cassay notices the end of the program, or Ctrl-C, at most
+/// this time later.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
-/// Size of the data read between two checks of the clock: a whole pipe of the largest size, 1 MiB.
+/// Maximum number of pieces to read between two checks of the clock: enough for a full pipe of the
+/// largest size, 1 MiB.
 const PIECES_AT_ONCE: usize = 17;
 
-/// Maximum bytes of either stream of an answer. The largest answers are lists of a large cluster's
-/// pods.
+/// Maximum number of bytes of either stream of an answer. The largest answers are pod lists of
+/// large clusters.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Limit on the time of a program.
+/// Limit on the time that a program may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Time after which the program is ended.
+    /// Time after which cassay ends the program.
     pub limit: Duration,
-    /// True if Ctrl-C ends the program earlier. False for a program that cleans up.
+    /// True if Ctrl-C ends the program earlier. False for a program that cleans up after another
+    /// one.
     pub heeds_interrupt: bool,
 }
 
@@ -44,7 +47,7 @@ pub enum Stream {
     Errors,
 }
 
-/// The answer of a program that has ended by itself.
+/// The answer of a program that ended without being killed by cassay.
 #[derive(Debug)]
 pub struct Answer {
     /// Exit status of the program.
@@ -55,7 +58,7 @@ pub struct Answer {
     pub errors: Vec<u8>,
 }
 
-/// An error: a program took too long, and was ended.
+/// The error for a program that took too long and was ended.
 #[derive(Debug)]
 pub struct Late {
     program: String,
@@ -76,7 +79,7 @@ impl std::fmt::Display for Late {
 impl std::error::Error for Late {}
 
 impl Patience {
-    /// Returns patience up to `limit`, which Ctrl-C ends earlier.
+    /// Returns a limit of `limit`. Ctrl-C ends the program earlier.
     pub fn up_to(limit: Duration) -> Patience {
         Patience {
             limit,
@@ -89,7 +92,7 @@ impl Patience {
 ///
 /// # Errors
 /// The program cannot be started, takes longer than `patience`, or prints more than an answer may
-/// have. Then it is ended.
+/// contain. In the last two cases, cassay ends the program.
 pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -115,11 +118,11 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
     })
 }
 
-/// Runs a program, sends it `input`, and passes on its output as it comes. `None` if it took longer
-/// than `patience` and was ended, with all its children.
+/// Runs a program, sends it `input`, and passes on its output as it arrives. Returns `None` if the
+/// program took longer than `patience`. In that case, cassay has ended it with all its children.
 ///
 /// # Errors
-/// The program cannot be started, Ctrl-C ended it, or `take` refuses.
+/// The program cannot be started, Ctrl-C ended it, or `take` refuses the output.
 pub fn listen(
     mut command: Command,
     input: &[u8],
@@ -139,7 +142,8 @@ pub fn listen(
     loop {
         let said_all = running.hear(&mut take).with_context(|| format!("listen to {program}"))?;
         if let Some(status) = running.status()? {
-            // Its children may hold the pipes for longer, but its own output has arrived by now.
+            // Children of the program may keep the pipes open for longer, but all output of the
+            // program itself has arrived by now.
             running.hear(&mut take)?;
             return Ok(Some(status));
         }
@@ -157,7 +161,8 @@ pub fn listen(
     }
 }
 
-/// A program with non-blocking pipes. Dropping it ends its whole group.
+/// A program with non-blocking pipes. Dropping this value ends the whole process group of the
+/// program.
 struct Running<'i> {
     child: Child,
     input: &'i [u8],
@@ -187,8 +192,8 @@ impl<'i> Running<'i> {
         input.into_iter().chain(output).chain(errors)
     }
 
-    /// Reads the available output, and writes as much input as it accepts. Returns true if both
-    /// streams have ended.
+    /// Reads the available output, and writes as much input as the program accepts. Returns true if
+    /// both streams have ended.
     fn hear(&mut self, take: &mut impl FnMut(Stream, &[u8]) -> Result<()>) -> Result<bool> {
         self.give();
         let piece = &mut self.piece;
@@ -210,7 +215,7 @@ impl<'i> Running<'i> {
                 Ok(count) => self.input = &self.input[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // A program that has already ended reports the reason itself.
+                // If the program has already ended, its exit status and output explain the reason.
                 Err(_) => break,
             }
         }
@@ -240,7 +245,7 @@ impl<'i> Running<'i> {
     }
 }
 
-/// Reads the available part of a stream; returns true if it has ended.
+/// Reads the available output of a stream. Returns true if the stream has ended.
 fn drained(
     stream: &mut Option<impl Read>,
     piece: &mut [u8],
@@ -266,7 +271,8 @@ impl Drop for Running<'_> {
         if self.has_ended {
             return;
         }
-        // Its status has not been collected, so its id and that of its group still belong to it.
+        // The status of the child has not been collected yet, so the kernel cannot have reused the
+        // ids of the child and its group.
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
         }

@@ -1,5 +1,6 @@
 //! Destination of an agent, as a user names it: a machine that `ssh` finds, or a pod that `kubectl`
-//! finds. Invariant: neither these programs nor a shell interpret any part of it except as a name.
+//! finds. Invariant: neither these programs nor a shell interpret any part of a destination except
+//! as a name.
 
 use anyhow::{Result, ensure};
 use std::fmt;
@@ -7,24 +8,25 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Place in which this program runs as an agent, and the way to reach it.
+/// Machine or pod in which this program runs as an agent, and the program that connects to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     place: DestinationKind,
-    /// Program that connects to it: `ssh` or `kubectl`.
+    /// Program that connects to the destination: `ssh` or `kubectl`.
     program: PathBuf,
     folder: Option<String>,
     agent: String,
     fate: Option<Fate>,
 }
 
-/// Source of the fate of a place that no longer answers. cassay runs it once, and it may take a few
-/// seconds.
+/// Function that finds out why a destination no longer answers. cassay calls it once, and it may
+/// take a few seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);
 
 impl Fate {
-    /// Creates a source from `told`, which returns the fate of the place, if known.
+    /// Creates a value from `told`. That function returns why the destination no longer answers, if
+    /// known.
     pub fn new(told: impl Fn() -> Option<String> + Send + Sync + 'static) -> Fate {
         Fate(Arc::new(told))
     }
@@ -40,7 +42,7 @@ impl fmt::Debug for Fate {
     }
 }
 
-/// Fates are always equal, so that they do not affect the equality of two destinations.
+/// All fates compare as equal, so that they do not affect the equality of two destinations.
 impl PartialEq for Fate {
     fn eq(&self, _: &Fate) -> bool {
         true
@@ -49,56 +51,56 @@ impl PartialEq for Fate {
 
 impl Eq for Fate {}
 
-/// Kind of the place.
+/// Kind of the destination: a machine or a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DestinationKind {
-    /// A machine, by its name for `ssh`.
+    /// A machine, with the name that `ssh` uses.
     Machine { ssh: String, is_root_wanted: bool },
-    /// A container.
+    /// A container of a pod.
     Pod(Pod),
 }
 
-/// A container of a pod, by its names for `kubectl`.
+/// A container of a pod, with the names that `kubectl` uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// Context of the user's configuration. `None` means the current one.
+    /// Context of the user's configuration. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the pod.
     pub namespace: String,
     /// Name of the pod.
     pub name: String,
-    /// Name of the container in the pod.
+    /// Name of the container within the pod.
     pub container: String,
-    /// Kubernetes node on which it runs.
+    /// Kubernetes node on which the pod runs.
     pub node: String,
-    /// Its address in the network of pods.
+    /// Address of the pod in the pod network.
     pub address: Option<IpAddr>,
 }
 
-/// Returns true if `kubectl` reads a text as one name: not as an option, a type or several words.
-/// Kubernetes itself refuses more: `target_spec` has its rule.
+/// Returns true if `kubectl` reads a text as one name, and not as an option, a type or several
+/// words. Kubernetes itself refuses more names; `target_spec` implements its rule.
 fn is_one_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')
 }
 
-/// Returns true if it can be the name of a context. A name may contain any text, but must not look
-/// like an option or contain control characters.
+/// Returns true if a text can be the name of a context. Such a name may contain any text, but must
+/// not look like an option or contain control characters.
 pub fn is_context_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
 }
 
 impl Destination {
     /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`, as
-    /// the program `ssh` interprets them. With `sudo` the agent is root, by `sudo -n` unless it is
-    /// already root. The program is copied into `folder` on the machine and runs from it, and the
-    /// agent writes its files into it. Without a folder, the program is copied into the user's
-    /// cache.
+    /// the program `ssh` interprets them. If `sudo` is true, the agent runs as root, by `sudo -n`
+    /// unless the user is already root. The program is copied into `folder` on the machine and runs
+    /// from there. The agent writes its files into the same folder. Without a folder, the program
+    /// is copied into the user's cache.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
     pub fn new(ssh: &str, sudo: bool, folder: Option<&str>) -> Result<Destination> {
-        // `ssh` passes names on to shells, if its configuration uses `%h` or `%r`.
+        // `ssh` passes names on to shells if its configuration uses `%h` or `%r`.
         let is_plain = |c: char| c.is_ascii_graphic() && !"\"'`$;&|<>(){}*?!#,".contains(c);
         ensure!(
             ssh.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
@@ -144,8 +146,8 @@ impl Destination {
         })
     }
 
-    /// Returns this value with another program instead of the `ssh` or `kubectl` that is found by
-    /// its name.
+    /// Returns this destination with the given program instead of the `ssh` or `kubectl` in the
+    /// search path.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Destination {
         Destination {
@@ -154,8 +156,8 @@ impl Destination {
         }
     }
 
-    /// Returns this value with another name for the agent than `machine`. The name must consist of
-    /// letters, digits and `-`, otherwise `machine` remains.
+    /// Returns this destination with another name for the agent than `machine`. The name must
+    /// consist of letters, digits and `-`. Otherwise the name remains `machine`.
     #[must_use]
     pub fn for_agent(self, name: &str) -> Destination {
         let is_plain_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -169,7 +171,7 @@ impl Destination {
         Destination { agent, ..self }
     }
 
-    /// Returns this value with a source of the place's fate.
+    /// Returns this destination with a function that finds out why it no longer answers.
     #[must_use]
     pub fn with_fate(self, fate: Fate) -> Destination {
         Destination {
@@ -187,7 +189,7 @@ impl Destination {
         &self.agent
     }
 
-    /// Returns its name: the machine's for `ssh`, or the pod's.
+    /// Returns the name of the destination: the name of the machine for `ssh`, or of the pod.
     pub fn name(&self) -> &str {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => ssh,
@@ -195,7 +197,7 @@ impl Destination {
         }
     }
 
-    /// Returns its name for people: `load-0-x7k2p on node7`.
+    /// Returns the name of the destination for messages: `load-0-x7k2p on node7`.
     pub fn words(&self) -> String {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => ssh.clone(),
@@ -227,7 +229,7 @@ impl Destination {
         self.folder.as_deref()
     }
 
-    /// Returns a command line for people that runs `words` at the destination.
+    /// Returns a command line that runs `words` at the destination, for display to the user.
     pub(super) fn command_words(&self, words: &str) -> String {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => format!("ssh {ssh} {words}"),
@@ -246,7 +248,7 @@ impl Destination {
     }
 }
 
-/// Checks the folder for the program on `whose`, and returns it.
+/// Checks the folder for the program on the machine `whose`, and returns it.
 fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+@=:,-".contains(c);
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");

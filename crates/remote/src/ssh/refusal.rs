@@ -1,5 +1,5 @@
-//! Reason why a place has no agent. It converts the output of `ssh`, `kubectl`, a login shell or
-//! `sudo` to a sentence with the next step.
+//! Reasons why an agent cannot run at a destination. This module converts the output of `ssh`,
+//! `kubectl`, a login shell or `sudo` to a sentence that names the next step for the user.
 //!
 //! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
 //! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
@@ -11,25 +11,26 @@ use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
 
-/// Number of last lines to examine: a changed key takes 14, and a banner comes before them.
+/// Number of last lines to examine. The message about a changed key has 14 lines, and a banner may
+/// come before it.
 const LINES_MAX: usize = 20;
 
-/// Maximum length of an unknown message in a report.
+/// Maximum length of an unknown message in a report, in characters.
 const TOLD_CHARS_MAX: usize = 1000;
 
-/// Exit status of `ssh` for its own errors.
+/// Exit status of `ssh` for errors of `ssh` itself.
 const BY_SSH: i32 = 255;
 
-/// Reason why an agent cannot be started in a place.
+/// Reason why an agent cannot be started at a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Name of the machine or pod.
     pub destination: String,
     /// Cause, as a sentence.
     pub cause: String,
-    /// Remedy, if known.
+    /// Remedy for the user, if known.
     pub hint: Option<String>,
-    /// True if its sshd hung up before authentication: it may be busy.
+    /// True if the sshd of the machine hung up before authentication. It may be busy.
     pub(super) is_before_login: bool,
 }
 
@@ -50,7 +51,7 @@ impl Refusal {
         }
     }
 
-    /// Returns this value with the number of attempts.
+    /// Returns this reason with the number of attempts.
     pub(super) fn after_tries(mut self, count: u32) -> Refusal {
         self.cause = format!("{}, {count} times in a row", self.cause);
         self
@@ -58,7 +59,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Returns cause and hint without the destination.
+    /// Returns the cause and the hint without the destination.
     pub fn why(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.cause),
@@ -75,7 +76,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// All machines of a group that are not reached.
+/// All machines of a group that cassay cannot reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreachedMachines {
     /// Number of machines in the group.
@@ -106,7 +107,7 @@ impl std::error::Error for UnreachedMachines {}
 pub(super) enum Trouble {
     /// An obstacle whose cause cassay can state.
     Told { cause: String, hint: Option<String> },
-    /// The destination has ended, or is silent.
+    /// The destination has ended, or does not answer.
     BrokeOff(End),
 }
 
@@ -165,32 +166,32 @@ impl Trouble {
     }
 }
 
-/// End of a connection to a machine.
+/// How a connection to a machine ended.
 #[derive(Debug)]
 pub(super) struct End {
     /// Description of the current step, or the unexpected answer.
     pub(super) words: String,
     /// Exit status of `ssh`, if it ended.
     pub(super) status: Option<ExitStatus>,
-    /// Stage that it had reached.
+    /// Stage that the connection had reached.
     pub(super) stage: Stage,
-    /// Last lines of its output.
+    /// Last lines of the output of `ssh` or `kubectl`.
     pub(super) lines: Vec<String>,
 }
 
 /// Stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// No marked line has been heard.
+    /// cassay has not received any marked line.
     Login,
-    /// The script runs.
+    /// The script is running.
     Script,
     /// The program is starting.
     Program,
 }
 
 impl Row {
-    /// Returns the line of `lines` that has all its words.
+    /// Returns the first of `lines` that contains all words of this row.
     fn line<'a>(&self, lines: &'a [String]) -> Option<&'a str> {
         let fits = |line: &&String| self.words.iter().all(|words| line.contains(words));
         lines.iter().rfind(fits).map(String::as_str)
@@ -235,13 +236,13 @@ impl End {
         self.status.and_then(|status| status.code())
     }
 
-    /// Returns the last lines, because only they are about the end.
+    /// Returns the last lines, because earlier lines do not explain the end.
     fn last_lines(&self) -> &[String] {
         let from = self.lines.len().saturating_sub(LINES_MAX);
         &self.lines[from..]
     }
 
-    /// Returns the explanation of the messages, if they are known.
+    /// Returns an explanation if the messages are known.
     fn explained(&self, wanted: &Destination) -> Option<Refusal> {
         let lines = self.last_lines();
         let of = |rows: &[Row]| {
@@ -297,7 +298,7 @@ impl End {
         })
     }
 
-    /// Returns the message verbatim.
+    /// Returns the unknown message verbatim.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
         let surplus = said.chars().count().saturating_sub(TOLD_CHARS_MAX);

@@ -1,5 +1,6 @@
-//! The destination before there is an agent: reads the marked lines among any output of its shell,
-//! and sends bytes to it. Invariants: each wait has a limit, and none continues after Ctrl-C.
+//! The destination before the agent runs there. Reads the marked lines among all output of the
+//! remote shell, and sends bytes to the shell. Invariants: each wait has a limit, and none
+//! continues after Ctrl-C.
 
 use crate::process;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -10,21 +11,22 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// Prefix of the lines of the script, since a login shell may print other lines before.
+/// Prefix of each line that the script prints. A login shell may print other lines before.
 const MARK: &str = "cassay-agent: ";
 
-/// Maximum number of bytes to read in search of the prefix: more than any message of the day, but
-/// little memory.
+/// Maximum number of bytes to read in search of the prefix. It exceeds the length of any message of
+/// the day, but limits the memory.
 const SAID_BYTES_MAX: usize = 64 << 10;
 
 /// Duration of one wait, between two checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Number of bytes to write after one wait. A pipe that accepts any bytes always accepts this
-/// number.
+/// Number of bytes to write after one wait. A pipe that is ready for writing always accepts at
+/// least this number.
 const PIECE_BYTES: usize = 4096;
 
-/// Time limit for a destination that accepts no bytes: `ssh` itself detects a cut line after 15 s.
+/// Time limit for a destination that accepts no bytes. `ssh` itself detects a broken connection
+/// after 15 s.
 const STALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Both directions of the connection to the destination.
@@ -33,14 +35,14 @@ pub(super) struct FarSide {
     pub(super) reader: ChildStdout,
 }
 
-/// Reason why no line arrives.
+/// Reason why no marked line has arrived.
 #[derive(Debug)]
 pub(super) enum Unheard {
     /// The destination has ended.
     HungUp,
-    /// Its shell prints more than the limit.
+    /// The remote shell prints more than the limit.
     TooMuch,
-    /// It has been silent for this time.
+    /// The destination has been silent for this time.
     Late(Duration),
     /// A local error, or an interrupt by the user.
     Other(anyhow::Error),
@@ -58,7 +60,7 @@ impl FarSide {
         line(&mut self.reader, limit)
     }
 
-    /// Sends words that its script waits for.
+    /// Sends words for which the script waits.
     ///
     /// # Errors
     /// Those of [`FarSide::send`].
@@ -66,8 +68,8 @@ impl FarSide {
         self.send(&mut format!("{words}\n").as_bytes())
     }
 
-    /// Sends it bytes, as long as it accepts some. If it has ended and accepts no more, its output
-    /// explains the reason.
+    /// Sends bytes as long as the destination accepts some. If the destination has ended, returns
+    /// without an error, because its output explains the reason.
     ///
     /// # Errors
     /// The bytes cannot be read, or the connection accepts none.
@@ -114,7 +116,8 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
     let mut count_said = 0;
     let mut byte = [0];
     loop {
-        // A destination that never stops sending is always ready for reading.
+        // Without the check of the deadline, a destination that never stops sending would keep this
+        // loop busy.
         if deadline.passed() || !wait(&*reader, PollFlags::IN, deadline)? {
             return Err(Unheard::Late(limit));
         }
@@ -130,7 +133,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
             said.push(byte[0]);
             continue;
         }
-        // Output without a line break precedes the mark.
+        // Output without a line break may precede the mark.
         let text = String::from_utf8_lossy(&said);
         if let Some((_, ours)) = text.rsplit_once(MARK) {
             return Ok(ours.trim().to_owned());
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn a_deadline_holds_though_there_is_always_more_to_read() {
         let (mut child, mut far) = child("yes hello");
-        // The input is ready before the time limit.
+        // The input becomes ready before the time limit.
         assert!(wait(&far.reader, PollFlags::IN, Deadline::after(LIMIT)).unwrap());
         assert!(matches!(
             far.line(Duration::ZERO),

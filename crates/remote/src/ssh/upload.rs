@@ -1,5 +1,5 @@
-//! The programs to copy to machines, one for each kind of processor. They are this program, and the
-//! programs of the same build for other processors that are available locally.
+//! The programs to copy to machines, one for each processor architecture. They are the running
+//! program, and the programs of the same build for other architectures that are available locally.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -13,27 +13,28 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Programs read up to now, by their processor.
+/// Programs read up to now, by processor name.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
 /// A program in the form in which it is sent to other machines.
 #[derive(Debug)]
 pub(super) struct Program {
     file: PathBuf,
-    /// SHA-256 of its bytes, its name on other machines.
+    /// SHA-256 of the program's bytes. It is the file name of the program on other machines.
     pub(super) digest: String,
     pub(super) bytes: u64,
-    /// Its gzip form, about a third of its size. It is created for the first machine that needs it,
-    /// and kept.
+    /// Gzip form of the program, about a third of its size. It is created for the first machine
+    /// that needs it, and kept.
     packed: Mutex<Option<Arc<Vec<u8>>>>,
 }
 
 impl Program {
-    /// Returns the program for machines with the processor name `machine`. Each process reads it
-    /// once.
+    /// Returns the program for machines with the processor name `machine`. Each process reads a
+    /// program once.
     ///
     /// # Errors
-    /// cassay found no such program. The message lists the searched places and how to get it.
+    /// cassay found no such program. The message lists the paths that were searched, and how to get
+    /// the program.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
@@ -71,26 +72,27 @@ impl Program {
         })
     }
 
-    /// Returns its path, for messages. `None` if it is the running program.
+    /// Returns the path of the program, for messages. Returns `None` if it is the running program.
     pub(super) fn other(&self) -> Option<&Path> {
         (self.file != Path::new(OURSELVES)).then_some(&self.file)
     }
 
-    /// Opens the program itself.
+    /// Opens the file of the program.
     pub(super) fn plain(&self) -> Result<OpenFile> {
         foreign::open(FileKind::Archive, &self.file)
             .with_context(|| format!("open {}", self.file.display()))
     }
 
-    /// Returns its gzip form. Concurrent callers wait until the first one has compressed it.
+    /// Returns the gzip form of the program. Concurrent callers wait until the first one has
+    /// compressed it.
     pub(super) fn packed(&self) -> Result<Arc<Vec<u8>>> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*packed {
             return Ok(Arc::clone(packed));
         }
         let mut bytes = Vec::new();
-        // The usual level takes three times as long, for a result that is a tenth smaller (54 MB:
-        // 19.2 and 17.1 MB).
+        // The default compression level takes three times as long, for a result that is only a
+        // tenth smaller (17.1 MB instead of 19.2 MB, from 54 MB).
         let read = GzEncoder::new(self.plain()?, Compression::fast()).read_to_end(&mut bytes);
         read.with_context(|| format!("compress {}", self.file.display()))?;
         let bytes = Arc::new(bytes);
@@ -99,8 +101,8 @@ impl Program {
     }
 }
 
-/// Returns the places of a program of the same build for another processor: next to this one, and
-/// in the user's cache.
+/// Returns the paths at which a program of the same build for another processor may be: next to the
+/// running program, and in the user's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -144,11 +146,11 @@ fn other_program(machine: &str) -> Result<PathBuf> {
     )
 }
 
-/// Returns the processor of a program, by its header. `None` if it is unknown.
+/// Returns the processor name of a program, from its header. Returns `None` if it is unknown.
 fn processor(file: &Path) -> Option<&'static str> {
     let mut header = [0; 20];
     foreign::open(FileKind::Archive, file).ok()?.read_exact(&mut header).ok()?;
-    // ELF, and e_machine in little-endian order.
+    // The magic number of ELF, and the header field `e_machine` in little-endian order.
     match (&header[..4], u16::from_le_bytes([header[18], header[19]])) {
         (b"\x7fELF", 62) => Some("x86_64"),
         (b"\x7fELF", 183) => Some("aarch64"),

@@ -1,4 +1,4 @@
-//! A log that is read as it grows, line by line.
+//! A log that is read line by line while it grows.
 
 use anyhow::Result;
 use host::{Agent, FileId, From};
@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 /// Lines have about 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
 
-/// Maximum kept length of an unfinished line. The JVM writes no line of this length.
+/// Maximum length of an unfinished line that is kept, in bytes. The JVM does not write lines of
+/// this length.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// File to read, with the position.
+/// File to read, with the current position.
 pub(super) struct FollowedFile {
     path: PathBuf,
     id: FileId,
@@ -21,7 +22,8 @@ pub(super) struct FollowedFile {
 }
 
 impl FollowedFile {
-    /// Opens a log, either at its beginning or after its last complete line.
+    /// Opens a log. The reading starts at the beginning of the log, or after its last complete
+    /// line.
     pub(super) fn open(
         host: &Agent,
         path: PathBuf,
@@ -41,13 +43,13 @@ impl FollowedFile {
         })
     }
 
-    /// Returns true if the file at `path` is still this one. The JVM renames logs when it rotates
-    /// them.
+    /// Returns true if the file at `path` is still the opened file. The JVM renames logs when it
+    /// rotates them.
     pub(super) fn is(&self, path: &Path, id: FileId) -> bool {
         self.path == path && (self.id.device, self.id.inode) == (id.device, id.inode)
     }
 
-    /// Appends the lines that were completed since the last call.
+    /// Appends to `lines` the lines that were completed since the last call.
     pub(super) fn read(&mut self, host: &Agent, lines: &mut Vec<Vec<u8>>) -> Result<()> {
         loop {
             let piece = host.piece(&self.path, From::Byte(self.offset))?;

@@ -1,13 +1,13 @@
-//! Lines of a collector log of Java 8, which Cassandra 4.0 can write: with details, dates and the
-//! times for which application threads were stopped.
+//! Lines of the garbage collector log of Java 8, which Cassandra 4.0 may use: with details, dates
+//! and the times for which application threads were stopped.
 //!
-//! A line begins with a date, an uptime or both, each followed by `: `. With ages of objects, as in
-//! Cassandra's own settings, a pause has several lines, of which only the first has a time. A pause
-//! has the time of its start.
+//! A line begins with a date, an uptime or both, each followed by `: `. If the ages of objects are
+//! printed, as with Cassandra's own settings, a pause has several lines. Only the first of them has
+//! a time. A pause has the time of its start.
 
 use super::{Event, LineTime, SECOND_NS, heap_after, parse_safepoint, unix_ns_of};
 
-/// Parses a line's time and content; `None` if the line is irrelevant.
+/// Parses a line into its time and content. Returns `None` if the line is irrelevant.
 pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     let (mut rest, mut wall, mut uptime) = (line, None, None);
     while let Some((stamp, behind)) = rest.split_once(": ") {
@@ -29,15 +29,15 @@ pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     Some((written, event))
 }
 
-/// Joins the first line of a pause with its last one.
+/// Joins the first line of a pause with the last line of the same pause.
 #[derive(Default)]
 pub(super) struct SplitPauses {
     first: Option<String>,
 }
 
 impl SplitPauses {
-    /// Takes the next line. Returns the whole pause if this line is its last one. The lines in
-    /// between contain neither its duration nor its heap.
+    /// Takes the next line. If this line is the last one of a pause, returns the whole pause. The
+    /// lines between the first and the last one contain neither the duration nor the heap.
     pub(super) fn join(&mut self, line: &str) -> Option<String> {
         let line = line.split(" [Times:").next()?.trim_end();
         let is_end = line.ends_with(" secs]");
@@ -46,7 +46,7 @@ impl SplitPauses {
             self.first = (is_pause && !is_end).then(|| line.to_owned());
             return None;
         }
-        // The details of the pause are in brackets.
+        // Lines in brackets contain only details of the pause.
         if !is_end || line.trim_start().starts_with('[') {
             return None;
         }
@@ -54,7 +54,7 @@ impl SplitPauses {
     }
 }
 
-/// Parses `12.345`, seconds.
+/// Parses a number of seconds such as `12.345`.
 fn seconds(text: &str) -> Option<f64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     is_number.then(|| text.parse().ok()).flatten()

@@ -1,13 +1,13 @@
-//! Tests with real lines of JVMs, and with logs that grow, are recreated or are cut off.
+//! Tests with real lines of JVMs, and with logs that grow, are recreated or are truncated.
 
 use super::*;
 use std::fs::File;
 use std::io::Write;
 
-/// Time of the sample's first line: 2026-11-21T09:09:32Z.
+/// Time of the sample log's first line: 2026-11-21T09:09:32Z.
 const SAMPLE_UNIX_NS: u64 = 1_795_252_172 * SECOND_NS;
 
-/// Returns a line of the sample, written `milliseconds` after its beginning.
+/// Returns a line of the sample log, written `milliseconds` after the beginning of the log.
 fn line(milliseconds: u64, tags: &str, text: &str) -> String {
     let (seconds, rest) = (32 + milliseconds / 1000, milliseconds % 1000);
     format!("[2026-11-21T09:09:{seconds}.{rest:03}+0000][0.989s][info][{tags}] {text}\n")
@@ -60,7 +60,7 @@ fn the_pauses_of_g1_are_told_apart() {
             "GC(8) Pause Full (System.gc()) 90M->20M(512M) 98.7ms",
             pause("full", 98.7, Some(20.0)),
         ),
-        // Lines that are not pauses, or have no duration.
+        // These lines are not pauses, or have no duration.
         (
             "gc,start    ",
             "GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
@@ -82,7 +82,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
     let collected = Some(Event::Collected { heap });
     let (gc, phases) = ("gc          ", "gc,phases   ");
     for (tags, text, event) in [
-        // Parallel collector
+        // A line of the Parallel collector.
         (
             gc,
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
@@ -105,7 +105,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             collected,
         ),
         (gc, "Allocation Stall (MutationStage-3) 12.5ms", stall),
-        // Shenandoah collector
+        // A line of the Shenandoah collector.
         (
             gc,
             "GC(1) Pause Init Mark (unload classes) 0.24ms",
@@ -183,7 +183,8 @@ fn a_log_with_cassandras_own_settings_has_levels_and_no_tags() {
     assert_eq!(line(safepoint), Some(event));
 }
 
-/// `-Xlog` decorations depend on its arguments, and newer JDKs append CPU times to a pause.
+/// The order of `-Xlog` decorations depends on the arguments of the JVM, and newer JDKs append CPU
+/// times to a pause.
 #[test]
 fn decorations_come_in_any_order_and_cpu_times_behind() {
     let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3.120ms";
@@ -212,7 +213,7 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
     assert_eq!(parse(&format!("[info][gc] {text}")), None, "it has no time");
 }
 
-/// Pauses in a log without wall times were omitted.
+/// An earlier version omitted pauses in a log without wall times.
 #[test]
 fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     let mut logs = Logs::new();
@@ -254,7 +255,7 @@ Desired survivor size 1048576 bytes, new threshold 15 (max 15)
     );
 }
 
-/// Java 8 gives the current log a number and a separate ending.
+/// Java 8 appends a number and a separate ending to the name of the current log.
 #[test]
 fn the_log_that_java_8_rotates_is_followed() {
     let mut logs = Logs::new();
@@ -314,8 +315,8 @@ impl Logs {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Returns name, time relative to `NOW_NS` in milliseconds, and value of each reading in one
-    /// sample.
+    /// Returns the readings of one sample. Each has a name, a time relative to `NOW_NS` in
+    /// milliseconds, and a value.
     fn look(&mut self) -> Vec<(String, i64, f64)> {
         let mut out = Out::new();
         out.begin("gc_log", NOW_NS);
@@ -337,7 +338,7 @@ impl Logs {
     }
 }
 
-/// Returns a pause written `before_ms` milliseconds before `SAMPLE_UNIX_NS`.
+/// Returns a pause that was written `before_ms` milliseconds before `SAMPLE_UNIX_NS`.
 fn remark(before_ms: u64, ms: f64) -> String {
     let milliseconds = 60_000 - before_ms;
     let (seconds, rest) = (milliseconds / 1000 - 28, milliseconds % 1000);
@@ -374,7 +375,8 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
     assert_eq!(logs.look(), []);
     logs.append("gc-1.log", &remark(700, 2.0));
     logs.append("gc-2.log", &remark(600, 3.0));
-    // Files of the same time are ordered by name, and a later change of one does not reorder these.
+    // Files with the same time are ordered by name. A later change to one of them does not change
+    // the order of earlier lines.
     assert_eq!(logs.pauses(), [pause_row(-700, 2.0), pause_row(-600, 3.0)]);
     logs.append("gc-2.log", &remark(500, 4.0));
     assert_eq!(logs.pauses(), [pause_row(-500, 4.0)]);
@@ -411,7 +413,7 @@ fn safepoints_are_summed_and_no_reading_is_of_the_future() {
     };
     logs.append("gc-1.log", &safepoint(500_000, 1_000_000));
     logs.append("gc-1.log", &safepoint(1_500_000, 3_000_000));
-    // The wall clock was set back after this line was written.
+    // After this line was written, the wall clock was set back.
     logs.append("gc-1.log", &line(5000, "gc", "GC(4) Pause Remark 1.0ms"));
     let expected = [
         ("gc.pause.remark", 1.0),

@@ -1,31 +1,33 @@
-//! Parses structured settings as the server shows them: Java's text form of maps, lists and classes
-//! with parameters, such as `{default=TrieMemtable{shards=4}, other=[a, b]}`.
+//! Parses structured settings as the server shows them. This is Java's text form of maps, lists and
+//! classes with parameters, such as `{default=TrieMemtable{shards=4}, other=[a, b]}`.
 //!
-//! Invariants: a value is compared only with the value of its own key. If that cannot be found in a
-//! text, the result is neither yes nor no.
+//! Invariants: a value is compared only with the value of its own key. If this value cannot be
+//! found in a text, the result is neither yes nor no.
 
 use super::{plain, same};
 use serde_json::Value;
 
-/// Maximum nesting, deeper than any setting of the server: the text is foreign input.
+/// Maximum depth of nesting. It is deeper than any setting of the server. A limit is needed because
+/// the text comes from another program.
 const DEPTH_MAX: usize = 16;
 
-/// Parsed text.
+/// A parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Text {
     Plain(String),
     Map(Vec<(String, Text)>),
     List(Vec<Text>),
-    /// Class name followed by parameters.
+    /// A class name that is followed by parameters.
     Class(String, Vec<(String, Text)>),
 }
 
-/// Returns true if `row` shows the requested `value`. `None` if the text does not decide it.
+/// Returns true if `row` shows the requested `value`. Returns `None` if the text does not decide
+/// this.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
     }
-    // Since 6.0, structures are shown as JSON.
+    // Since 6.0, the server shows structures as JSON.
     if let Ok(shown) = serde_json::from_str::<Value>(row) {
         return Some(stands_in(value, &shown));
     }
@@ -34,13 +36,13 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     reader.rest.is_empty().then(|| holds(value, &text))?
 }
 
-/// Returns true if `shown` contains all requested elements. It may contain more.
+/// Returns true if `shown` contains all requested elements. It may contain further elements.
 fn stands_in(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(map), Value::Object(shown)) => map
             .iter()
             .all(|(key, value)| shown.get(key).is_some_and(|shown| stands_in(value, shown))),
-        // A class or its parameters are written as a list of one element.
+        // A class or its parameters may be written as a list of one element.
         (Value::Array(list), Value::Object(_)) if list.len() == 1 => stands_in(&list[0], shown),
         (Value::Array(list), Value::Array(shown)) => {
             let stands = |value: &Value| shown.iter().any(|shown| stands_in(value, shown));
@@ -58,7 +60,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
         })),
         (Value::Object(map), Text::Class(name, parameters)) => class(map, name, parameters),
         (Value::Object(map), Text::Plain(name)) => class(map, name, &[]),
-        // A class or its parameters are written as a list of one element.
+        // A class or its parameters may be written as a list of one element.
         (Value::Array(list), shown) if matches!(list.as_slice(), [Value::Object(_)]) => match shown
         {
             Text::List(shown) if shown.len() == 1 => holds(&list[0], &shown[0]),
@@ -66,7 +68,7 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
             shown => holds(&list[0], shown),
         },
         (Value::Array(list), Text::List(shown)) if list.len() != shown.len() => Some(false),
-        // The server treats some lists as sets, and changes their order.
+        // The server treats some lists as sets, so the order of their elements may differ.
         (Value::Array(list), Text::List(shown)) => {
             all(list.iter().map(|value| among(value, shown)))
         }
@@ -76,7 +78,8 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
     }
 }
 
-/// Checks a value against the elements of a list. Certain only if one matches or none can.
+/// Compares a value with the elements of a list. The result is certain only if one element matches,
+/// or if no element can match.
 fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     let found: Vec<Option<bool>> = shown.iter().map(|text| holds(value, text)).collect();
     if found.contains(&Some(true)) {
@@ -88,7 +91,7 @@ fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     }
 }
 
-/// Compares a class with parameters, given by its two keys in `cassandra.yaml`.
+/// Compares a class with parameters, which two keys in `cassandra.yaml` specify.
 fn class(
     wanted: &serde_json::Map<String, Value>,
     name: &str,
@@ -101,7 +104,8 @@ fn class(
     }))
 }
 
-/// Combines results: any mismatch results in a mismatch. Otherwise, any unknown results in unknown.
+/// Combines several results. If one of them is a mismatch, the result is a mismatch. Otherwise, if
+/// one of them is unknown, the result is unknown.
 fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut told = Some(true);
     for one in each {
@@ -119,7 +123,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parses the next value. `None` if the text has another form.
+    /// Parses the next value. Returns `None` if the text has another form.
     fn text(&mut self, depth: usize) -> Option<Text> {
         if depth > DEPTH_MAX {
             return None;
@@ -186,7 +190,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// "1" once matched "10", and any other occurrence of 1 in the text.
+    /// In an earlier version, "1" matched "10", and any other occurrence of 1 in the text.
     #[test]
     fn a_value_is_compared_with_that_of_its_own_key_and_whole() {
         let row = "{default=TrieMemtable{shards=10, seed=1}, other=SkipListMemtable, l=[a, b]}";

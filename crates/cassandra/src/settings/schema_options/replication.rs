@@ -1,5 +1,5 @@
-//! Verifies the complete replication of a keyspace. Copies in an additional data center are also a
-//! difference.
+//! Verifies the complete replication of a keyspace. If there are copies in an additional data
+//! center, that is also a difference.
 
 use crate::settings::compare_settings::plain;
 use crate::settings::outcome::{Effect, Proof};
@@ -7,16 +7,16 @@ use cql::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// Replication of a keyspace: strategy without package, and copies by data center, or under
-/// [`EVERYWHERE`].
+/// Replication of a keyspace: the strategy without its package, and the number of copies by data
+/// center, or under [`EVERYWHERE`].
 #[derive(Clone, Debug, PartialEq)]
 struct Replication {
     class: String,
     copies: BTreeMap<String, String>,
 }
 
-/// Key of SimpleStrategy's number of copies. NetworkTopologyStrategy applies it to every data
-/// center that exists when the keyspace is created.
+/// Key under which SimpleStrategy has its number of copies. NetworkTopologyStrategy applies this
+/// number to every data center that exists when the keyspace is created.
 const EVERYWHERE: &str = "replication_factor";
 
 impl Replication {
@@ -35,7 +35,7 @@ impl Replication {
         found
     }
 
-    /// Replaces [`EVERYWHERE`] by copies in each data center that `shown` has.
+    /// Replaces the entry [`EVERYWHERE`] by an entry for each data center in `shown`.
     fn spread(mut self, shown: &Replication) -> Replication {
         if self.class == "NetworkTopologyStrategy"
             && let Some(copies) = self.copies.remove(EVERYWHERE)

@@ -1,17 +1,17 @@
-//! CPUs of the client on a machine that it shares with nodes: the CPUs reserved before planning the
-//! nodes, and the CPUs that nodes leave free.
+//! CPUs of the client on a machine that it shares with nodes: the CPUs that are reserved before the
+//! nodes are planned, and the CPUs that nodes leave free.
 
 use super::Layout;
 use target_spec::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// Minimum number of L3 groups for the client to get a whole group.
+/// Minimum number of L3 groups with which the client gets a whole group.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// With fewer groups, the client gets one core of each this many cores.
+/// If there are fewer L3 groups, the client gets one core for each of this number of cores.
 const CORES_FOR_CLIENT: usize = 4;
 
-/// Returns the CPUs of `machine` to reserve for the client before nodes are planned. The client
+/// Returns the CPUs of `machine` to reserve for the client before the nodes are planned. The client
 /// already has `beside` CPUs, which no host may use.
 pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> CpuSet {
     let wish = &spec.topology;
@@ -19,7 +19,7 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
     let cores = machine.parts(Units::Cores);
     if let Some(count) = wish.client {
         let mut kept = CpuSet::default();
-        // Takes whole cores from the end.
+        // Whole cores are reserved, beginning with the last one.
         for core in cores.iter().rev() {
             if beside + kept.len() >= count as usize {
                 break;
@@ -30,7 +30,8 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
         }
         return kept;
     }
-    // The user may request all CPUs. Then the client gets the rest.
+    // The user may request all CPUs for the nodes. In that case, nothing is reserved, and the
+    // client gets the CPUs that are left.
     let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
     if wish.cpus.is_some() || wish.part.is_some() || floats || beside > 0 {
         return none;
@@ -48,7 +49,7 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
 }
 
 impl Layout {
-    /// Gives the client `wanted` CPUs that nodes leave free. They are under another L3 cache if
+    /// Gives the client `wanted` CPUs that nodes leave free. These are under another L3 cache if
     /// possible, otherwise on other cores, otherwise on other threads.
     pub(super) fn seat_client(&mut self, machine: &Machine, taken: &CpuSet, wanted: usize) {
         let allowed = machine.allowed_cpus();
@@ -92,13 +93,13 @@ fn tells_l3(machine: &Machine) -> bool {
     used.all(|group| group.is_real)
 }
 
-/// Returns CPUs in the order in which workers use them: the first thread of each core, then the
-/// second threads.
+/// Returns CPUs in the order in which workers use them: first the first thread of each core, then
+/// the second threads.
 fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     let cores = machine.only(cpus).parts(Units::Cores);
     let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();
     let mut all: Vec<(usize, u32)> = cores.iter().flat_map(threads).collect();
-    // The sort is stable, so cores keep their order.
+    // The sort is stable, so the order of the cores does not change.
     all.sort_by_key(|(thread, _)| *thread);
     all.into_iter().map(|(_, cpu)| cpu).collect()
 }

@@ -1,12 +1,12 @@
-//! Describes a plan in sentences about the study's nodes: locations, costs and warnings. The
-//! planner's remarks on guests, heaps and racks are omitted.
+//! Describes a plan in sentences about the study's nodes: locations, costs and warnings. Omits the
+//! planner's remarks on guests, heaps and racks.
 
 use super::Placement;
 use measure::number::counted;
 use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 
-/// Warning if nodes use every CPU of the machine itself. The planner knows only the nodes' part of
-/// the machine.
+/// Warning that nodes use every CPU of the machine itself. The planner cannot give this warning,
+/// because it knows only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU: none remains for interrupts, the system and the client";
 
@@ -69,7 +69,8 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory: each reason once, and with its nodes if reasons differ.
+/// Explains the placement of memory. Each reason occurs once, and names its nodes if reasons
+/// differ.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

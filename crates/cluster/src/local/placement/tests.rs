@@ -1,4 +1,4 @@
-//! Plans for the development machine and for published machine topologies.
+//! Tests plans for the development machine and for machine topologies that others have published.
 
 mod client;
 
@@ -11,7 +11,7 @@ fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
-/// The development machine: one socket of two cores with one thread each.
+/// Returns the development machine: one socket with two cores of one thread each.
 fn small() -> Machine {
     let shape = Shape::regular(Counts(1, 1, 1, 2, 1), Numbering::Block, 16);
     shape.machine().unwrap()
@@ -115,7 +115,7 @@ fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
     let client = client_of(&layout);
     let machine = epyc();
     assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
-    // Two sockets with one L3 each, and a node on both of them.
+    // On this machine, two sockets have one L3 cache each, and there is a node on each socket.
     let layout = Layout::plan(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
     let client = client_of(&layout);
     assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));
@@ -228,8 +228,8 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
     }
 }
 
-/// A JVM without a CPU count uses at most the CPU quota of its host. It counted 2 of 56 CPUs, which
-/// was mistaken for a placement that is not in effect.
+/// A JVM without a CPU count uses at most the CPU quota of its host. In one run, it used 2 of 56
+/// CPUs, and this was mistaken for a placement that is not in effect.
 #[test]
 fn a_jvm_without_a_cpu_count_uses_the_quota_of_its_host() {
     let host = HostSpec {
@@ -279,13 +279,13 @@ fn only_the_cpus_of_the_hosts_are_used() {
     assert_eq!(layout.client, Some(vec![0]), "what they leave");
 }
 
-/// This is a socket of six cores with two threads each.
+/// Returns a machine with one socket of six cores with two threads each.
 fn six_cores() -> Machine {
     let shape = Shape::regular(Counts(1, 1, 1, 6, 2), Numbering::Block, 16);
     shape.machine().unwrap()
 }
 
-/// `auto` gave nodes the same cores that were reserved for housekeeping.
+/// In an earlier version, `auto` gave nodes the cores that were reserved for housekeeping.
 #[test]
 fn no_node_has_the_cores_of_housekeeping() {
     let topology = Topology {
@@ -301,11 +301,12 @@ fn no_node_has_the_cores_of_housekeeping() {
     assert!(all.iter().all(|cpus| cpus.len() == 54), "{all:?}");
     assert_eq!(layout.nodes[0].processors, 54);
     let layout = Layout::plan(&spec(2, topology), &six_cores()).unwrap();
-    // One core for housekeeping, and the last one for the client.
+    // One core is reserved for housekeeping, and the last core for the client.
     assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
 }
 
-/// The share was calculated from all CPUs, so the message was "12 of 12 CPUs and yet do not fit".
+/// An earlier version calculated the share from all CPUs, so the message was "12 of 12 CPUs and yet
+/// do not fit".
 #[test]
 fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
     let part = Some((Units::Cores, 6));
@@ -351,7 +352,7 @@ fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
             }
         }
     }
-    // NUMA nodes are shared, even with CPUs reserved for housekeeping.
+    // Nodes share NUMA nodes, even if CPUs are reserved for housekeeping.
     let topology = Topology {
         placing: Placing::Auto,
         cpus: Some(7),
@@ -378,7 +379,8 @@ fn an_overcommit_factor_always_covers_the_request() {
     }
 }
 
-/// The reason stated that memory is interleaved, but the kernel had to bind it.
+/// In an earlier version, the stated reason was that memory is interleaved, but the kernel had to
+/// bind it.
 #[test]
 fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {
@@ -413,7 +415,7 @@ fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
 
 #[test]
 fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
-    // Three nodes of 18 cores are on two sockets of 28, so the third node is on both.
+    // Three nodes of 18 cores are on two sockets of 28 cores, so the third node is on both sockets.
     let topology = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)
@@ -436,7 +438,7 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
     );
 }
 
-/// The planner counts instances from 0, and treats the nodes' part as the machine.
+/// The planner numbers instances from 0, and treats the nodes' part as the whole machine.
 #[test]
 fn sentences_are_about_the_nodes_and_the_real_machine() {
     let said = |nodes: usize, topology: Topology, machine: &Machine| {
@@ -464,7 +466,8 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         shared.contains("1 core is shared by several nodes"),
         "{shared}"
     );
-    // Next to two nodes of 18 cores, each socket of 28 has 10 left, so the third node is on both.
+    // Beside two nodes of 18 cores, each socket of 28 cores has 10 left, so the third node is on
+    // both sockets.
     let wide = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)

@@ -1,4 +1,4 @@
-//! Creates cassay's role in a managed cluster once its nodes are up, and disables the default one.
+//! Creates cassay's role in a managed cluster once its nodes are up, and disables the default role.
 
 use super::{LOAD_USER, USER, access};
 use crate::local::node_process::LocalNode;
@@ -11,13 +11,13 @@ use std::cell::Cell;
 use std::time::Duration;
 use target_spec::{Authentication, Secret};
 
-/// Default role of the server, which is also its password.
+/// Name of the server's default role. The password of this role is the same text.
 const DEFAULT: &str = "cassandra";
 
-/// Time limit of a login: the server hashes the password with 2^10 rounds.
+/// Time limit of a login. The server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Creates the role of cassay and disables the default one, on all nodes of a ring that has just
+/// Creates the role of cassay and disables the default role, on all nodes of a ring that has just
 /// come up. Does nothing for an open cluster.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub(in crate::local) fn set_up(
     let count = nodes.len();
     let is_made = Cell::new(false);
     let make = |node: &LocalNode| {
-        // A node that is considered down gets writes late.
+        // If a node is considered down, it receives writes late.
         ready::all_live(node, count)?;
         make_role(node, credentials, &is_made)?;
         let mut ours = open(node, access)?;
@@ -61,8 +61,8 @@ pub(in crate::local) fn set_up(
     refuse_strangers(&nodes[0], access)
 }
 
-/// Logs in as the default role and creates cassay's role. It tries cassay's own login only once the
-/// role may exist, because the server caches for two seconds that a role does not exist.
+/// Logs in as the default role and creates cassay's role. Tries the login of cassay's role only
+/// once the role may exist, because the server caches for two seconds that a role does not exist.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
@@ -74,7 +74,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
              AND LOGIN = true"
         )
     };
-    // The password consists of hexadecimal digits, so it needs no escaping.
+    // The password consists of hexadecimal digits, so escaping is not needed.
     session.query_secret(&role(credentials.password.reveal()), &role("***"))?;
     let load = |password: &str| {
         format!(
@@ -102,7 +102,8 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
     }
 }
 
-/// For a second or two, any client could log in as the default role and create another one.
+/// For a second or two, any client could have logged in as the default role and created another
+/// role.
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
@@ -118,7 +119,7 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     )
 }
 
-/// Returns the access of the load.
+/// Returns the access that the load uses.
 fn load_access(access: &Access) -> Access {
     let credentials = access.load_credentials().map(|(user, password)| Credentials {
         user,
@@ -138,7 +139,7 @@ fn open(node: &LocalNode, access: &Access) -> Result<Session> {
     Session::open(node.cql_address(), access, ATTEMPT)
 }
 
-/// Verifies that the node demands a password from a client without one.
+/// Verifies that the node requires a password from a client that sends none.
 ///
 /// # Errors
 /// The node does not answer.

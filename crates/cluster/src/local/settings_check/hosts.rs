@@ -1,5 +1,5 @@
-//! Verifies the limits of a host: CPUs and memory as the JVM inside counts them; disk, link and
-//! volume from the kernel.
+//! Verifies the limits of a host. The JVM on the host reports CPUs and memory, and the kernel
+//! reports disk, link and volume.
 
 use crate::local::node_process::LocalNode;
 use anyhow::Result;
@@ -40,7 +40,7 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
     Ok(proofs)
 }
 
-/// Compares a requested limit with the kernel's value, if there is a limit.
+/// Compares a requested limit with the value that the kernel reports, if any.
 fn limit_proof(
     (node, source): (&str, &'static str),
     key: &str,
@@ -83,14 +83,14 @@ fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) 
 }
 
 fn volume(wanted: u64, found: Option<u64>) -> Effect {
-    // An image consists of whole sectors.
+    // The image of a volume consists of whole sectors.
     let holds = |found: u64| found == wanted / 512 * 512;
     let judged = found.map(|found| (Limit::Bytes(found).to_string(), holds(found)));
     Effect::from_comparison(judged, "the node's folder is on no block device")
 }
 
-/// Verifies the JVM's view of the host's limits. For a node with its own cgroup, the CPUs are
-/// those of this cgroup, `own`, not those of the host around it.
+/// Verifies the JVM's view of the host's limits. For a node with a separate cgroup, the CPUs are
+/// those of that cgroup, `own`, not those of the host.
 pub(super) fn host_proofs(
     report: &NodeReport,
     host: &HostSpec,
@@ -125,16 +125,16 @@ pub(super) fn host_proofs(
         let cores = number("cpu_quota")
             .zip(number("cpu_period"))
             .map(|(quota, period)| quota / period);
-        // The kernel stores the quota in whole microseconds of a period of 100 ms.
+        // The kernel stores the quota in whole microseconds per period of 100 ms.
         let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
-        // Without a quota, the JVM reports a text.
+        // If there is no quota, the JVM reports a text instead of a number.
         let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
         proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
     }
     if let Some(bytes) = host.memory_bytes {
         let found = fact("memory_limit_in_bytes");
         let shown = found.as_deref().and_then(compare_settings::container_bytes);
-        // The kernel rounds down to pages, and the JVM shows KiB.
+        // The kernel rounds the limit down to pages, and the JVM shows it in KiB.
         let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
         let found = found.map(|text| text.replace(" k", " KiB"));
         proofs.push(proof(
@@ -187,8 +187,8 @@ mod tests {
         assert_eq!(brief(&host_proofs(&free, &host, None, "node1")), expected);
     }
 
-    /// Every trial of a study with both `host.cpus` and `topology: pinned` reported that its hosts'
-    /// CPUs were not in effect.
+    /// In an earlier version, every trial of a study with both `host.cpus` and `topology: pinned`
+    /// reported that its hosts' CPUs were not in effect.
     #[test]
     fn a_placed_node_counts_the_cpus_of_its_own_group() {
         let host = HostSpec {

@@ -1,5 +1,5 @@
-//! Verifies the placement of nodes from the kernel's view: CPUs of every thread, and NUMA nodes of
-//! the memory. Also verifies the JVM's CPU count.
+//! Verifies the placement of nodes from the kernel's view: the CPUs of every thread, and the NUMA
+//! nodes of the memory. Also verifies the CPU count of the JVM.
 
 use crate::local::Nodes;
 use crate::local::node_process::LocalNode;
@@ -19,9 +19,9 @@ const MAPS: &str = "/proc/PID/numa_maps";
 pub struct NodePlace {
     /// Name of the node.
     pub node: String,
-    /// Name of its host.
+    /// Name of the node's host.
     pub host: String,
-    /// Kernel's report.
+    /// Report of the kernel.
     pub found: EffectiveAffinity,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     })
 }
 
-/// Compares the requested placement with the kernel's report.
+/// Compares the requested placement with the report of the kernel.
 pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
     placement_proofs(placement, &place.found, &place.node)
 }
@@ -94,7 +94,7 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
             let told = !found.policy_bytes.is_empty();
             let bytes = found.policy_bytes.get(&wanted).copied().unwrap_or(0);
             let all: u64 = found.policy_bytes.values().sum();
-            // Ranges that are mapped from files keep the policy of the file.
+            // Memory ranges that are mapped from files keep the policy of the file.
             let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
             let judged = told.then_some((shown, bytes * 2 > all));
             let effect = Effect::from_comparison(judged, "this kernel has no numa_maps");
@@ -104,15 +104,15 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
     proofs
 }
 
-/// Lists the NUMA nodes permitted to the threads. True if each thread may use all `wanted` CPUs.
-/// The kernel may name more nodes than the machine has.
+/// Lists the NUMA nodes that are permitted to the threads. The flag is true if each thread may use
+/// all `wanted` NUMA nodes. The kernel may list more nodes than the machine has.
 fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
     let (shown, _) = judged(found, wanted);
     let holds = found.keys().all(|nodes| wanted.is_subset(nodes));
     (!found.is_empty()).then_some((shown, holds))
 }
 
-/// Lists the CPUs of all threads. True if each thread has exactly the `wanted` CPUs.
+/// Lists the CPUs of all threads. The flag is true if each thread has exactly the `wanted` CPUs.
 fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
         1 => format!("{cpus} for 1 thread"),
@@ -122,8 +122,8 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     (words.join(", "), found.keys().eq([wanted]))
 }
 
-/// Checks that memory can only come from these NUMA nodes: by the cgroup of the process, or by the
-/// memory policy with which it was started. `None` if neither is visible.
+/// Checks that memory can only come from these NUMA nodes. Either the cgroup of the process ensures
+/// this, or the memory policy with which it was started. Returns `None` if neither is visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -142,13 +142,13 @@ fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
         .sum();
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
-        // Pages of shared files remain on the NUMA node of their first reader.
+        // The pages of shared files remain on the NUMA node of the process that read them first.
         shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
     }
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
 
-/// Verifies what the JVM derives from its placement.
+/// Verifies the values that the JVM derives from its placement.
 pub(super) fn placed_proofs(
     report: &NodeReport,
     placement: &Placement,
@@ -160,7 +160,7 @@ pub(super) fn placed_proofs(
     let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
     let wanted = placement.processors.to_string();
     let mut proofs = Vec::new();
-    // A study's own option wins.
+    // If the study has this option, it takes precedence, so there is nothing to verify.
     if !options.iter().any(is_set) {
         let holds = counted.as_ref() == Some(&wanted);
         let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this");
@@ -257,7 +257,7 @@ mod tests {
         assert!(last(&EffectiveAffinity::default()).ends_with('?'));
     }
 
-    /// The cgroup of an earlier start with bound memory would still be bound.
+    /// If an earlier start had bound memory, its cgroup would still be bound.
     #[test]
     fn a_node_with_memory_anywhere_must_reach_all_numa_nodes() {
         let mut wanted = placement("0", Memory::Anywhere);

@@ -1,4 +1,4 @@
-//! Tests with untrusted exports: each forbidden content is refused with its location.
+//! Tests with untrusted exports. The check refuses each forbidden content, and names its location.
 
 use super::*;
 use cassandra::snapshot::manifest::SstableRecord;
@@ -9,7 +9,7 @@ pub(in crate::snapshot) const SCHEMA: [&str; 2] = [
     "CREATE TABLE k.t (a int PRIMARY KEY)",
 ];
 
-/// Returns an SSTable with this data.
+/// Returns an SSTable that contains this data.
 fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     let digest = crc32fast::hash(data);
     let text = digest.to_string();
@@ -31,7 +31,7 @@ fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
 }
 
 /// Returns an export of nodes with these tokens. Each node has one SSTable in the form of
-/// [`super::super::layout`]'s tests, with the node's name as data.
+/// [`super::super::layout`]'s tests, whose data is the name of the node.
 pub(in crate::snapshot) fn export(nodes: &[(&str, &[i64])]) -> Export {
     let node = |(name, tokens): &(&str, &[i64])| {
         let schema = SCHEMA.map(str::to_owned).to_vec();
@@ -79,13 +79,14 @@ fn a_written_export_is_read() {
     assert_eq!(read.replication().unwrap(), Replication::Simple(1));
     assert_eq!((read.tables(), read.nodes.len()), (vec!["t"], 2));
     assert_eq!(read.formats().into_iter().collect::<Vec<_>>(), ["nb"]);
-    // "node1" or "node2", the digits of its CRC-32, and one byte more.
+    // The files contain "node1" or "node2", the digits of its CRC-32, and one byte more.
     let digits = |name: &str| crc32fast::hash(name.as_bytes()).to_string().len();
     let bytes = 2 * (5 + 1) + digits("node1") + digits("node2");
     assert_eq!(read.bytes(), bytes as u64);
 }
 
-/// JSON pointers to the first table of the first node, and to the name of its first file.
+/// JSON pointers to the first table of the first node, and to the name of the first file of that
+/// table.
 const TABLE: &str = "/nodes/0/manifest/tables/0";
 const NAME: &str = "/nodes/0/manifest/tables/0/sstables/0/files/0/name";
 
@@ -99,7 +100,7 @@ fn check(cases: &[(&str, Value, &str)]) {
     }
 }
 
-/// JSON pointers with a manipulated value, and the expected message.
+/// Each row: a JSON pointer, the manipulated value at this location, and the expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let (no_node, no_file) = ("is not a valid node name", "not a file name");

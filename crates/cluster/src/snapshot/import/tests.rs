@@ -1,4 +1,5 @@
-//! Tests of parts that move from one node's host to another's, and of manipulations in between.
+//! Tests of parts that move from one node's host to another, with and without manipulations in
+//! between.
 
 use super::*;
 use crate::snapshot::export as out;
@@ -6,7 +7,7 @@ use crate::snapshot::export_json::tests::{SCHEMA, export};
 use cassandra::snapshot::sstables::{self, DATA, DIGEST};
 use std::os::unix::fs::symlink;
 
-/// Writes an SSTable with this data.
+/// Writes an SSTable that contains this data.
 fn write_sstable(folder: &Path, prefix: &str, data: &[u8]) {
     std::fs::create_dir_all(folder).unwrap();
     let digest = crc32fast::hash(data).to_string();
@@ -25,12 +26,12 @@ fn files_of<'a>(host: &'a host::Agent, folder: &'a Path) -> NodeFiles<'a> {
     }
 }
 
-/// Creates a node's folder with a snapshot of one table with an index, and its agent.
+/// Creates a node's folder with a snapshot of one table with an index. Returns it with its agent.
 fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
-    // There are several pieces, of which the last is shorter.
+    // The file consists of several pieces, of which the last is shorter.
     write_sstable(
         &table,
         "nb-1-big-",
@@ -46,7 +47,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     (host, manifest)
 }
 
-/// Exports such a snapshot to a folder, and returns its description.
+/// Exports such a snapshot to a folder, and returns the description of the export.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = files_of(&host, root);
@@ -94,7 +95,7 @@ fn a_part_arrives_as_it_left_and_is_a_snapshot_of_its_new_name() {
     );
     let file = |root: &Path| std::fs::read(root.join("k/t/.by_city/nb-1-big-Data.db")).unwrap();
     assert_eq!(file(&making), file(&manifest::folder(here.path(), "s")));
-    // It runs again over the leftover of a killed command.
+    // The import runs again over the leftover of a killed command.
     brought_in(to, &part, between.path()).unwrap();
 }
 
@@ -134,7 +135,7 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     );
     std::fs::remove_file(&path).unwrap();
     assert!(why().contains("nb-1-big-TOC.txt"), "{}", why());
-    // It has the same size and bytes as the file, but is refused because it is a link.
+    // The link leads to a file of the same size and content, but is refused because it is a link.
     std::fs::write(&secret, "x").unwrap();
     symlink(&secret, &path).unwrap();
     assert!(why().contains("cassay follows no links in it"), "{}", why());
@@ -168,7 +169,8 @@ fn unreadable_formats_are_refused_before_anything_is_copied() {
         ("db", "5.0.8", false),
         ("pa", "5.0.8", false),
         ("lb", "5.0.8", false),
-        // A version of an unknown line reports by itself what it cannot read.
+        // If cassay does not know the release line, the server itself reports formats that it
+        // cannot read.
         ("pa", "7.0.0", true),
     ] {
         let found = formats_fit(&with(format), version);

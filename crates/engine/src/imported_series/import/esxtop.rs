@@ -1,10 +1,11 @@
-//! Reads the output of `esxtop -b` (or `resxtop -b`) of a VMware host: CSV in the format of
-//! Windows's Performance Data Helper.
+//! Reads the output of `esxtop -b` (or `resxtop -b`) of a VMware host. The output is CSV in the
+//! format of Windows's Performance Data Helper.
 //!
 //! The first line names the columns. It begins with `(PDH-CSV 4.0) (UTC)(0)`: the format, the zone
-//! of the times, and the minutes by which UTC is ahead of it. Then come thousands of names
+//! of the times, and the minutes by which UTC is ahead of that zone. Then come thousands of names
 //! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
-//! All cells are quoted. A killed tool leaves an incomplete last line, which is not an error.
+//! All cells are quoted. If the tool was killed, the last line is incomplete, which is not an
+//! error.
 //!
 //! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
 //! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
@@ -19,11 +20,11 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Number of bytes to look at for the separator: the first cell has about 60.
+/// Number of bytes to examine for the separator. The first cell has about 60 bytes.
 const HEAD_BYTES: usize = 4096;
 
-/// Default columns: the CPU that the machine was promised and received, its memory, its adapters
-/// and its network. They omit the many groups of the hypervisor itself.
+/// Default columns. They contain the CPU that the machine was promised and received, its memory,
+/// its adapters and its network. They omit the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",
@@ -46,36 +47,37 @@ const USUAL: [&str; 19] = [
     r"\network port(*)\% received packets dropped",
 ];
 
-/// Groups of the hypervisor itself, in addition to those of its processes, such as `hostd.2098765`.
+/// Groups of the hypervisor itself. There are also groups of its processes, such as
+/// `hostd.2098765`.
 const SYSTEM_GROUPS: [&str; 8] = [
     "idle", "system", "helper", "drivers", "ft", "vmotion", "init", "host",
 ];
 
-/// Minimum number of digits after the name of a hypervisor's process: ESXi counts worlds from
+/// Minimum number of digits after the name of a hypervisor's process. ESXi numbers its worlds from
 /// 32,768 on. The name of a VM that ends with a host number, an address or a version has fewer
 /// digits.
 const WORLD_DIGITS_MIN: usize = 5;
 
-/// Objects that only VMs have.
+/// Objects that exist only for VMs.
 const OF_VMS: [&str; 2] = ["Vcpu", "Virtual Disk"];
 
-/// Format of a file's times.
+/// Format of the times in a file.
 #[derive(Clone, Copy)]
 struct TimeForm {
-    /// Minutes by which UTC is ahead of the times.
+    /// Minutes by which UTC is ahead of the times in the file.
     ahead_minutes: i64,
     /// True if a date with slashes begins with the day.
     has_day_first: bool,
 }
 
-/// Column that is kept.
+/// A column whose values are kept.
 struct Column {
     index: usize,
     series: Series,
 }
 
-/// Reads the columns of an `esxtop -b` file that match one of `columns` (pieces between `*`, in
-/// their order). If it is empty, reads the usual columns.
+/// Reads the columns of an `esxtop -b` file that match one of `columns`. A pattern consists of
+/// pieces between `*`, in their order. If `columns` is empty, reads the default columns.
 ///
 /// # Errors
 /// The file cannot be read, is not of this format, has a line that differs from the others, or no
@@ -99,13 +101,13 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
         row.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
     let form = TimeForm {
         ahead_minutes: utc_ahead(names.first().map_or("", String::as_str))?,
-        // In languages with this separator, such as French, dates never begin with the month.
+        // Languages that use this separator, such as French, never write the month first.
         has_day_first: separator == b';',
     };
     let mut columns = choose(&names, wanted)?;
     let mut room = Room::default();
     room.series(columns.len())?;
-    // Only the last line may be cut off.
+    // Only the last line may be incomplete.
     let mut half: Option<(u64, usize)> = None;
     while reader.read_byte_record(&mut row)? {
         let line = row.position().map_or(0, csv::Position::line);
@@ -125,8 +127,8 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
     Ok(series.filter(|series| !series.points.is_empty()).collect())
 }
 
-/// Returns the separator of cells: the first candidate of the first line. The first cell contains
-/// none of the candidates.
+/// Returns the separator of cells. It is the candidate that occurs first in the first line, because
+/// the first cell contains none of the candidates.
 fn separator(head: &[u8]) -> u8 {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let candidates = line.iter().filter(|byte| b",;\t".contains(byte));
@@ -141,7 +143,7 @@ fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
     }
 }
 
-/// Takes the cells of one line.
+/// Adds the cells of one line to the columns.
 fn take(
     row: &csv::ByteRecord,
     form: TimeForm,
@@ -153,7 +155,7 @@ fn take(
     for column in columns {
         let cell = cell(column.index);
         let text = cell.trim();
-        // The counter had no value at that time, because its machine was off.
+        // A counter has no value at a time when its machine was off.
         if text.is_empty() {
             continue;
         }
@@ -169,7 +171,8 @@ fn take(
     Ok(())
 }
 
-/// Returns the minutes by which UTC is ahead of the file's times, from `(PDH-CSV 4.0) (UTC)(0)`.
+/// Returns the minutes by which UTC is ahead of the times in the file, from `(PDH-CSV 4.0)
+/// (UTC)(0)`.
 fn utc_ahead(first: &str) -> Result<i64> {
     // Some editors and shells write a byte order mark before the first line.
     let first = first.trim_start_matches('\u{feff}');
@@ -249,7 +252,7 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// `\\host\Object(instance)\Counter`; the instance may be missing.
+/// The form is `\\host\Object(instance)\Counter`. The instance may be missing.
 struct Parts<'a> {
     host: &'a str,
     object: &'a str,
@@ -273,8 +276,9 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Returns the name within the instance: of the group in `28868:cassandra-1`, of the VM in
-    /// `28868:cassandra-1:28869:vmx` and `cassandra-1:scsi0:0`.
+    /// Returns the name that an instance contains. It is the name of the group in
+    /// `28868:cassandra-1`, and of the VM in `28868:cassandra-1:28869:vmx` and
+    /// `cassandra-1:scsi0:0`.
     fn name(&self) -> &'a str {
         let has_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let rest = match self.instance.split_once(':') {
@@ -314,10 +318,10 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the unit in a counter's name.
+/// Returns the unit that the name of a counter contains.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
-    // Other languages append the sign: `Prozessorzeit (%)`.
+    // In other languages, the sign follows the name: `Prozessorzeit (%)`.
     if counter.starts_with('%') || counter.ends_with("(%)") {
         "%"
     } else if counter.contains("MilliSec") {

@@ -1,19 +1,19 @@
-//! Guesses the format of a file that cannot be read as a series, and describes how to get a
+//! Guesses the format of a file that cannot be read as a series, and tells the user how to get a
 //! readable file.
 
 use foreign::FileKind;
 use std::io::Read;
 use std::path::Path;
 
-/// Number of bytes that the guess uses.
+/// Number of bytes that the guess examines.
 const HEAD_BYTES: u64 = 4096;
 
-/// Formats that cassay reads.
+/// Sentence about the formats that cassay reads.
 const READ: &str = "cassay reads `esxtop -b`, and Prometheus's text format with times \
                     (`name{label=\"x\"} value milliseconds`) or a folder of scrapes \
                     (`curl -s HOST:9100/metrics > 1.prom`)";
 
-/// Way to the values of a machine in the next run.
+/// Sentence about how to get the values of a machine in the next run.
 const MACHINE: &str = "cassay records CPU, memory, disks and network of the nodes' machines itself \
                        (`probes.hosts`). For other values, write scrapes of node_exporter during a \
                        run: `mkdir scrapes; while sleep 1; do curl -s HOST:9100/metrics > \
@@ -51,15 +51,15 @@ const GRAPHITE: &str = "this command creates a file that cassay can import: jq -
      | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
      \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
 
-/// One format: a row of [`FORMATS`].
+/// One file format, as a row of [`FORMATS`].
 struct Format {
     is: fn(&Head<'_>) -> bool,
     called: &'static str,
-    /// Way to a file that can be read, with `FILE` instead of the path.
+    /// How the user gets a file that cassay can read. The word `FILE` in it represents the path.
     way: &'static str,
 }
 
-/// First bytes of a file, and its first text.
+/// First bytes of a file, the same bytes as text, and the first line of that text.
 struct Head<'a> {
     bytes: &'a [u8],
     text: &'a str,
@@ -169,7 +169,7 @@ const FORMATS: &[Format] = &[
         way: MACHINE,
     },
     Format {
-        // The rest of the line depends on the language.
+        // The remaining words of the line depend on the language.
         is: |head| head.begins(&["Linux "]) && head.first.contains(" ("),
         called: "a report of sar, iostat, mpstat or pidstat",
         way: MACHINE,
@@ -239,7 +239,7 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Returns a hint for an error. `None` if the format is unknown.
+/// Returns a hint for an error. Returns `None` if the format is unknown.
 pub(super) fn hint(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     let opened = foreign::open(FileKind::Series, path).ok()?;
@@ -253,13 +253,13 @@ pub(super) fn hint(path: &Path) -> Option<String> {
     Some(format!("it looks like {}{way}. {READ}", found.called))
 }
 
-/// Returns the format of a file by its first bytes.
+/// Determines the format of a file from its first bytes.
 fn like(bytes: &[u8]) -> Option<&'static Format> {
     let all = String::from_utf8_lossy(bytes);
     let text = all.trim_start_matches('\u{feff}').trim_start();
     let first = text.lines().next().unwrap_or_default();
     let head = Head { bytes, text, first };
-    // The reader of that format has already reported the error.
+    // The reader of `esxtop` files has already reported the error.
     if first.contains("(PDH-CSV") {
         return None;
     }
@@ -270,7 +270,8 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
 mod tests {
     use super::*;
 
-    /// First text of a file, and a part of the name of the expected format.
+    /// Each row: the text at the beginning of a file, and a part of the name of the expected
+    /// format.
     const TEXTS: &[(&str, &str)] = &[
         ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
         (
@@ -365,7 +366,7 @@ mod tests {
         }
     }
 
-    /// The test runs the commands if this machine has the programs in them.
+    /// The test runs the commands if the programs in them exist on this machine.
     #[test]
     #[expect(
         clippy::disallowed_methods,

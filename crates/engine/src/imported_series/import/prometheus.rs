@@ -1,6 +1,7 @@
-//! Reads Prometheus's text format: one sample a line, `name{label="value",…} value time`.
+//! Reads Prometheus's text format, which has one sample per line: `name{label="value",…} value
+//! time`.
 //!
-//! Version 0.0.4 has times in milliseconds; OpenMetrics, which ends with `# EOF`, has them in
+//! Version 0.0.4 has times in milliseconds. OpenMetrics, which ends with `# EOF`, has times in
 //! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
 //! parse, so a broken file would become an empty chart.
 //!
@@ -18,13 +19,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// Maximum length of a line: labels are some hundred bytes.
+/// Maximum length of a line, in bytes. Labels usually take some hundred bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Maximum length of one scrape. The largest exporters return a tenth of that.
+/// Maximum length of one scrape, in bytes. The largest exporters return a tenth of this.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
-/// Samples of a text.
+/// The samples of one text, and the kinds of their metrics.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     kinds: HashMap<String, MetricKind>,
@@ -32,14 +33,14 @@ pub(super) struct Exposition {
 }
 
 /// Reads a file in Prometheus's text format whose samples have times, or a folder with one scrape
-/// per file. In a folder, a sample without a time has the time of its file. The place is the label
-/// `instance`, or else the file's name. Takes the metrics whose name and labels match one of
-/// `metrics` (pieces between `*`, in their order). If it is empty, takes all except the buckets of
-/// histograms.
+/// per file. In a folder, a sample without a time has the time of its file. The place of a sample
+/// is the label `instance`, or else the name of the file. Takes the metrics whose name and labels
+/// match one of `metrics` (pieces between `*`, in their order). If `metrics` is empty, takes all
+/// metrics except the buckets of histograms.
 ///
 /// # Errors
-/// A file cannot be read, or a line of it is malformed (the message has its number). Or a single
-/// file has a sample without time, or no metric matches.
+/// A file cannot be read, or a line of it is malformed (the message contains the line number). Or a
+/// single file has a sample without time, or no metric matches.
 pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let filter = Filter::new(metrics);
     let place = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -76,12 +77,13 @@ pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     Ok(series)
 }
 
-/// Returns the unit of the times in nanoseconds: seconds in OpenMetrics, otherwise milliseconds.
+/// Returns the unit of the times, in nanoseconds. The unit is a second in OpenMetrics, otherwise a
+/// millisecond.
 fn unit_ns(is_open_metrics: bool) -> f64 {
     if is_open_metrics { 1e9 } else { 1e6 }
 }
 
-/// Passes on each line of a file, trimmed, except blank lines. An error has the number of its line.
+/// Passes on each line of a file, trimmed, except blank lines. An error contains the line number.
 fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
     let mut file = BufReader::new(foreign::open(FileKind::Samples, path)?);
     let mut line = Vec::new();
@@ -103,7 +105,7 @@ fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -
     Ok(())
 }
 
-/// Returns the files of a folder by name, which usually contains the time.
+/// Returns the files of a folder, ordered by name. The name of a scrape usually contains the time.
 fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let context = || format!("read {}", folder.display());
     let mut files = Vec::new();
@@ -118,7 +120,7 @@ fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     Ok(files)
 }
 
-/// Series under construction, by name with labels and by place.
+/// Series under construction, by name with labels, and by place.
 struct SeriesInProgress {
     place: String,
     series: BTreeMap<(String, String), Raw>,
@@ -140,7 +142,7 @@ impl SeriesInProgress {
         }
     }
 
-    /// Adds the samples of one text. `age` is the time of samples without a time.
+    /// Adds the samples of one text. `age` is the time to use for samples without a time.
     fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
         for sample in &exposition.samples {
             self.add_sample(&exposition, sample, age, filter)
@@ -149,9 +151,8 @@ impl SeriesInProgress {
         Ok(())
     }
 
-    /// Adds the samples of a file, line by line, and keeps only the selected samples. It reads the
-    /// file twice, because the kind of a metric and the unit of its times may come after the
-    /// metric.
+    /// Adds the selected samples of a file, line by line. Reads the file twice, because the kind of
+    /// a metric and the unit of its times may come after the metric.
     fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {
         let (mut known, mut is_open_metrics) = (Exposition::default(), false);
         for_each_line(path, |_, line| {
@@ -222,8 +223,8 @@ impl SeriesInProgress {
     }
 }
 
-/// Returns the growth per second between each two points, at the time of the later one. It omits
-/// pairs in which a counter restarted.
+/// Returns the growth per second between consecutive points, at the time of the later point. Omits
+/// pairs between which a counter restarted.
 fn rates(points: &[Point]) -> Vec<Point> {
     let rate = |pair: &[Point]| {
         let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;
@@ -236,12 +237,12 @@ fn rates(points: &[Point]) -> Vec<Point> {
     points.windows(2).filter_map(rate).collect()
 }
 
-/// Sample with the name, place and unit of its series.
+/// A sample with the name, place and unit of its series.
 pub(super) struct LabelledSample {
     pub name: String,
     pub place: String,
     pub unit: &'static str,
-    /// True if the value only grows, so that the reader uses its rate.
+    /// True if the value is a counter, so that the reader converts it to a rate.
     pub counter: bool,
 }
 
@@ -266,7 +267,7 @@ impl Exposition {
         Ok(found)
     }
 
-    /// Returns each sample with its series and its value, except unwanted samples.
+    /// Returns each wanted sample, with its series and its value.
     pub fn described(&self, place: &str, filter: &Filter) -> Vec<(LabelledSample, f64)> {
         let one = |sample: &Sample| Some((self.describe(sample, place, filter)?, sample.value));
         self.samples.iter().filter_map(one).collect()
@@ -314,7 +315,7 @@ impl Exposition {
                 return true;
             }
         }
-        // OpenMetrics declares a counter without its ending.
+        // OpenMetrics declares a counter without its suffix.
         let family = name.strip_suffix("_total").unwrap_or(name);
         match kind(name).or_else(|| kind(family)) {
             Some(MetricKind::Counter) => true,
@@ -324,7 +325,7 @@ impl Exposition {
     }
 }
 
-/// Returns the unit in a metric's name, by Prometheus's naming conventions.
+/// Returns the unit that a metric's name contains, by Prometheus's naming conventions.
 fn unit(name: &str, rate: bool) -> &'static str {
     let name = name.strip_suffix("_total").unwrap_or(name);
     let name = name.strip_suffix("_sum").unwrap_or(name);
@@ -369,7 +370,7 @@ latency_seconds_sum 1.5 2000
         Ok(collected.series())
     }
 
-    /// Name, place, unit and the points with milliseconds.
+    /// Name, place and unit of a series, and its points with times in milliseconds.
     type SeriesPoints<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
 
     fn points(series: &[Series]) -> Vec<SeriesPoints<'_>> {

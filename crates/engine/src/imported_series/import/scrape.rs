@@ -1,7 +1,8 @@
 //! Scrapes an endpoint in Prometheus's text format during a run.
 //!
-//! The scraper contacts only the endpoint in the study: it follows no redirect, and uses no proxy
-//! from the environment. Time and length are limited, because the endpoint is an external program.
+//! The scraper contacts only the endpoint in the study. It does not follow redirects, and does not
+//! use proxies from the environment. Time and length are limited, because the endpoint is an
+//! external program.
 
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
@@ -14,14 +15,14 @@ use std::time::Duration;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
-/// Maximum time of one response: the JMX exporter needs seconds for a large schema.
+/// Maximum time of one response. The JMX exporter needs some seconds for a large schema.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Maximum number of series of one scrape: an exporter has some thousands, and a report shows few
-/// of them.
+/// Maximum number of series of one scrape. An exporter has some thousands, and a report shows only
+/// a few of them.
 const SERIES_COUNT_MAX: usize = 5_000;
 
-/// An endpoint.
+/// An endpoint that is scraped.
 pub struct Scrape {
     url: String,
     place: String,
@@ -31,7 +32,8 @@ pub struct Scrape {
 }
 
 impl Scrape {
-    /// Makes a scraper for `url`; `metrics` as for [`super::read_prometheus`].
+    /// Creates a scraper for `url`. `metrics` has the same meaning as for
+    /// [`super::read_prometheus`].
     ///
     /// # Errors
     /// The address is not a plain HTTP address.
@@ -54,8 +56,8 @@ impl Scrape {
         })
     }
 
-    /// Makes a scraper for the node with this name, at `address`, or at its current address if it
-    /// has moved. `metrics` has the same meaning as for [`super::read_prometheus`].
+    /// Creates a scraper for the node with this name, at `address`, or at the current address of
+    /// the node if it has moved. `metrics` has the same meaning as for [`super::read_prometheus`].
     pub fn for_node(
         node: &str,
         address: SocketAddr,
@@ -75,7 +77,7 @@ impl Scrape {
         }
     }
 
-    /// Returns host and port: the place of series that do not name a place.
+    /// Returns host and port of the endpoint. This is the place of series that do not name a place.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -115,7 +117,7 @@ impl Scrape {
             let (Some(before), Some(now)) = (before.get(&key), counters.get(&key)) else {
                 continue;
             };
-            // A counter that has restarted has no rate.
+            // After a restart of a counter, there is no rate for one interval.
             if now >= before {
                 out.put(&key.0, &key.1, unit, (now - before) / seconds);
             }
@@ -132,7 +134,7 @@ fn config() -> ureq::config::Config {
         .build()
 }
 
-/// Resolves names as the rest of cassay does.
+/// This resolves names in the same way as the rest of cassay.
 #[derive(Debug)]
 struct BySystem;
 
@@ -147,7 +149,7 @@ impl Resolver for BySystem {
         let found = host::host_names::addresses_of(host, uri.port_u16().unwrap_or(80))
             .map_err(|error| ureq::Error::Io(std::io::Error::other(format!("{error:#}"))))?;
         let mut addresses = self.empty();
-        // As many series as there is room for.
+        // The list has room for 16 addresses.
         found.into_iter().take(16).for_each(|address| addresses.push(address));
         Ok(addresses)
     }
@@ -167,7 +169,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// Answers successive connections with `answers`, and ends.
+    /// Starts a server that answers successive connections with `answers`, and then ends.
     fn serve(answers: Vec<String>) -> (String, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

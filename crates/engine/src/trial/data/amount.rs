@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, ensure};
 use cluster::DataUse;
 
-/// Returns the reasons why rows could not be loaded: causes first, because the client's errors
-/// follow from them.
+/// Returns the reasons why rows could not be loaded. Causes come first, because the errors of the
+/// client follow from them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
     let what = format!("cassay could not load all of {count} rows: {errors}");
     if !causes.is_empty() {
@@ -31,14 +31,15 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     format!("{what}. A lower load or a longer `client.timeout` may help")
 }
 
-/// Returns the nodes' progress towards `bytes` each; 1 is the goal.
+/// Returns the progress of the nodes towards `bytes` each. A value of 1 is the goal.
 pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
     ensure!(!data.is_empty(), "cassay cannot see the nodes' data");
     let sum: u64 = data.iter().map(|one| one.live_bytes).sum();
     Ok(sum as f64 / data.len() as f64 / bytes as f64)
 }
 
-/// Returns the data volumes' progress towards `share` of their size; 1 is the goal.
+/// Returns the progress of the data volumes towards `share` of their size. A value of 1 is the
+/// goal.
 pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
     let full = |one: &DataUse| {
         let volume = one.volume.as_ref()?;

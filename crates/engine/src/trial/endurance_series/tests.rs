@@ -1,4 +1,4 @@
-//! Tests a long window in the engine: the data that it keeps, and its record.
+//! Tests a long window in the engine: the data that is kept, and the record.
 
 use super::*;
 use measure::{Histogram, Interval, KindInterval};
@@ -17,7 +17,7 @@ fn reading(at_s: u64, name: &str, value: f64) -> Reading {
     }
 }
 
-/// An interval with `ok` operations of `ms` each.
+/// Returns an interval with `ok` operations of `ms` each.
 fn interval(index: u64, ok: u64, ms: u64) -> Interval {
     let mut kind = KindInterval::default();
     kind.succeed(false, ms * 1_000_000, ms * 1_000_000, ok);
@@ -64,7 +64,8 @@ impl Window {
 fn a_planted_course_is_found_with_what_it_coincides_with() {
     let mut window = Window::begun();
     for index in 0..600 {
-        // The rate is a tenth lower and twice as slow from 400 s on, when node1 paused.
+        // From 400 s on, when node1 paused, throughput is a tenth lower and latency is twice as
+        // high.
         let (ok, ms) = if index < 400 { (1000, 4) } else { (900, 8) };
         window.second(index, ok + index % 3, ms);
         window.watched.push(&reading(index, HEAP, 1e8 + (index % 10) as f64 * 1e6));

@@ -1,5 +1,5 @@
-//! Downgrade after an upgrade: nodes get their files from before the upgrade, start with the former
-//! release, and are repaired.
+//! Downgrade after an upgrade. Each node gets the files that it had before the upgrade, starts with
+//! the former release, and is repaired.
 //!
 //! Invariants: the kept files come from a drained and stopped node, before the new release has
 //! touched them. They lack later writes, so a node is rolled back only after a repair from the
@@ -19,18 +19,18 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Interval between two checks.
+/// Interval between two checks of a repair.
 const POLL: Duration = Duration::from_millis(200);
 
 /// Time limit for replicas to report their validations.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which the agent restarts a node during the keeping or replacing of its files. It is
-/// longer than this takes, because the node must not start during the downgrade. Linking a million
-/// files takes seconds.
+/// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
+/// than these operations take, because the node must not start during the downgrade. Linking a
+/// million files takes seconds.
 pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
 
-/// Time limit for the repair of one node: 1 TB at 40 MB/s takes 7 hours.
+/// Time limit for the repair of one node. A repair of 1 TB at 40 MB/s takes 7 hours.
 const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 
 /// Nodes that can be downgraded.
@@ -38,11 +38,11 @@ const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 pub(super) struct WayBack {
     /// Nodes with kept files, in the order of their upgrade, and their former releases.
     kept: Vec<KeptNode>,
-    /// True if all of them are rolled back and repaired.
+    /// True if all of these nodes are rolled back and repaired.
     is_over: bool,
 }
 
-/// A node with kept files.
+/// A node whose files are kept.
 #[derive(Clone, Debug)]
 struct KeptNode {
     node: NodeIndex,
@@ -73,8 +73,8 @@ impl WayBack {
         self.kept.iter().rev().map(|kept| kept.node).collect()
     }
 
-    /// Downgrades all nodes. If the run is interrupted, it skips the repairs, because the nodes are
-    /// no longer needed.
+    /// Downgrades all nodes. If the user interrupts the run, skips the repairs, because the nodes
+    /// are no longer needed.
     ///
     /// # Errors
     /// A node does not start with its former release, or cannot be repaired.
@@ -132,8 +132,8 @@ impl WayBack {
 }
 
 /// Drains and stops a node, replaces its files by the saved files, and starts it with its former
-/// release. Returns the reason if draining failed. A failure is unimportant, because the flushed
-/// data would be discarded.
+/// release. Returns the reason if draining failed. Such a failure does no harm, because the flushed
+/// data would be discarded anyway.
 fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
@@ -145,10 +145,10 @@ fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     Ok(drained.err().map(why))
 }
 
-/// Repairs all user keyspaces of a node. Returns its report and those of the other replicas.
+/// Repairs all user keyspaces of a node. Returns its report and the reports of the other replicas.
 fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
-    // Earlier validations by other nodes. Nodes of 4.0 do not show them.
+    // This records the earlier validations by other nodes. Nodes of 4.0 do not show validations.
     let before = repair.look(world, LIMIT);
     repair.inject(world, REPAIRED_WITHIN)?;
     let said = loop {

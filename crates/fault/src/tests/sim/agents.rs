@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Ports of every node.
+/// Ports on which every simulated node listens.
 pub const CQL: u16 = 9042;
 const STORAGE: u16 = 7000;
 const MBEANS: u16 = 8778;

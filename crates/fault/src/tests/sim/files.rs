@@ -1,4 +1,4 @@
-//! Files of nodes of the simulation.
+//! Files of simulated nodes.
 
 use super::*;
 

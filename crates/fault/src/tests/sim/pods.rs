@@ -10,7 +10,7 @@ impl Sim {
         self.is(|what| matches!(what, Injection::Command { .. }))
     }
 
-    /// Returns true if the old pod no longer exists and no new one has started yet.
+    /// Returns true if the old pod no longer exists and the new one has not started yet.
     pub fn is_podless(&self) -> bool {
         let is_away = |gone_ns: u64| {
             self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS
@@ -25,7 +25,7 @@ impl Pods for Sim {
             bail!("the cluster is away");
         }
         let gone_ns = match self.rolled_ns {
-            // The last pod comes first, and each follows when the one before is ready.
+            // The last pod is replaced first, and each further pod when the previous one is ready.
             Some(ns) => Some(ns + (2 - node.0 as u64) * BACK_NS),
             None => self.pod_gone_ns,
         };
@@ -34,7 +34,7 @@ impl Pods for Sim {
         let uid = gone_ns.filter(|gone_ns| *gone_ns <= self.now_ns);
         Ok(PodSeen {
             name: format!("db-{}", node.0),
-            // The new pod is on another machine.
+            // The new pod runs on another machine.
             node: if uid.is_some() { "m2" } else { "m1" }.to_owned(),
             uid: uid.map(|ns| ns.to_string()).unwrap_or_default(),
             is_ready: !is_rolling && !self.is_podless() && self.now_ns >= self.slow_until_ns,
@@ -47,7 +47,7 @@ impl Pods for Sim {
     }
 
     fn delete_pod(&mut self, _: NodeIndex, _: Deletion) -> Result<()> {
-        // The controller of the pod heals it after any deletion.
+        // The controller of the pod creates another one after any deletion.
         self.injected.push(Duration::MAX);
         if !self.breaks_another {
             self.pod_gone_ns = Some(self.now_ns);

@@ -4,7 +4,7 @@ use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
 use cassandra::{Member, MemberStatus, Members};
 use target_spec::NodeIndex;
 
-/// Time until the others consider a node down.
+/// Time until the other nodes consider a node down.
 const DETECTED_NS: u64 = 2 * S;
 
 /// Time that a node takes to leave a ring.

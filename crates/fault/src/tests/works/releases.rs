@@ -12,13 +12,14 @@ impl Works {
         }
     }
 
-    /// When it is started as the former release, it reads its own files.
+    /// When the node is started with the former release, it reads its own files.
     pub fn downgrade(&mut self, node: NodeIndex) -> Result<()> {
         self.releases[node.0] = "4.1.10";
         Ok(())
     }
 
-    /// The other release writes files that only it can read.
+    /// Keeps the files of a node. From then on, the other release writes files that only that
+    /// release can read.
     pub fn keep_files(&mut self, node: NodeIndex) -> Result<()> {
         ensure!(!self.is_full, "the disk has no room left");
         let drained = self.told.last() == Some(&UpgradeStep::Drain);

@@ -1,15 +1,15 @@
 //! Known error messages by the program that prints them, and their meanings.
 
-/// Words, and their meaning. `DEST` represents the destination, `LINE` the line that contains the
-/// words, and `THERE` the start of a command that runs at the destination.
+/// Words of a message, and their meaning. `DEST` represents the destination, `LINE` the line that
+/// contains the words, and `THERE` the start of a command that runs at the destination.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,
     pub(super) hint: &'static str,
 }
 
-/// Messages of `ssh`. The first match counts, because an error of a jump host causes others after
-/// it.
+/// Messages of `ssh`. The first match counts, because an error of a jump host causes further
+/// errors.
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
@@ -76,7 +76,8 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     },
 ];
 
-/// Messages of `kubectl`, and those of the API server and the container runtime that it passes on.
+/// Messages of `kubectl`, and messages of the API server and the container runtime that `kubectl`
+/// passes on.
 pub(super) const BY_KUBECTL: [Row; 12] = [
     Row {
         words: &["locate context"],

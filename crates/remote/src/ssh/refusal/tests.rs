@@ -1,10 +1,11 @@
-//! Tests of the messages for people about unreachable machines, which depend on the output of the
+//! Tests of the messages about unreachable machines. These messages depend on the output of the
 //! remote system.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
 
-/// Returns the sentences for lines that were printed at a stage before an end with `code`.
+/// Returns the report for lines that were printed at a stage, before the connection ended with exit
+/// status `code`.
 fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
     let wanted = Destination::new("db3", false, None).unwrap();
     let end = End {
@@ -16,7 +17,8 @@ fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
     Refusal::new(&wanted, Trouble::BrokeOff(end)).to_string()
 }
 
-/// Lines that OpenSSH 9.2 and 10.0 print before they end with 255, and a part of the report.
+/// Lines that OpenSSH 9.2 and 10.0 print before exit status 255, and the expected text in the
+/// report.
 const BY_SSH_ROWS: [(&[&str], &str); 15] = [
     (
         &["Host key verification failed."],
@@ -107,8 +109,8 @@ fn messages_of_ssh_become_a_cause_with_the_next_step() {
     }
 }
 
-/// Stage, status of `ssh`, lines of a shell, a loader, sudo or the program, and a part of the
-/// report.
+/// Each row: the stage, the exit status of `ssh`, the lines of a shell, a loader, sudo or the
+/// program, and the expected text in the report.
 type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
 
 const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [

@@ -1,4 +1,4 @@
-//! Tests files in the formats of the tool, Windows and spreadsheets.
+//! Tests files in the formats of the tool, of Windows and of spreadsheets.
 
 use super::*;
 
@@ -53,11 +53,11 @@ fn usual_columns_are_read_with_times_places_and_units() {
             ),
         ]
     );
-    // date -u -d '2018-05-15 02:13:06' +%s
+    // This is the output of `date -u -d '2018-05-15 02:13:06' +%s`.
     assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
 }
 
-/// Such files were refused as tables of another tool, or for their numbers.
+/// An earlier version refused such files as tables of another tool, or because of their numbers.
 #[test]
 fn a_file_in_another_language_has_the_same_series() {
     let own = imported(
@@ -111,7 +111,8 @@ fn a_file_in_another_language_has_the_same_series() {
     );
 }
 
-/// VMs named after a host, an address or a version were treated as processes of the hypervisor.
+/// An earlier version treated VMs named after a host, an address or a version as processes of the
+/// hypervisor.
 #[test]
 fn vms_whose_names_end_in_digits_are_not_hypervisor_processes() {
     let column = |object: &str| format!(",\"\\\\esx1\\{object}\\% Used\"");
@@ -204,7 +205,7 @@ fn a_broken_file_is_refused_with_the_line_and_the_cell() {
 proptest::proptest! {
     #[test]
     fn no_text_panics(rows in "[ -~\n]{0,200}") {
-        // The text may be accepted or refused, but must not cause a panic.
+        // The reader may accept or refuse the text, but must not panic.
         let _ = imported(&rows, &[]);
         let _ = imported(&format!("{HEADER}{rows}"), &[]);
     }

@@ -8,16 +8,17 @@ use anyhow::{Context, Result, bail, ensure};
 pub(super) enum MetricKind {
     Gauge,
     Counter,
-    /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, but quantiles are not.
+    /// Histogram or summary. The metrics `_count`, `_sum` and `_bucket` are counters, but quantiles
+    /// are not.
     Distribution,
     Unknown,
 }
 
 impl MetricKind {
-    /// Parses the word for a kind.
+    /// Parses the word for the kind of a metric.
     ///
     /// # Errors
-    /// The word names no kind.
+    /// The word does not name a known kind.
     pub fn parse(word: &str) -> Result<MetricKind> {
         Ok(match word {
             "counter" => MetricKind::Counter,
@@ -29,7 +30,7 @@ impl MetricKind {
     }
 }
 
-/// One line that is not a comment.
+/// A line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub line: usize,
@@ -41,7 +42,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Parses line `number` of a text whose times are in units of `unit_ns`.
+    /// Parses line `number` of a text. The times in the text are in units of `unit_ns`.
     ///
     /// # Errors
     /// The line is malformed.
@@ -55,7 +56,7 @@ impl Sample {
             None => (Vec::new(), rest),
         };
         ensure!(is_name(&name), "{name:?} is not a valid metric name");
-        // OpenMetrics may append an exemplar after a mark.
+        // In OpenMetrics, an exemplar may follow after a mark.
         let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
         let mut words = rest.split_ascii_whitespace();
         let value = words.next().with_context(|| format!("{name} has no value"))?;
@@ -83,7 +84,7 @@ impl Sample {
         })
     }
 
-    /// Returns the name with its labels, except the label for the place.
+    /// Returns the name with its labels, except the label that becomes the place.
     pub fn labelled(&self) -> String {
         let labels: Vec<String> = self
             .labels
@@ -98,16 +99,16 @@ impl Sample {
     }
 }
 
-/// Checks a metric's name. It may be of this version, or of version 3, which allows any text in
-/// quotes.
+/// Checks the name of a metric. It may follow the rules of this version, or those of version 3,
+/// which allows any text in quotes.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
 
-/// Labels in an order that can be compared.
+/// Returns the labels in alphabetical order, so that two sets can be compared.
 type Labels = Vec<(String, String)>;
 
-/// Parses labels behind `{`, and returns the text after `}`. In version 3, a name that is not a
+/// Parses the labels after `{`, and returns the text after `}`. In version 3, a name that is not a
 /// plain word is a quoted string among the labels.
 fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
     let mut found = Vec::new();
@@ -147,7 +148,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
     }
 }
 
-/// Parses a text behind its opening quote, and returns the rest after the closing quote.
+/// Parses a quoted text after its opening quote, and returns the rest after the closing quote.
 fn quoted(rest: &str) -> Result<(String, &str)> {
     let mut text = String::new();
     let mut characters = rest.char_indices();
