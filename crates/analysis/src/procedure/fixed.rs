@@ -1,4 +1,4 @@
-//! One point, measured once, regardless of the result.
+//! Measures one point once, regardless of the result.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 
