@@ -5,14 +5,12 @@ use super::series_view::{View, WindowSeries};
 
 /// Place name in the series of the machine that cassay runs on.
 const MACHINE: &str = "machine";
-/// Minimum share of time in which a task waited for a CPU, for a busy CPU to count as one with a
-/// queue.
+/// Share of time with tasks waiting for a CPU, from which a busy CPU counts as one with a queue.
 const CPU_PRESSURE_MIN: f64 = 0.20;
 /// Shortest time between client and coordinator, or between nodes, that can be a limit, in ms.
 /// Shorter times are the work of the processes and the kernel.
 const LINK_MS_MIN: f64 = 1.0;
-/// Minimum share of the window that collections or safepoints must take before their individual
-/// times are judged.
+/// Minimum share of the window in collections or safepoints for their times to be judged.
 const STOPPED_MIN: f64 = 0.01;
 
 /// Facts about a node, to which readings are compared. An unknown value is `None`.
@@ -106,8 +104,7 @@ pub struct Observation {
     pub nodes: Vec<NodeUse>,
 }
 
-/// Evaluates every row of the table. If a row has readings at several places, the one nearest its
-/// limit is kept.
+/// Evaluates every row of the table. Of several places, the one nearest its limit is kept.
 pub fn observe(series: &[WindowSeries<'_>], facts: &TrialFacts) -> Observation {
     let table = Table {
         view: View(series),
@@ -164,8 +161,7 @@ impl<'a> Table<'a> {
             LimitKind::GarbageCollection => self.stopped_share(name),
             LimitKind::Pause => {
                 let share = self.longest_pause_ms(name)? / self.facts.p999_ms?;
-                // One pause in a long window affects fewer than one request in a thousand, so it
-                // does not count.
+                // A rare pause affects less than 0.1 % of the requests, so it does not count.
                 let is_rare = self.stopped_share(name).is_none_or(|share| share < STOPPED_MIN);
                 Some(if is_rare { 0.0 } else { share })
             }
@@ -251,8 +247,7 @@ impl<'a> Table<'a> {
     /// reading of the CPU pressure, tasks are assumed to wait.
     fn cpu(&self, node: &NodeFacts) -> Option<(f64, bool)> {
         let view = &self.view;
-        // A CPU is idle while its tasks wait for I/O, so the time of such waits is added to the
-        // idle time.
+        // A CPU that waits for I/O is idle, so that time is added to the idle time.
         let idle_at = |place: &str| {
             let waits = view.mean("mpstat.%iowait", place).unwrap_or_default();
             Some(view.mean("mpstat.%idle", place)? + waits)
@@ -295,8 +290,7 @@ impl<'a> Table<'a> {
         for node in &self.facts.nodes {
             let is_full =
                 self.cpu(node).is_some_and(|(used, _)| used >= LimitKind::Cpu.row().limit);
-            // A reading exists only for the thread that was busiest at that time. So the shares are
-            // relative to the readings of all threads.
+            // Each reading names only the busiest thread, so shares are of all readings.
             let threads = self.view.below("threads.%CPU", &node.name);
             let count: u64 = threads.iter().map(|thread| thread.count()).sum();
             found.extend(threads.into_iter().map(|thread| {
@@ -379,8 +373,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the queue length of each disk of the nodes. For a node without disks in the series,
-    /// the disks of the machine count.
+    /// Returns the queues of each node's disks, or of the machine's disks if it has none.
     fn disk_queue(&self) -> Vec<LimitReading> {
         let disks = self.facts.nodes.iter().flat_map(|node| self.disks(node));
         disks
@@ -445,16 +438,14 @@ impl<'a> Table<'a> {
         .collect()
     }
 
-    /// Returns the number of requests per second that a node coordinates, and their mean time in
-    /// ms.
+    /// Returns the requests per second that a node coordinates, and their mean time, ms.
     fn coordinated(&self, node: &str, kind: &str) -> Option<(f64, f64)> {
         let rate = self.view.mean(&format!("client_request.{kind}.ops/s"), node)?;
         let mean = self.view.mean(&format!("client_request.{kind}.mean"), node)?;
         (rate > 0.0).then_some((rate, mean))
     }
 
-    /// Returns the share of a coordinator's request time that is not spent in a local read or
-    /// write.
+    /// Returns the share of a coordinator's time that was not spent in local reads or writes.
     fn between_nodes(&self, node: &str) -> Option<f64> {
         // A single node does not wait for other nodes.
         (self.facts.nodes.len() > 1).then_some(())?;

@@ -41,8 +41,8 @@ const DOWNS_MAX: u32 = 5;
 /// Ratio of the ends of a bracket below which the search does not bisect further.
 pub const BRACKET: f64 = 1.02;
 
-/// Returns the factor between neighbouring points of a search's grid at the load `least`: the width
-/// of the final bracket, or one whole number.
+/// Returns the ratio of neighbouring grid points at `least`: the final bracket, or one whole
+/// number.
 pub fn grid(least: f64) -> f64 {
     BRACKET.max(1.0 + 1.0 / least)
 }
@@ -60,8 +60,7 @@ const UNTOLD_MAX: u32 = 2;
 
 /// Assumed gain in throughput of a saturated target if no other programs disturbed it.
 const SATURATED_MARGIN: f64 = 1.10;
-/// Ratio of the ends of a range below which a further trial on a disturbed machine would show
-/// nothing new.
+/// Ratio of the ends of a range below which a disturbed machine shows nothing new.
 const SURVEY_BRACKET: f64 = 1.3;
 
 impl Search {
@@ -115,8 +114,7 @@ impl Search {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
-    /// Returns the highest load that an undisturbed target could have done in this trial, if that
-    /// is less than was offered: the throughput of the best second, with a margin.
+    /// Returns the best second of the trial, with a margin, if that is less than was offered.
     fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
         let offered = trial.point.value();
         match self.bound.told_despite(trial.found.as_ref()) {
@@ -131,8 +129,7 @@ impl Search {
         self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
     }
 
-    /// Decides, where possible, whether a trial stayed within the bound, even if other programs
-    /// disturbed it.
+    /// Decides, where possible, if a trial stayed within the bound, disturbed or not.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
@@ -302,8 +299,7 @@ impl Search {
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Untold {
             at: self.point_of(value),
-            // A disturbed trial that stayed within the bound counts as one that did, not as one
-            // without an answer.
+            // A disturbed trial that stayed within the bound has an answer.
             trials: path.untold.saturating_sub(path.kept_despite).max(1),
             why,
             range: self.range(path),
@@ -335,8 +331,7 @@ struct Path {
     gave_up: Option<(u64, String)>,
     /// Highest throughput that was possible in trials that did far less than the client offered.
     saturated: Option<u64>,
-    /// Lowest load at which a disturbed trial was beyond the bound. A load known to be too high is
-    /// above it.
+    /// Lowest load of a disturbed trial beyond the bound, if a higher load is known to fail.
     given_up: Option<u64>,
     /// Load of the last trial.
     last: u64,
@@ -356,8 +351,7 @@ impl Path {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// Returns the lowest load that is known to be too high and is above all loads that stayed
-    /// within the bound.
+    /// Returns the lowest load known to be too high, above all loads within the bound.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
@@ -407,8 +401,7 @@ impl Decide for Search {
             0 => 0,
             holds => (holds * (LOWERED_MAX + 1)) as usize,
         };
-        // The likely number of turns includes half of the steps up, almost all bisections, and the
-        // successful holds.
+        // Half of the steps up, almost all bisections, and the successful holds.
         let likely = ups.div_ceil(2) + BISECTIONS_MAX - 1 + self.holds as usize;
         ProcedureEstimate {
             points: vec![self.from],

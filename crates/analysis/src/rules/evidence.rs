@@ -21,8 +21,7 @@ pub struct Evidence {
     pub offered: Option<OfferedLoad>,
     /// Sums over the measured window.
     pub window: Window,
-    /// Length of the window that the plan requests, in seconds; 0 if the run ends by a number of
-    /// operations.
+    /// Length of the window in the plan, s; 0 if the run ends by a number of operations.
     pub planned_s: f64,
     /// Reason why the trial ended early.
     pub aborted: Option<String>,
@@ -57,14 +56,11 @@ pub struct Evidence {
     pub exceptions: Option<Vec<String>>,
     /// True if the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
     pub weak_consistency: bool,
-    /// Reads that were compared with the written data: those of the window, and those of a sample
-    /// that was read back.
+    /// Reads of the window, and of rows sampled after it, compared with the written data.
     pub checks: CheckCounts,
-    /// True if rows from before the load may come from another tool, or have another seed or other
-    /// lengths.
+    /// True if rows from before the load may have another tool, seed or length.
     pub has_strange_rows: bool,
-    /// Reads of rows that exist according to the study. `None` if the study does not state that
-    /// rows exist.
+    /// Reads of rows that exist according to the study. `None` without such rows.
     pub found: Option<PresentRows>,
     /// Reads that the workload cannot judge, with the reason: one sentence each.
     pub not_compared: Vec<String>,
@@ -78,8 +74,7 @@ pub struct Evidence {
     pub causes: Vec<String>,
     /// Planned faults.
     pub faults: Vec<FaultEvidence>,
-    /// Missing parts of the record, such as `seed` or `settings of node1`. Empty if the record is
-    /// complete.
+    /// Missing parts of the record, such as `seed`. Empty if the record is complete.
     pub not_recorded: Option<Vec<String>>,
     /// Size of the data on a node and of the memory that can cache it, in bytes.
     pub data_and_memory_bytes: Option<(u64, u64)>,
@@ -88,8 +83,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Returns the kinds of the planned faults, if any, each once, such as `node-stop,
-    /// rolling-upgrade`.
+    /// Returns the kinds of the planned faults, if any: `node-stop, rolling-upgrade`.
     pub(super) fn faults_words(&self) -> Option<String> {
         let kinds = self.faults.iter().map(|fault| fault.kind.as_str());
         let kinds = Vec::from_iter(std::collections::BTreeSet::from_iter(kinds));
@@ -161,8 +155,8 @@ pub struct OfferedLoad {
 impl OfferedLoad {
     /// Returns the operations that are due in a window of `span_s` seconds at a rate. A run that
     /// ends by number offers at most `count` operations, and its window lasts until the last
-    /// answer. The first operation is due when the window begins, so a fraction of an interval also
-    /// has one operation.
+    /// answer. The first operation is due at once, so a fraction of an interval also has one
+    /// operation.
     pub fn at_rate(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> OfferedLoad {
         let due = rate as f64 * span_s;
         let due = if is_random {
@@ -220,9 +214,8 @@ pub struct Pressure {
     pub memory: Option<f64>,
 }
 
-/// Sums over the intervals of a run. Some are sums over the population, which is every operation
-/// that was due in the measured window. Others are sums over the operations that ended within the
-/// window. [`Window::push`] adds the intervals.
+/// Sums over a run's intervals. Some cover the population: every operation that was due in the
+/// measured window. Others cover the operations that ended within the window.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Length of the window without the drain, s.
@@ -233,8 +226,7 @@ pub struct Window {
     pub gap_longest_s: f64,
     /// Operations of the population that succeeded, at any time.
     pub ok: u64,
-    /// Operations that succeeded within `seconds`, whenever they were due. Throughput is based on
-    /// this number.
+    /// Operations that succeeded within `seconds`, whenever they were due. Basis of throughput.
     pub ok_in_time: u64,
     /// Failed operations of the population, by outcome. Outcomes without operations are omitted.
     pub errors: Vec<(Outcome, u64)>,
@@ -267,8 +259,7 @@ pub struct Window {
     pub quiet_longest_s: f64,
     /// Longest time without a response that ended in each interval, s.
     pub quiet_s: Vec<f64>,
-    /// Successful operations per second, one value per interval. A short last interval is joined to
-    /// the one before.
+    /// Successful operations per second in each interval. A short last interval joins another.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
     /// Start and end of the window, on the monotonic clock.
@@ -308,16 +299,14 @@ impl Window {
         self.push_silence(client);
     }
 
-    /// Returns the seconds from the start of the window to its end, during which operations were
-    /// due. The result equals `seconds`, unless the interval that contains the start had to be
-    /// omitted.
+    /// Returns the seconds from the start of the window to its end. The result equals `seconds`,
+    /// unless the interval that contains the start had to be omitted.
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
         (to_ns - from_ns) as f64 / 1e9
     }
 
-    /// Adds CPU time, which is compared with the window's length, so the CPU time of the drain does
-    /// not count.
+    /// Adds CPU time. That of the drain does not count, since it is not part of the window.
     fn push_cpu(&mut self, client: &measure::ClientInterval) {
         self.cpu_ns += client.cpu_ns;
         self.stalls_cpu_ns += client.hiccups.cpu_ns;
@@ -326,8 +315,7 @@ impl Window {
         }
     }
 
-    /// Adds stalls and silences. A silence that is observed at the start of the drain began before
-    /// the drain, so it counts as part of the window.
+    /// Adds stalls and silences. A silence at the start of the drain belongs to the window.
     fn push_silence(&mut self, client: &measure::ClientInterval) {
         if let Some(ns) = client.hiccups.longest_ns() {
             let longest_s = self.stall_longest_s.get_or_insert(0.0);
@@ -345,9 +333,8 @@ impl Window {
         median_ns as f64 / 1e9
     }
 
-    /// Adds time and throughput. The last interval before load stops can have any length. As a
-    /// separate value, a short interval would weigh as much as a whole second, so it joins the
-    /// value before.
+    /// Adds time and throughput. The last interval before load stops can have any length. A short
+    /// interval joins the value before, because it would weigh as much as a whole second.
     fn push_time(&mut self, seconds: f64, ok: u64) {
         let is_fragment = seconds < self.interval_longest_s / 2.0;
         self.seconds += seconds;
@@ -506,8 +493,7 @@ pub struct NodeStatePeriod {
 pub struct FaultEvidence {
     /// Kind of the fault, such as `node-stop`.
     pub kind: String,
-    /// True if an independent probe observed the fault. `None` if its observations are
-    /// inconclusive.
+    /// True if an independent probe observed the fault. `None` if that is uncertain.
     pub confirmed: Option<bool>,
     /// True if the target of the fault was whole again at the end.
     pub healed: bool,
