@@ -50,10 +50,10 @@ pub fn trend(values: &[f64]) -> Trend {
 }
 
 /// Returns the trend of a series of correlated values. For such a series, [`trend`] often reports a
-/// slow swing as a trend: in two of five AR(1) series of 60 values with a correlation of 0.6,
-/// compared with 13 % for this function. The function corrects the variance by the autocorrelation
-/// of the ranks around the trend (Hamed and Rao 1998, "A modified Mann-Kendall trend test for
-/// autocorrelated data").
+/// slow swing as a trend. With 60 values of an AR(1) series and a correlation of 0.6, this happens
+/// in two of five series, but only in 13 % with this function. The function corrects the variance
+/// by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
+/// Mann-Kendall trend test for autocorrelated data").
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
     spaced_trend(values, hamed_rao)
 }

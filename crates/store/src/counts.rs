@@ -1,4 +1,4 @@
-//! Serializes counters in the lines of intervals, without zeros.
+//! Serializes counters in the lines of intervals, leaving out zeros.
 
 use measure::{ClientCount, ClientCounts, KindCount, KindCounts};
 use serde::Serializer;
@@ -13,7 +13,8 @@ pub fn serialize_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok
     to.collect_map(some)
 }
 
-/// Serializes all counters of the client. It omits a counter that only a drain uses if it is zero.
+/// Serializes all counters of the client, including zeros. Only the zero of the counter that a
+/// drain alone uses is left out.
 pub fn serialize_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(counts.iter().filter(|one| *one != (ClientCount::SentInDrain, 0)))
 }

@@ -1,4 +1,4 @@
-//! Effects of a fault on the load, and the recovery from it: a part of
+//! Effects of a fault on the load, and the recovery from the fault. They are a part of
 //! [`crate::record::FaultRecord`].
 //!
 //! Times are in seconds since the injection unless the comment names another start. Values that
@@ -15,15 +15,16 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecoveryRecord {
-    /// Length of the observation, s. It lasts until another fault began or the window ended.
+    /// Length of the observation, s. The observation lasts until another fault began or the window
+    /// ended.
     pub watched_s: f64,
     /// True if another fault ended the observation, instead of the end of the window.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_by_fault: bool,
-    /// Other faults that were in force at the same time. All figures include their effects.
+    /// Other faults that were active at the same time. All figures include their effects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// Reasons for missing figures, with a sentence for each.
+    /// Reasons for missing figures, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// Throughput in the intervals before the fault, op/s.
@@ -41,16 +42,16 @@ pub struct RecoveryRecord {
     /// Return of p99 to its level before the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<ReturnsRecord>,
-    /// First sign of the fault for clients and for other nodes.
+    /// First sign of the fault that clients and other nodes could notice.
     pub noticed: NoticedRecord,
-    /// Intervals before the fault, which are the basis of the comparison.
+    /// Intervals before the fault, with which the later intervals are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StretchRecord>,
-    /// Stretch from the injection until all nodes of the target were up again. If that was not
-    /// observed, it ends with the start of the healing or with the observation.
+    /// Period from the injection until all nodes of the target were up again. If that was not
+    /// observed, the period ends with the start of the healing or with the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// Stretch from that time on, until the observation ended.
+    /// Period from that time until the end of the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
     /// Hints of all nodes together. Absent if no probe read them.
@@ -59,14 +60,14 @@ pub struct RecoveryRecord {
     /// Bytes that were streamed to nodes during the observation. Absent if no probe read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
-    /// `needed`, `not-needed` or `untold`. Absent if there is only one node.
+    /// Need for a repair: `needed`, `not-needed` or `untold`. Absent if there is only one node.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub repair: Option<RepairNeed>,
-    /// Reason why a repair is needed or not.
+    /// Reason why a repair is needed or not needed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repair_why: String,
 }
@@ -74,9 +75,9 @@ pub struct RecoveryRecord {
 measure::word_enum! {
     /// Need for a repair after a fault.
     pub enum RepairNeed {
-        /// Hints do not cover the writes that a node missed.
+        /// A repair is needed: hints do not cover the writes that a node missed.
         Needed = "needed",
-        /// No write was missed, or hints cover them.
+        /// No repair is needed: no write was missed, or hints cover the missed writes.
         NotNeeded = "not-needed",
         /// The readings are not sufficient for an answer.
         Untold = "untold",
@@ -84,13 +85,13 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// A stretch of the time around a fault.
+    /// A period around a fault.
     #[derive(Default)]
     pub enum FaultStretch {
         /// From the injection until all nodes of the target were up again.
         #[default]
         Broken = "broken",
-        /// From that time on until the next fault or the end of the window.
+        /// From then on until the next fault or the end of the window.
         After = "after",
     }
 }
@@ -99,13 +100,13 @@ measure::word_enum! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BaselineRecord {
-    /// Median of the intervals.
+    /// Median of the intervals before the fault.
     pub middle: f64,
     /// Share by which one interval may be worse and still count as normal. It is 0.05, or more if
     /// the intervals before the fault varied more.
     pub within: f64,
-    /// Share of the level within which the median of 30 s counts as normal: 0.05, or two standard
-    /// errors if that is more.
+    /// Share of the level within which the median of 30 s counts as normal. It is 0.05, or two
+    /// standard errors if that is more.
     pub near: f64,
     /// Number of intervals before the fault.
     pub intervals: usize,
@@ -117,15 +118,15 @@ pub struct BaselineRecord {
 pub struct DipRecord {
     /// Throughput in the worst interval, op/s.
     pub lowest_ops_per_s: f64,
-    /// Start of that interval.
+    /// Start of the worst interval.
     pub lowest_at_s: f64,
     /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
     /// the normal range.
     pub depth: f64,
     /// Total length of the intervals outside of the normal range, s.
     pub seconds: f64,
-    /// Total number of operations that are missing in these intervals. At a fixed rate, later
-    /// operations that compensated for them are subtracted.
+    /// Number of operations that are missing in these intervals. At a fixed rate, later operations
+    /// that compensated for the missing ones are subtracted.
     pub lost_ops: f64,
 }
 
@@ -133,22 +134,23 @@ pub struct DipRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReturnsRecord {
-    /// Return counted from the injection, since a cluster may recover before the healing.
+    /// Return counted from the injection, because a cluster may recover before the healing.
     pub injected: BackRecord,
     /// Return counted from the healing. Absent if the fault was not healed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub healed: Option<BackRecord>,
 }
 
-/// Return of a series to its level, counted from the injection or from the healing.
+/// Return of a series to its level. Times count from the injection or from the healing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackRecord {
-    /// Time until the first interval outside of the normal range, s. Absent if there was none.
+    /// Time until the first interval outside of the normal range, s. Absent if no interval was
+    /// outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
-    /// Time until the start of the first 30 s in a row that were normal, s. Absent if they were not
-    /// observed.
+    /// Time until the start of the first 30 consecutive seconds that were normal, s. Absent if they
+    /// were not observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_s: Option<f64>,
     /// Length of the observation, s.
@@ -162,17 +164,18 @@ pub struct NoticedRecord {
     /// Time until the end of the first interval in which clients could notice the fault, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_s: Option<f64>,
-    /// Sign in that interval: `connections_lost`, `errors`, `retries`, `throughput` or `p99`.
+    /// Sign that clients could notice in that interval: `connections_lost`, `errors`, `retries`,
+    /// `throughput` or `p99`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub client_by: Option<ClientSymptom>,
-    /// Time until a probe first found that a node considers another node dead, s.
+    /// Time until a probe first observed that a node considers another node dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,
-    /// Name of that other node.
+    /// Name of the node that considered another node dead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gossip_by: String,
     /// Time between the first and the last such observation on other nodes, s.
@@ -180,38 +183,39 @@ pub struct NoticedRecord {
     pub gossip_away_s: Option<f64>,
 }
 
-/// A stretch of the window, for all kinds together.
+/// A period of the window, for all kinds of operations together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StretchRecord {
-    /// Total length of its intervals, s.
+    /// Total length of the intervals in the period, s.
     pub seconds: f64,
     /// Operations that succeeded.
     pub ops: u64,
     /// Throughput: `ops` per second.
     pub ops_per_s: f64,
-    /// Latency from the intended start, of operations that ended in the stretch. Includes
-    /// successes, and lower bounds for operations that the client did not follow to their end.
+    /// Latency since the intended start, of operations that ended in the period. It covers
+    /// successes, and lower bounds of operations that the client stopped following.
     pub latency_ms: QuantilesRecord,
-    /// Operations that failed in the stretch, by kind and outcome.
+    /// Operations that failed in the period, by kind and outcome.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Tries after a failed try.
+    /// Number of attempts after a failed attempt.
     #[serde(skip_serializing_if = "is_zero")]
     pub retries: u64,
-    /// Speculative tries, sent in addition to a try that was not answered for too long.
+    /// Number of speculative attempts, which the client sends if an attempt is not answered for too
+    /// long.
     #[serde(skip_serializing_if = "is_zero")]
     pub speculations: u64,
-    /// Speculative tries that were answered first.
+    /// Number of speculative attempts that were answered first.
     #[serde(skip_serializing_if = "is_zero")]
     pub speculations_won: u64,
     /// Connections lost.
     #[serde(skip_serializing_if = "is_zero")]
     pub connections_lost: u64,
-    /// Operations sent more than 1 ms late.
+    /// Number of operations sent more than 1 ms late.
     #[serde(skip_serializing_if = "is_zero")]
     pub late: u64,
-    /// Operations given up before they were sent.
+    /// Number of operations given up before they were sent.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
 }
@@ -223,7 +227,7 @@ impl StretchRecord {
     }
 }
 
-/// A stretch of trials with a fault, compared with the same stretch of trials without faults. Both
+/// A period of trials with a fault, compared with the same period of trials without faults. Both
 /// have the same load, on the same data, in the same blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -232,12 +236,12 @@ pub struct WithoutFaultsRecord {
     pub variant: VariantName,
     /// Name of the variant without faults.
     pub without: VariantName,
-    /// Load of both sides.
+    /// Load of both variants.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Number of the fault in the study's list, from 0.
+    /// Number of the fault in the study's list, starting at 0.
     pub fault: usize,
-    /// Kind of the fault: `node-pause`, ….
+    /// Kind of the fault, such as `node-pause`.
     pub kind: String,
     /// Target of the fault. Absent if it is not recorded.
     #[serde(
@@ -246,19 +250,19 @@ pub struct WithoutFaultsRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// `broken`: from the injection until all nodes of the target were up again. `after`: from that
-    /// time on until the next fault or the end of the window.
+    /// Period: `broken` (from the injection until all nodes of the target were up again) or `after`
+    /// (from then on until the next fault or the end of the window).
     pub stretch: FaultStretch,
     /// Number of pairs of trials.
     pub blocks: usize,
-    /// Length of the stretch with the fault, for all blocks together, s.
+    /// Length of the period with the fault, for all blocks together, s.
     pub seconds: f64,
-    /// Throughput over all blocks together, op/s: without, with.
+    /// Throughput over all blocks together without the fault, and with it, op/s.
     pub ops_per_s: [f64; 2],
-    /// Operations that failed, all blocks together: without, with.
+    /// Number of failed operations in all blocks without the fault, and with it.
     pub failed: [u64; 2],
-    /// Comparisons by metric, with ÷ without. A metric has no comparison if one trial of a pair has
-    /// no value.
+    /// Comparisons by metric, with ÷ without the fault. A metric has no comparison if one trial of
+    /// a pair has no value.
     pub comparisons: Vec<ComparisonRecord>,
 }
 
@@ -270,11 +274,11 @@ pub struct HintsRecord {
     pub stored: f64,
     /// Number of hints delivered.
     pub delivered: f64,
-    /// Number of tries that failed or timed out. They are repeated.
+    /// Number of attempts to deliver a hint that failed or timed out. Nodes repeat such attempts.
     pub undelivered: f64,
-    /// Time from the healing until the last hint was delivered, s. Without a healing, it counts
-    /// from the injection. Absent if none was stored, if some were left, or if the observation was
-    /// too short.
+    /// Time from the healing until the last hint was delivered, s. If the fault was not healed, it
+    /// counts from the injection. Absent if no hint was stored, if some were left, or if the
+    /// observation was too short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }

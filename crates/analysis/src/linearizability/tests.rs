@@ -267,8 +267,9 @@ fn kept_word(operations: &[Request]) -> Vec<Operation> {
     history
 }
 
-/// Time of sending, duration, share of the duration at which it takes effect in %, kind, values of
-/// a swap, and true if its outcome is known, otherwise true if it has an effect.
+/// Generator of one operation: time of sending, duration, share of the duration at which it takes
+/// effect in %, kind, and values of a swap. The last value is true if the outcome is known, or else
+/// if the operation has an effect.
 type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {

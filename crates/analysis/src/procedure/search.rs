@@ -114,7 +114,7 @@ impl Search {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
-    /// Returns the best second of the trial, with a margin, if that is less than was offered.
+    /// Returns the most that an undisturbed target could have done, if less than was offered.
     fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
         let offered = trial.point.value();
         match self.bound.told_despite(trial.found.as_ref()) {

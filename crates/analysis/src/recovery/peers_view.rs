@@ -1,5 +1,5 @@
-//! Analyses how the other nodes reacted to a fault: when they considered a node dead, the hints
-//! that they kept for it, the amount of streamed data, and the need for a repair.
+//! Analyses how the other nodes reacted to a fault: when they considered a node dead, and which
+//! hints they kept for it. Also analyses the amount of streamed data, and the need for a repair.
 
 use super::FaultTimes;
 use std::collections::BTreeMap;

@@ -229,7 +229,7 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns true for a period that is like the intervals before the fault: no more intervals are
+    /// Returns true for a period that is like the intervals before the fault. No more intervals are
     /// outside or far outside, and the medians of all intervals and of the first intervals are
     /// normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {

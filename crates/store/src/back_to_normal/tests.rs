@@ -1,4 +1,4 @@
-//! Tests faults that end before, at and after the end of the window, and their descriptions.
+//! Tests faults that end before, at or after the end of the window, and their descriptions.
 
 use super::*;
 use crate::record::{BackRecord, StretchRecord};
@@ -67,7 +67,8 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
     assert!(words(&next).unwrap().contains("after the next fault began"));
 }
 
-/// The two sentences that contradicted each other: throughput was normal, and p99 was not.
+/// An earlier report contained two contradictory sentences: everything was normal, and p99 was not.
+/// Here, throughput is normal and p99 is not.
 #[test]
 fn all_is_normal_only_if_throughput_and_p99_are() {
     let mut one = fault(Some(44.0), Some(3.0));
