@@ -8,8 +8,8 @@ use analysis::limits::LimitKind;
 use measure::number::{short, significant};
 use store::record::{LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord};
 
-/// Returns the sentences: the event with its first full resource, or the resource nearest its
-/// limit. The last sentence has the CPU of the busiest node.
+/// Returns the sentences. The first names the event and the first full resource, or the resource
+/// nearest its limit. The last states the CPU use of the busiest node.
 pub fn sentences(record: &LimitRecord) -> String {
     let cpu = cpu_sentence(&record.nodes).map(|cpu| format!(" {cpu}"));
     sentence(record) + &cpu.unwrap_or_default()
@@ -30,8 +30,8 @@ fn sentence(record: &LimitRecord) -> String {
     }
 }
 
-/// Returns how full the nodes' CPUs were: `The nodes used 1.7 of 2 CPUs (85 %).` `None` if that is
-/// not known.
+/// Returns how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` `None` if
+/// that is not known.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
@@ -73,7 +73,7 @@ fn event(record: &LimitRecord) -> String {
     }
 }
 
-/// Returns a full resource with its value and its place.
+/// Describes a full resource with its value and its place.
 fn resource(one: &LimitCandidateRecord) -> String {
     let (place, share) = (one.place.as_str(), percent(one.value));
     let number = significant(one.value, 2);
