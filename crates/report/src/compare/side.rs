@@ -1,4 +1,4 @@
-//! A run on a page with several runs.
+//! A run on a page that shows several runs.
 
 use crate::run_view::RunView;
 
@@ -7,6 +7,6 @@ use crate::run_view::RunView;
 pub struct Side<'a> {
     /// The run itself.
     pub run: &'a RunView,
-    /// Link from the page to the run's report. `None` if there is no path to it.
+    /// Link from the page to the run's report. `None` if no path leads there.
     pub link: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The card of one fault with all its facts.
+//! The card of one fault, which contains all facts about the fault.
 
 use super::{returned, tone, trial};
 use crate::number;
@@ -69,7 +69,7 @@ fn times(fault: &FaultRecord) -> String {
     .join(" · ")
 }
 
-/// Returns its effects, by name.
+/// Returns the effects of the fault, by name.
 fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
@@ -140,8 +140,8 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     all.join(" · ")
 }
 
-/// Describes an effect: `50 % less at worst (150 op/s, 4.97 s after the injection), below normal
-/// for 13 s, 79 requests short`.
+/// Describes an effect, such as `50 % less at worst (150 op/s, 4.97 s after the injection), below
+/// normal for 13 s, 79 requests short`.
 fn dip_of(dip: &DipRecord) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -157,7 +157,7 @@ fn dip_of(dip: &DipRecord) -> String {
     )
 }
 
-/// Describes a normal second before the fault, and the tolerance.
+/// Describes a normal second before the fault, and the range that counts as normal.
 fn normal(found: &RecoveryRecord) -> String {
     let within = |share: f64| number::percent(share);
     let rate = found.ops_per_s.map(|before| {
@@ -184,7 +184,7 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// Describes when it was back to normal, counted from the healing and from the injection.
+/// Describes when a series was back to normal, counted from the healing and from the injection.
 fn both(
     fault: &FaultRecord,
     of: fn(&Aftermath) -> Option<SeriesEnd>,
@@ -228,7 +228,7 @@ fn hints_of(hints: &HintsRecord) -> String {
     )
 }
 
-/// Returns the stretches before, during and after.
+/// Returns the figures of the periods before, during and after the fault.
 fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
@@ -238,7 +238,7 @@ fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str
     all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
-/// Returns the clients' view.
+/// Returns what clients could notice of the fault.
 fn stretches(found: &RecoveryRecord) -> Table {
     Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)
