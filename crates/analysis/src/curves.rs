@@ -32,7 +32,7 @@ pub(crate) const NONE_MAX: f64 = 1e-10;
 /// One load of a closed loop, with its measured throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Operations in flight.
+    /// Number of operations in flight.
     pub threads: f64,
     /// Throughput by block, op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
@@ -69,7 +69,7 @@ pub struct Usl {
 pub enum Peak {
     /// The peak is within the measured loads.
     At {
-        /// Operations in flight.
+        /// Number of operations in flight at the peak.
         threads: f64,
         /// 95 % confidence interval of the operations in flight at the peak.
         threads_ci95: [f64; 2],

@@ -47,12 +47,12 @@ pub struct CommitLog {
     pub sync: Sync,
 }
 
-/// `commitlog_sync`.
+/// Times at which a node syncs its commit log (`commitlog_sync`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sync {
     /// The node syncs the log periodically, and acknowledges writes before the sync.
     Periodic {
-        /// `commitlog_sync_period`, s.
+        /// Period between two syncs (`commitlog_sync_period`), in seconds.
         period_s: f64,
         /// Maximum time for which the node acknowledges writes while a sync is late
         /// (`periodic_commitlog_sync_lag_block`), in seconds.

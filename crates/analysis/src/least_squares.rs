@@ -53,7 +53,7 @@ pub trait Curve<const P: usize> {
 pub struct Fit<const P: usize> {
     /// Logarithm of the scale: the mean of the blocks' levels.
     pub ln_scale: f64,
-    /// Other coefficients.
+    /// Coefficients of the curve, without the scale.
     pub coefficients: [f64; P],
 }
 

@@ -176,7 +176,7 @@ measure::word_enum! {
         Waiting = "waiting",
         /// The target is whole, as observed before the injection.
         Checked = "checked",
-        /// The injection begins.
+        /// The injection of the fault begins.
         Injecting = "injecting",
         /// One step of a longer fault is done.
         Acted = "acted",
@@ -188,7 +188,7 @@ measure::word_enum! {
         Seen = "seen",
         /// The fault was not observed in time, or could not be injected.
         Unseen = "unseen",
-        /// The healing begins.
+        /// The healing of the fault begins.
         Healing = "healing",
         /// All nodes of the target were observed to be up again.
         Whole = "whole",

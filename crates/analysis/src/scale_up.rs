@@ -120,7 +120,7 @@ pub enum MissingRatio {
 /// Results for one number of units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointResults {
-    /// Units in use.
+    /// Number of units in use.
     pub units: u32,
     /// Number of sockets that contain the units.
     pub sockets: u32,
@@ -133,7 +133,7 @@ pub struct PointResults {
     pub ops_per_s: Option<f64>,
     /// 95 % confidence interval of the mean. `None` with fewer than three blocks.
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// X(N) ÷ x1.
+    /// Speed-up compared with one unit: X(N) ÷ x1.
     pub speed_up: Result<Ratio, MissingRatio>,
     /// Efficiency: X(N) ÷ (N x1).
     pub efficiency: Result<Ratio, MissingRatio>,
@@ -161,7 +161,7 @@ pub struct ScaleUp {
 /// Comparison of two arms with the same number of units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Improvement {
-    /// Units in use.
+    /// Number of units in use.
     pub units: u32,
     /// Number of sockets that contain the contender's units.
     pub sockets: u32,

@@ -27,7 +27,7 @@ pub struct SweepStep {
 /// Usability of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Throughput and latency.
+    /// Both throughput and latency are usable.
     Kept,
     /// Only the throughput is usable: the target did less than the client offered, because it could
     /// not do more (open loop). Its latency grows as long as the trial lasts.
@@ -83,7 +83,7 @@ const RANGE_MIN: f64 = 2.0;
 /// the margin of throughput, because 95 % of trials are within two deviations. The deviation cannot
 /// be estimated for points with one block.
 const TRIAL_DEVIATION_MIN: f64 = 0.015;
-/// One-sided 5 %.
+/// Quantile of a one-sided test at 5 %.
 const ONE_SIDED: f64 = 0.95;
 
 impl SweepStep {

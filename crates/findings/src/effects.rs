@@ -32,7 +32,7 @@ struct Factors<'a> {
 struct Matrix<'a> {
     study: &'a Study,
     factors: Factors<'a>,
-    /// Variants, by cell.
+    /// Variants in the order of the cells.
     variants: &'a [&'a Variant],
     place: Option<Point>,
     primary: bool,

@@ -27,7 +27,7 @@ use store::record::{
 };
 use study::settings::{Study, Variant};
 
-/// Stretches by index.
+/// Periods of a fault, by the index that this module uses.
 const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
 
 /// Function that reads, for the faults of the first trial, the same periods of the second trial.

@@ -7,7 +7,7 @@
 
 use crate::{Histogram, Known};
 
-/// Times, ns.
+/// Times in ns, some of which are only known as lower bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     all: Histogram,

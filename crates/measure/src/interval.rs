@@ -143,7 +143,7 @@ crate::word_enum! {
     /// A counter of a kind of operation, in addition to outcomes and times. The word of the variant
     /// is its name in records.
     pub enum KindCount {
-        /// Rows read.
+        /// Number of rows read.
         Rows = "rows",
         /// Number of pages read by statements that read in pages.
         Pages = "pages",

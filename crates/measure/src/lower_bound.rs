@@ -7,7 +7,7 @@
 /// A figure, or a lower bound of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
-    /// The exact figure.
+    /// The exact figure is known.
     Exactly(f64),
     /// A lower bound.
     AtLeast(f64),

@@ -18,7 +18,7 @@ pub use lead_figure::{
 
 use store::record::{self, RuleOutcome};
 
-/// A whole page.
+/// The content of a whole page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Title of the document.
@@ -27,7 +27,7 @@ pub struct Page {
     pub headline: Headline,
     /// Remaining content, in reading order.
     pub folds: Vec<Fold>,
-    /// Data for `--json`.
+    /// Data that `--json` prints.
     pub data: serde_json::Value,
 }
 
@@ -79,7 +79,7 @@ measure::word_enum! {
         Suspect = "suspect",
         /// A rule failed. The result is kept, but never used in a comparison.
         Invalid = "invalid",
-        /// Not judged (yet).
+        /// The result has not been judged.
         Unknown = "not judged",
     }
 }
@@ -109,18 +109,18 @@ impl Verdict {
 /// Tone of an element. Renderers must not mark a tone by colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// No judgement.
+    /// The element has no particular tone.
     #[default]
     Plain,
     /// The element is present, but not reliable.
     Muted,
-    /// Worth seeing first.
+    /// The reader should see the element first.
     Strong,
     /// A good result.
     Good,
     /// The reader should look at the element.
     Warn,
-    /// Something is wrong.
+    /// The element shows that something is wrong.
     Bad,
 }
 
@@ -140,13 +140,13 @@ pub struct Section {
 /// One element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A paragraph.
+    /// A paragraph of text.
     Text(String),
     /// A highlighted paragraph.
     Note(Tone, String),
-    /// A table.
+    /// A table with a heading for each column.
     Table(Table),
-    /// A chart.
+    /// A chart with one or more panels.
     Chart(Chart),
     /// A picture of nested boxes.
     Picture(Picture),
@@ -154,7 +154,7 @@ pub enum Block {
     Choice(String, Vec<(String, Chart)>),
     /// Sentences under a heading, with one item for each sentence.
     List(String, Vec<String>),
-    /// Names and values.
+    /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
     /// Short marks in a row. Each has a label, a tone, and a meaning.
     Marks(Vec<Mark>),
@@ -184,7 +184,7 @@ pub struct Card {
 /// A short mark, such as `V3 pass`.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Marked item.
+    /// Name of the marked item.
     pub label: String,
     /// Result that the mark states.
     pub result: RuleOutcome,
@@ -207,7 +207,7 @@ pub struct Table {
     pub foot: String,
 }
 
-/// One column.
+/// One column of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
     /// Heading of the column.
@@ -230,7 +230,7 @@ pub enum Align {
     Right,
 }
 
-/// One row.
+/// One row of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// Cells of the row.
@@ -239,7 +239,7 @@ pub struct Row {
     pub tone: Tone,
 }
 
-/// One cell.
+/// One cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     /// Text of the cell.
@@ -333,7 +333,7 @@ pub struct Chart {
     pub unified_hover: bool,
 }
 
-/// One axis.
+/// One axis of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
     /// Title of the axis with its unit.
@@ -359,7 +359,7 @@ impl Axis {
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear, from zero.
+    /// Linear scale that begins at zero.
     #[default]
     Linear,
     /// Logarithmic scale, with ticks at powers of ten.
@@ -437,7 +437,7 @@ impl Default for XValues {
 /// Shape in which a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// A line.
+    /// A line without marks.
     #[default]
     Line,
     /// A line through points that are marked.
@@ -446,7 +446,7 @@ pub enum Shape {
     Area,
     /// Marks that are not connected by a line.
     Marks,
-    /// Upright bars.
+    /// Vertical bars from the axis.
     Bars,
     /// Vertical bars that are hatched, for a trial that is not valid.
     HatchedBars,
@@ -474,7 +474,7 @@ impl Default for Color {
 /// Dash pattern of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dash {
-    /// Not at all.
+    /// The line has no dashes.
     #[default]
     Solid,
     /// A dashed line.

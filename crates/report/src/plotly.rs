@@ -36,7 +36,7 @@ const MARGINS_PX: f64 = 64.0;
 /// Minimum number of positions from which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
-/// Width of lines.
+/// Width of a line, in pixels.
 const LINE_PX: f64 = 1.8;
 
 /// Returns the figure as JSON with `data` and `layout`. If a trace has the same positions as an

@@ -13,20 +13,20 @@ use store::record::{
     Verdict,
 };
 
-/// One run.
+/// One run, as a page shows it.
 #[derive(Clone, Debug)]
 pub struct RunView {
     /// Name of the run that commands accept, in the form `study/stamp`.
     pub name: String,
     /// Folder of the run, in the form in which a user would type it.
     pub folder: String,
-    /// `plan.json`.
+    /// Content of `plan.json`.
     pub plan: PlanRecord,
     /// Verdict of the run. `None` until the run has findings.
     pub verdict: Option<Verdict>,
-    /// `findings.json`.
+    /// Content of `findings.json`.
     pub findings: FindingsRecord,
-    /// `journal.ndjson`, in order.
+    /// Records of `journal.ndjson`, in order of time.
     pub journal: Vec<JournalRecord>,
     /// Records of each trial that left any.
     pub trials: Vec<TrialView>,

@@ -157,7 +157,7 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
 pub struct IncomparablePair<'a> {
     /// The variant that comes first in the study.
     pub baseline: &'a VariantName,
-    /// The other variant.
+    /// The variant that comes second in the study.
     pub contender: &'a VariantName,
     /// Name of the metric.
     pub metric: &'a str,

@@ -227,7 +227,7 @@ pub struct HistoryRecord {
     pub key: u64,
     /// Number of the operation within its stage.
     pub number: u64,
-    /// `main` or `read-back`.
+    /// Stage of the operation: `main` or `read-back`.
     pub stage: String,
     /// Kind of the operation: `read`, `write` or `swap`.
     pub kind: String,

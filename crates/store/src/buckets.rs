@@ -20,7 +20,7 @@ const WORD: usize = u64::BITS as usize;
 /// Number of a bucket, and the number of values in it.
 pub(crate) type BucketCount = (u32, u64);
 
-/// Sum of histograms.
+/// Sum of the histograms that were added.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
     /// Number of values in each bucket, by the number of the bucket.

@@ -137,7 +137,7 @@ impl EffectVerdict {
     }
 }
 
-/// One effect.
+/// One effect of the axes of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
     /// Kind of the effect. `main`: a value compared with the first value of its axis, averaged over

@@ -29,7 +29,7 @@ pub struct EnduranceRecord {
     /// Rare events that the probes observed: the longest pauses, and compactions that began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<HappenedRecord>,
-    /// Series to draw.
+    /// Series of the window, for charts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub courses: Vec<CourseRecord>,
 }

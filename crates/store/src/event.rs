@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Change of state.
+/// Change of state that the journal records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "detail", rename_all = "snake_case")]
 pub enum JournalEvent {
@@ -109,7 +109,7 @@ pub enum JournalEvent {
         /// Target of the fault, which is the name of a node.
         #[serde(default)]
         place: String,
-        /// Duration, seconds.
+        /// Duration of the fault, seconds.
         #[serde(default)]
         seconds: f64,
     },
@@ -149,7 +149,7 @@ pub enum JournalEvent {
         /// Folder of the trial that the files belong to.
         #[serde(default)]
         slug: String,
-        /// Missing files.
+        /// Names of the missing files.
         #[serde(default)]
         gaps: Vec<GapRecord>,
     },

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientMachineRecord {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
     /// Place of the client: `here`, or the name of its machine for `ssh`.
     pub place: String,
@@ -22,7 +22,7 @@ pub struct ClientMachineRecord {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientEndRecord {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
     /// Place of the client: `here`, or the name of its machine for `ssh`.
     pub place: String,
@@ -88,14 +88,14 @@ pub struct ClientSecondRecord {
     pub t_s: f64,
     /// Length of the interval, s.
     pub seconds: f64,
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub client: String,
     /// True if no more operations became due in the interval.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub draining: bool,
-    /// Operations that succeeded.
+    /// Number of operations that succeeded.
     pub ok: u64,
-    /// Operations that failed.
+    /// Number of operations that failed.
     pub errors: u64,
     /// Median latency of the client's successful operations, ms.
     pub p50_ms: f64,
@@ -119,7 +119,7 @@ pub struct ClientSecondRecord {
 pub struct ClockRecord {
     /// Time of the estimate, s since the trial's start line.
     pub t_s: f64,
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub client: String,
     /// Time by which the client's monotonic clock is ahead of the controller's, ns.
     pub ahead_ns: i64,

@@ -109,7 +109,7 @@ pub struct Entry {
     pub tag: String,
     /// Start of the interval as in the line, in seconds since the log's base time.
     pub start_s: f64,
-    /// Length, seconds.
+    /// Length of the interval, seconds.
     pub seconds: f64,
     encoded: String,
     place: String,

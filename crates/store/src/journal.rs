@@ -15,7 +15,7 @@ use std::path::Path;
 
 const KEY: &str = ",\"chain\":\"";
 const DIGITS: usize = 16;
-/// Length of `","chain":"0123456789abcdef"}`.
+/// Length of the end of a line, `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
 
 /// Appends records to a journal.

@@ -11,7 +11,7 @@ measure::word_enum! {
     /// Part of a trial for which the resources were read.
     #[derive(Default)]
     pub enum LimitSpan {
-        /// The measured window.
+        /// The whole measured window.
         #[default]
         Window = "window",
         /// The window up to the first fault of the trial.

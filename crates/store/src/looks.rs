@@ -45,7 +45,7 @@ pub struct LooksRecord {
     pub grew: Vec<LookRecord>,
 }
 
-/// One look.
+/// Result of one look at a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LookRecord {

@@ -14,7 +14,7 @@ pub use machine::{
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// `trials/NN-slug/nodes.json`.
+/// Content of `trials/NN-slug/nodes.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NodesRecord {
     /// Format number of the record: 1.
@@ -45,7 +45,7 @@ pub struct NodesRecord {
     pub unseen: Vec<String>,
 }
 
-/// A host.
+/// A host on which nodes ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostRecord {
     /// Name of the host, such as `host1`. For an attached node, the address of the node.
@@ -120,7 +120,7 @@ pub struct HostSettingRecord {
     pub start_check: Option<String>,
 }
 
-/// A node.
+/// A node of the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
     /// Name of the node, such as `node1`. For an attached node, its address.
@@ -274,7 +274,7 @@ pub struct ProbeRecord {
     /// controller's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_s: Option<f64>,
-    /// Problems, each once.
+    /// Problems of the probe, each once.
     #[serde(default)]
     pub problems: Vec<String>,
 }

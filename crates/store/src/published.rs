@@ -60,7 +60,7 @@ pub struct PublishedFailureRecord {
     /// Variants of the study that the claim applies to. Absent if it applies to all variants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantName>,
-    /// Claim, as text.
+    /// Text of the claim.
     pub claim: String,
 }
 
@@ -75,7 +75,7 @@ pub struct PublishedFigureRecord {
     /// Requests in flight, for all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<f64>,
-    /// Operations per second.
+    /// Published throughput, operations per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// Mean latency, ms.

@@ -27,7 +27,7 @@ pub struct RuleRecord {
 /// A number behind a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementRecord {
-    /// Measured quantity.
+    /// Quantity that was measured.
     pub quantity: Quantity,
     /// Value, in `unit`. The limits apply to the absolute value.
     pub value: f64,

@@ -127,7 +127,7 @@ pub struct EstimateRecord {
 pub struct MinimumPlanRecord {
     /// Number of trials.
     pub trials: usize,
-    /// Wall time, s.
+    /// Wall time of this part, s.
     pub seconds: f64,
 }
 
@@ -165,7 +165,7 @@ pub struct PhaseRecord {
     pub name: String,
     /// Description of the work in the phase.
     pub what: String,
-    /// Expected length, s.
+    /// Expected length of the phase, s.
     pub seconds: f64,
 }
 
@@ -361,7 +361,7 @@ pub struct FindingsRecord {
 pub struct TrialFindingRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// The entry.
+    /// Entry of the trial in `findings.json`.
     #[serde(flatten)]
     pub finding: TrialFinding,
     /// Checksums of the trial's other files, by path in the trial's folder. Empty in runs of
@@ -543,7 +543,7 @@ pub struct TrialFinding {
 /// Warm-up of a trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WarmupRecord {
-    /// Length, s.
+    /// Length of the warm-up, s.
     pub seconds: f64,
     /// End of the warm-up: `fixed` (its length was given), `detected` (a steady state was
     /// detected), `forced` (the time limit was reached first) or `warming` (the load ended first).

@@ -189,7 +189,7 @@ pub struct NoticedRecord {
 pub struct StretchRecord {
     /// Total length of the intervals in the period, s.
     pub seconds: f64,
-    /// Operations that succeeded.
+    /// Number of operations that succeeded.
     pub ops: u64,
     /// Throughput: `ops` per second.
     pub ops_per_s: f64,

@@ -76,13 +76,13 @@ pub struct CombinationsRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverridesRecord {
-    /// Value of `--target`.
+    /// Value of the option `--target`.
     pub target: Option<String>,
-    /// Value of `--scale`.
+    /// Value of the option `--scale`.
     pub scale: Option<String>,
     /// Values of the option `--set`, in order.
     pub set: Vec<String>,
-    /// Value of `--seed`.
+    /// Value of the option `--seed`.
     pub seed: Option<u64>,
     /// Texts of the files that the study names, by the name of the file.
     pub inputs: BTreeMap<String, String>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Settings that have an effect, among many settings, at one point and measured by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScreenRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …
+    /// Metric: `ops_per_s`, `latency_ms.p99`, ….
     pub metric: String,
     /// Load that the procedure used.
     #[serde(with = "crate::point")]

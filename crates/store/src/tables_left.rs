@@ -8,7 +8,7 @@ pub struct RemainsRecord {
     /// Cluster in the format of `--target`, such as `attach:10.0.0.1`.
     #[serde(default)]
     pub target: String,
-    /// Tables: `keyspace.table`.
+    /// Names of the tables, in the form `keyspace.table`.
     #[serde(default)]
     pub tables: Vec<String>,
 }

@@ -14,7 +14,7 @@ measure::word_enum! {
         Ceiling = "ceiling",
         /// Keyspace and tables are created or emptied.
         Schema = "schema",
-        /// Rows are written.
+        /// cassay writes the rows of the load phase.
         Load = "load",
         /// The trial waits for flushes and compactions.
         Settle = "settle",
@@ -30,7 +30,7 @@ measure::word_enum! {
         Finish = "finish",
         /// cassay reads rows back and compares them.
         Verify = "verify",
-        /// Anything else.
+        /// Any other kind of work.
         Other = "other",
     }
 }

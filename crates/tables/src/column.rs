@@ -59,7 +59,7 @@ pub struct TableWords {
     pub name: &'static str,
     /// Meaning of a row.
     pub row: &'static str,
-    /// Columns, in order.
+    /// Descriptions of the columns, in order.
     pub columns: Vec<ColumnWords>,
 }
 

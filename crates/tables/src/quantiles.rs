@@ -19,7 +19,7 @@ const FIGURES: [(&str, &str, &str); 6] = [
 pub(crate) enum Clock {
     /// The time counts from the intended start.
     Latency,
-    /// From the send.
+    /// The time counts from the send.
     Service,
 }
 

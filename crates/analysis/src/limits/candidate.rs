@@ -15,7 +15,7 @@ const FULLNESS_MAX: f64 = 3.0;
 /// The observation with which another one is compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Before<'a> {
-    /// There is none.
+    /// There is no other observation.
     Nothing,
     /// A lower load. A resource that is full at both loads may still be the limit of the higher
     /// one.

@@ -39,7 +39,7 @@ pub struct NodeFacts {
 /// A load of the client, with the value from which the client counts as full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientLoad {
-    /// Measured value.
+    /// Measured value of the load.
     pub value: f64,
     /// Limit for the value in the validity rules.
     pub limit: f64,

@@ -30,7 +30,7 @@ measure::word_enum! {
 pub enum Ending {
     /// The search found the highest load within the bound.
     Most {
-        /// That load.
+        /// Highest load within the bound.
         at: Point,
         /// Bound of the search.
         bound: Bound,
@@ -69,7 +69,7 @@ pub enum Ending {
     },
     /// The client could not offer a load.
     Client {
-        /// That load.
+        /// Load that the client could not offer.
         at: Point,
         /// Description of the evidence that the client was the limit.
         why: String,

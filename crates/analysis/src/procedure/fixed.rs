@@ -2,7 +2,7 @@
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, unseen};
 
-/// One point.
+/// Settings of a measurement of one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPoint(pub Point);
 

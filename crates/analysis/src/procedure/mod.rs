@@ -62,7 +62,7 @@ macro_rules! procedures {
 }
 
 procedures! {
-    /// Measures one point.
+    /// Measures one point, once in each block.
     FixedPoint,
     /// Measures several points one after the other, until an optional condition occurs.
     Sweep,
@@ -227,7 +227,7 @@ impl SearchStep {
 pub enum Next {
     /// Measure one of these points, which the engine chooses. There is at least one point.
     Measure(Vec<Ask>),
-    /// Measure nothing more.
+    /// Measure nothing more: the procedure has ended.
     Answer(Answer),
 }
 

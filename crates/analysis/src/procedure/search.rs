@@ -20,7 +20,7 @@ use measure::number::count;
 /// Settings of a search for the highest load within a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// First load.
+    /// First load that the search tries.
     pub from: Point,
     /// Maximum load. It is on the same axis as the first load, and not below it.
     pub to: u64,

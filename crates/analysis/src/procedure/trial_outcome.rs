@@ -19,7 +19,7 @@ pub struct SeenTrial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Role {
-    /// Measures a load.
+    /// Measures a load of the procedure.
     #[default]
     Probe,
     /// Checks the result of a probe with a longer window.
@@ -29,7 +29,7 @@ pub enum Role {
     /// Measures for one of the shorter windows, to compare it with the long window. The index
     /// starts at 0.
     Beside(u8),
-    /// Measures for hours.
+    /// Measures for hours (the long window of an endurance study).
     Endurance,
 }
 
@@ -102,7 +102,7 @@ pub struct TrialOutcome {
     pub ops_per_s: f64,
     /// Operations completed in the best second of the trial; 0 if unknown.
     pub best_ops_per_s: f64,
-    /// Percentiles of latency.
+    /// Percentiles of latency, in ms.
     pub latency_ms: Percentiles,
     /// Number of requests that timed out.
     pub timed_out: u64,

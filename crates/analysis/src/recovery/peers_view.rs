@@ -60,7 +60,7 @@ pub enum Repair {
     Needed(String),
     /// No repair is needed: hints delivered the missing writes.
     NotNeeded(String),
-    /// It is unknown.
+    /// The need for a repair is unknown.
     Untold(String),
 }
 

@@ -169,7 +169,7 @@ impl Quantity {
 /// A number behind a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Measured quantity.
+    /// Quantity that was measured.
     pub quantity: Quantity,
     /// Value, in the unit of the quantity. The limits apply to its absolute value.
     pub value: f64,

@@ -38,7 +38,7 @@ use std::fmt;
 /// Result of one rule. As text, it looks like `V12: 4.0 s measured (at least 5 s)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// `V1` to `V21`.
+    /// Name of the rule, from `V1` to `V21`.
     pub id: &'static str,
     /// Outcome of the rule.
     pub outcome: RuleOutcome,

@@ -9,7 +9,7 @@ measure::word_enum! {
         /// The rule has no evidence to judge.
         #[default]
         Unknown = "unknown",
-        /// The rule holds.
+        /// The trial satisfies the rule.
         Pass = "pass",
         /// The result may be used with care.
         Warn = "warn",

@@ -62,7 +62,7 @@ pub struct Fit {
 pub struct Coefficient {
     /// Name of the coefficient in records.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the coefficient.
     pub value: f64,
     /// 95 % confidence interval of the coefficient, if there is one.
     pub ci95: Option<[f64; 2]>,
@@ -93,7 +93,7 @@ pub enum NoFit {
     FewPoints {
         /// Number of usable points with different numbers of units.
         points: usize,
-        /// Number needed.
+        /// Number of points that the curve needs.
         needed: usize,
     },
     /// All points are on the same number of sockets.

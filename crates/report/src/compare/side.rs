@@ -5,7 +5,7 @@ use crate::run_view::RunView;
 /// A run in a comparison.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
-    /// The run itself.
+    /// The run, as read from its folder.
     pub run: &'a RunView,
     /// Link from the page to the run's report. `None` if no path leads there.
     pub link: Option<String>,

@@ -27,7 +27,7 @@ pub struct Timing {
     pub partitions: u64,
     /// Number of rows that were read or written.
     pub rows: u64,
-    /// Operations that failed.
+    /// Number of operations that failed.
     pub errors: u64,
     /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate, it
     /// counts from the time at which an operation was due, otherwise from the send.
@@ -55,7 +55,7 @@ pub struct Sample {
     /// Timings by the names that the tool uses, which are `READ`, `WRITE`, or the names in a
     /// profile.
     pub operations: BTreeMap<String, Timing>,
-    /// Garbage collectors.
+    /// Activity of the garbage collectors.
     pub gc: Gc,
     /// Standard error of the mean rate over all intervals so far, as a share of the mean.
     pub stderr: f64,

@@ -65,7 +65,7 @@ pub enum Interval {
     Op,
     /// Latencies count from the intended time.
     Intended,
-    /// Both latencies.
+    /// The output contains both latencies.
     Both,
 }
 

@@ -9,7 +9,7 @@ pub struct Picture {
     pub title: String,
     /// Description for readers who cannot see the picture.
     pub what: String,
-    /// The outermost boxes.
+    /// The outermost boxes of the picture.
     pub nests: Vec<BoxGroup>,
     /// Meanings of the styles, in the order of the legend.
     pub legend: Vec<(Style, String)>,
@@ -22,7 +22,7 @@ pub struct BoxGroup {
     pub label: String,
     /// Further facts about the box, one per line.
     pub details: Vec<String>,
-    /// Inner boxes.
+    /// Boxes inside this box.
     pub nests: Vec<BoxGroup>,
     /// Content of an innermost box.
     pub tiles: Vec<Leaf>,
@@ -56,9 +56,9 @@ pub enum Style {
     Owner(usize),
     /// The part has more owners than can be drawn side by side.
     Many,
-    /// Without an owner.
+    /// The part has no owner.
     Free,
-    /// Not available.
+    /// The part is not available.
     Closed,
     /// A mark on top of any other style.
     Marked,

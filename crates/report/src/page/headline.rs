@@ -28,7 +28,7 @@ pub struct Headline {
     pub short_reasons: Vec<String>,
     /// The same reasons with all numbers, one sentence each.
     pub reasons: Vec<String>,
-    /// Key numbers.
+    /// Key numbers of the run.
     pub figures: Vec<Figure>,
     /// Proposed next step. `None` if the question is answered.
     pub next: Option<NextStep>,
@@ -43,7 +43,7 @@ pub struct NextStep {
     pub command: String,
 }
 
-/// One key number.
+/// One key number of a run.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Name of the number.

@@ -16,7 +16,7 @@ pub struct LeadFigure {
     pub says: String,
 }
 
-/// One plot.
+/// One plot of the figure.
 #[derive(Clone, Debug)]
 pub enum Plot {
     /// Marks over two axes of numbers.
@@ -173,7 +173,7 @@ pub struct RowsPlot {
     pub rows: Vec<ValueRow>,
 }
 
-/// One row.
+/// One row of a forest plot.
 #[derive(Clone, Debug, Default)]
 pub struct ValueRow {
     /// Name of the row.
@@ -208,7 +208,7 @@ pub enum ColorRole {
     Bad,
     /// A result that is present, but not reliable.
     Muted,
-    /// The text colour.
+    /// The colour of the text.
     #[default]
     Text,
 }

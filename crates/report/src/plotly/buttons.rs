@@ -14,7 +14,7 @@ const BUTTONS_PX: f64 = 34.0;
 
 /// Bands of a figure, with the layout of their names.
 pub struct Bands {
-    /// Shaded stretches.
+    /// Shapes that shade the bands.
     pub shapes: Vec<Value>,
     /// Names of the bands, which are above the panels.
     pub labels: Vec<Value>,

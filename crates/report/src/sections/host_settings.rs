@@ -15,7 +15,7 @@ use store::record::SettingVerdict;
 
 /// A setting, with the values found on some hosts.
 struct Shared<'a> {
-    /// Latest finding.
+    /// Latest record of the setting.
     found: &'a HostSettingRecord,
     /// Last value of the setting for each host and node or device.
     values: BTreeMap<(&'a str, &'a str), &'a str>,

@@ -74,7 +74,7 @@ pub struct PackageRecord {
     pub cpus: String,
 }
 
-/// A die.
+/// A die of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DieRecord {
     /// Index of the die's package in the list of packages.

@@ -91,7 +91,7 @@ pub(super) fn pack(bins: &Bins) -> String {
     BASE64.encode(bytes)
 }
 
-/// Unpacks them.
+/// Unpacks the bins of a series.
 pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
     let bytes = BASE64.decode(packed).context("they are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();

@@ -28,9 +28,9 @@ pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
 pub struct CeilingUse {
     /// Throughput of the trial.
     pub achieved: f64,
-    /// Lowest ceiling.
+    /// Lowest of the measured ceilings.
     pub lowest: f64,
-    /// Highest ceiling.
+    /// Highest of the measured ceilings.
     pub highest: f64,
     /// Number of ceilings.
     pub count: usize,

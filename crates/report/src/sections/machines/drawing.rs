@@ -55,7 +55,7 @@ struct Drawing<'a> {
 pub struct PictureName {
     /// Id of the picture within the page.
     pub id: String,
-    /// Title for readers.
+    /// Title that readers see.
     pub title: String,
 }
 

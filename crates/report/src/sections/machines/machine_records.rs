@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};
 
-/// Numbers of CPUs.
+/// A set of CPUs, by their numbers.
 pub type Cpus = BTreeSet<u32>;
 
-/// A machine.
+/// A machine, with its records parsed.
 pub struct MachineView<'a> {
     pub record: &'a MachineTopologyRecord,
     pub packages: Vec<Cpus>,

@@ -29,7 +29,7 @@ pub struct Draft {
     places: Vec<(String, String, Color)>,
 }
 
-/// One row.
+/// One row of a figure before it is drawn.
 pub struct DraftRow {
     /// Title of the row with its unit.
     pub title: String,
